@@ -39,14 +39,14 @@ def run_command(arguments: Namespace) -> int:
     match arguments.command:
         case "run" | "console":
             return _headless(arguments, _run)
-        case "batch":
+        case "batch" | "call" as bulk if bulk == "batch" or arguments.from_file is not None:
             from console_app import batch_commands
 
-            return _headless(arguments, batch_commands.batch)
-        case "call" if arguments.from_file is not None:
-            from console_app import batch_commands
+            return _headless(arguments, batch_commands.batch if bulk == "batch" else batch_commands.calls)
+        case "acp":
+            from console_app import acp_command
 
-            return _headless(arguments, batch_commands.calls)
+            return _headless(arguments, acp_command.acp)
         case "call":
             return _headless(arguments, _call)
         case "mcp":

@@ -30,6 +30,7 @@ from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
 from console_app.conversation.picture_store import sweep
 from console_app.conversation.question_queue import QuestionQueue
+from console_app.conversation.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
@@ -48,10 +49,6 @@ if TYPE_CHECKING:
     from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo
 
-# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
-# for the rest once one is there, since a server that hangs is a status and no delay.
-ANY_SERVER = 10.0
-OTHER_SERVERS = 2.0
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
     "console_app.headless.doctor",
@@ -93,7 +90,7 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
     from console_app.headless.session_command import moving_format
-    from console_app.sessions.export import export, imported, write_new
+    from console_app.sessions.export import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
     from console_app.tui.recording.cast import as_cast
     from console_app.tui.recording.svg import as_svg
@@ -101,7 +98,7 @@ def record_session(arguments: Namespace) -> int:
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
     # As for every export, without the secrets that are known.
-    events = imported(export(events, "jsonl", info.title, setup.redactor).split("\n"), info.id, info.id)
+    events = imported(as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
     size = arguments.size or recorder.SIZE
     recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
     text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)

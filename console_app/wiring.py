@@ -313,7 +313,7 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
             rule = Rule("allow", f"{server.name}.*", BUNDLED)
             key = RuleKey(BUNDLED, rule.text, server.name)
             gate.rules.append(rule)
-            gate.bindings.bound[key] = (identity_of(server, Path.cwd()),)
+            gate.bindings.bound[key] = (identity_of(server, Path.cwd() / server.folder),)
 
 
 def build_engine(

@@ -14,6 +14,8 @@ from console_app.domain.tools import Frozen
 
 _ = events, messages
 
+gc.disable()  # until all tests are collected
+
 # No deadlines: machines have bad moments. Each run looks at new examples, but where a change is judged (`.ci/run`) they
 # are the same every time, so that what fails is what was changed.
 # How fast examples are made says something of the machine and nothing of the code.
@@ -35,6 +37,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_finish() -> None:
     """A fifth of the tests' time went into looking for garbage among what is imported."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

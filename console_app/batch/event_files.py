@@ -13,7 +13,7 @@ from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.config.redaction import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Event
-from console_app.sessions.export import export
+from console_app.sessions.export import as_json_lines
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
 
@@ -44,7 +44,7 @@ class EventFiles:
         try:
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
             with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(export(events, "jsonl", "", self._redactor))
+                file.write(as_json_lines(events, self._redactor))
             new.replace(path)
         except OSError as error:
             raise ConfigError(f"can't write {path}: {error.strerror or error}") from None

@@ -304,6 +304,12 @@ COMMANDS: dict[str, CommandSpec] = {
         _MCP,
         _SESSIONS,
         _SERVE,
+        CommandSpec(
+            "acp",
+            "the agent of an editor (Agent Client Protocol)",
+            None,
+            (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, of.NO_SAVE, *of.SERVERS, *of.GENERAL),
+        ),
         CommandSpec("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
         CommandSpec("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
         _AUTH,
@@ -348,7 +354,6 @@ CONSOLE = CommandSpec(
     (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, of.THEME, of.SCREEN_READER,
      of.PRINT, *of.OUTPUT, *of.GENERAL, of.VERSION, of.VERBOSE),
     (
-        "fanout",
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',
         'git diff | fanout run "Review this change"',
     ),

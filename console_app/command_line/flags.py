@@ -177,16 +177,17 @@ ITEMS = (
     switch("--dry-run", help="check it, say what it would cost, ask nothing"),
     switch("--json", help="status, show: a JSON object a line"),
 )
+NO_SAVE = switch(
+    "--no-save",
+    action="store_false",
+    dest="save_sessions",
+    default=argparse.SUPPRESS,
+    help="keep no session",
+)
 SAVING = (
     switch("-c", "--continue", dest="resume_newest", help="go on with this folder's newest session"),
     flag("-r", "--resume", metavar="ID", completes="session", help="go on with a session; ID may be shortened"),
-    switch(
-        "--no-save",
-        action="store_false",
-        dest="save_sessions",
-        default=argparse.SUPPRESS,
-        help="keep no session",
-    ),
+    NO_SAVE,
 )
 OUTPUT = (
     one_of(

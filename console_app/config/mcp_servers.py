@@ -102,6 +102,7 @@ class ServerConfig(BaseModel):
     auth_type: str = ""  # as Atlas writes it; `auth` and `headers` are what counts
     problem: str = ""  # why it can't be started, "" where nothing is wrong
     variables: tuple[str, ...] = ()  # of the environment, that its values are filled in from
+    folder: str = ""  # where it is started; "" for the process's own, which is that of most conversations
 
     @property
     def kind(self) -> Transport:
@@ -109,11 +110,16 @@ class ServerConfig(BaseModel):
         return self.transport or ("stdio" if self.command else "http")
 
     @property
+    def started_in(self) -> str:
+        """The folder that its program is started in; "" for the process's own."""
+        return os.path.join(self.folder, os.path.expanduser(self.cwd or ""))
+
+    @property
     def root_plan(self) -> Roots:
         """`roots`, or what they are where nothing is said."""
         if self.roots is not None:
             return self.roots
-        return "none" if self.kind == "stdio" and names_folders(self.args, self.cwd) else "cwd"
+        return "none" if self.kind == "stdio" and names_folders(self.args, self.started_in) else "cwd"
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -265,7 +271,7 @@ class _Reader:
             return self._unusable((*where, *loc), name, f"`{loc[0]}`: {text[:1].lower()}{text[1:]}" if loc else text)
 
     def _known_fields(self, where: json_positions.Path, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        allowed = (ServerConfig.model_fields.keys() - {"name", "problem", "variables"}) | AUTH_KEYS
+        allowed = (ServerConfig.model_fields.keys() - {"name", "problem", "variables", "folder"}) | AUTH_KEYS
         known: dict[str, Any] = {}
         for key, value in fields.items():
             field = _ALIASES.get(key, key)

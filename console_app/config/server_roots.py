@@ -17,9 +17,9 @@ Roots = Literal["cwd", "none"] | tuple[str, ...]
 _LAUNCHERS: Final = frozenset({"--directory", "--project", "--from", "--with-editable", "--prefix", "--env-file", "-C"})
 
 
-def names_folders(args: Sequence[str], cwd: str | None) -> bool:
+def names_folders(args: Sequence[str], cwd: str) -> bool:
     """Whether arguments name a folder that is there: as a path, with or without an option before `=`."""
-    base = os.path.expanduser(cwd) if cwd else os.getcwd()
+    base = os.path.abspath(os.path.expanduser(cwd))
     for before, argument in zip(("", *args), args, strict=False):
         path = argument.partition("=")[2] if argument.startswith("-") else argument
         is_path = path.startswith(("~", ".")) or os.sep in path

@@ -68,9 +68,11 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
         raise AttachmentError(f"{shown} can't be read: {error.strerror or error}") from None
 
 
-def of_clipboard(content: bytes) -> ReadFile:
-    """A picture that was copied and is in no file yet. Raises AttachmentError."""
-    return _picture(io.BytesIO(), content, "what was copied", picture_type(content), len(content))
+def of_bytes(content: bytes, name: str) -> ReadFile:
+    """A picture that is in no file yet, called `name` by people. Raises AttachmentError."""
+    if not (mime := picture_type(content)):
+        raise AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
+    return _picture(io.BytesIO(), content, name, mime, len(content))
 
 
 def about(attachment: Attachment) -> str:

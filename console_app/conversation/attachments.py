@@ -114,11 +114,22 @@ class Attachments:
 
     async def keep_picture(self, content: bytes) -> str:
         """Keeps a picture that is in no file, and gives what names it in a prompt. Raises AttachmentError."""
-        read = attached_files.of_clipboard(content)
+        read = attached_files.of_bytes(content, "what was copied")
         path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read), sent=False).path))
         return f"@{written_path(_shown(path, self._folder))}"
 
+    async def of_file(self, path: Path, lines: LineRange | None = None) -> Attachment:
+        """A file or folder that a front end names by its path. Raises AttachmentError."""
+        return await asyncio.to_thread(self._sent, lambda: attached_files.read(path, _shown(path, self._folder), lines))
+
+    async def of_picture(self, content: bytes, name: str) -> Attachment:
+        """A picture that a front end has the bytes of. Raises AttachmentError."""
+        return await asyncio.to_thread(self._sent, lambda: attached_files.of_bytes(content, name))
+
     # -- in a thread
+
+    def _sent(self, read: Callable[[], attached_files.ReadFile]) -> Attachment:
+        return self._saved_picture(self._checked(read()))
 
     def _read(self, found: Sequence[FileMention]) -> tuple[list[Attachment], list[FileMention]]:
         named, missing = self._named(found)

@@ -11,6 +11,10 @@ from typing import Protocol
 
 from console_app.domain.safe_text import one_line
 
+# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
+# for the rest once one is there, since a server that hangs is a status and no delay.
+ANY_SERVER = 10.0
+OTHER_SERVERS = 2.0
 MOST_NAMED = 2  # servers; the others are counted
 
 

@@ -5,10 +5,10 @@ have changed something.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line
@@ -16,7 +16,7 @@ from console_app.domain.tools import Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
 T = TypeVar("T")
-NAMED = 5  # calls that are named when they are not undone; the rest is a number
+NAMED = 5  # calls that are named when they are not undone, and arguments of each; the rest is a number
 NOT_RUN = frozenset({Outcome.DENIED, Outcome.BLOCKED, Outcome.SKIPPED, Outcome.INVALID})
 
 
@@ -58,12 +58,15 @@ def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) 
 
 
 def not_undone(changes: Sequence[CallView]) -> str:
-    """A sentence on what stays as it is; "" where nothing was changed."""
+    """What stays as it is, call by call; "" where nothing was changed."""
     if not changes:
         return ""
-    named = [f"{call.label} {_arguments(call)}".rstrip() for call in changes[:NAMED]]
-    more = f" and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
-    return f"Not undone, as these calls may have changed something: {'; '.join(named)}{more}."
+    lines = ["Not undone, as these calls may have changed something:"]
+    for call in changes[:NAMED]:
+        lines += [f"- {one_line(call.label, 80)}", *_arguments(call.arguments or {})]
+    if len(changes) > NAMED:
+        lines.append(f"and {len(changes) - NAMED} more")
+    return "\n".join(lines)
 
 
 def seq_before(events: Sequence[ev.Event], point: RewindPoint) -> int | None:
@@ -84,8 +87,12 @@ def _changed(call: CallView, only_reads: Callable[[str], bool]) -> bool:
     return any(at is not None for at in ran) and call.outcome not in NOT_RUN and not only_reads(call.name)
 
 
-def _arguments(call: CallView) -> str:
-    return one_line(json.dumps(call.arguments, ensure_ascii=False, default=str), 60) if call.arguments else ""
+def _arguments(arguments: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in [*arguments.items()][:NAMED]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        yield f"  {one_line(name, 40)}: {one_line(text, 60)}"
+    if len(arguments) > NAMED:
+        yield f"  and {len(arguments) - NAMED} more arguments"
 
 
 def by_turn(points: Iterable[tuple[int, str, T]]) -> dict[str, T]:

@@ -31,12 +31,10 @@ from console_app.dialects.shapes import (
 )
 from console_app.dialects.source import Reading
 
-_LINE_END = lazily(r"[ \t]*(?:\r?\n)")
 _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
-_BEHIND = lazily(r"[ \t]*(?:[,;|][ \t]*)?(?:(?P<words>[^\s<\[{},;|])|[<\[{}]|\r?\n)")
 _CALL_KEY = lazily(
     rf"\s*\[?\s*\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
@@ -62,14 +60,16 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         src.pos += src.at == start
         if tool:
             state.output.note(start, src.at, f"not taken as a call: {why}", tool)
+            state.structure.shown_to = src.at
         return
     draft = state.new_draft("bare_json_lines")
     span = yield from frame(src, JSON, draft.follow)
-    if span.state == "closed":
-        _decode(state, draft, span, tool)
-        yield from after_call(state)
-    elif span.state == "cut" or (yield from Region(start).at_turn_end(src)):
-        _cut(state, draft, span)
+    closed = span.state == "closed"
+    if closed or span.state == "cut" or (yield from Region(start).at_turn_end(src)):
+        whole = _take(state, draft, span, closed=closed, tool=tool)
+        if whole is not None:
+            yield from state.conclude_in_line(draft, alone=whole)
+            yield from pass_separator(state)
     elif tool and span.members and src.text(span.end, span.end + 1).isalpha():
         state.refuse(draft, IN_SENTENCE, tool)
     elif tool:
@@ -80,14 +80,10 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         state.refuse(draft)
 
 
-def after_call(state: ScanState) -> Reading[None]:
-    """A call is followed by nothing, by text on other lines, or by a separator and the next call."""
+def pass_separator(state: ScanState) -> Reading[None]:
+    """What may stand between a call and the next, and a bracket too many, is not shown."""
     src, output = state.src, state.output
     if state.structure.floor != src.at:
-        return
-    behind = yield from src.match(_BEHIND)
-    if behind and behind["words"]:
-        output.doubt_last()
         return
     if (yield from src.peek()) == "}":
         src.pos += 1
@@ -99,32 +95,36 @@ def after_call(state: ScanState) -> Reading[None]:
             output.drop(src.at)
 
 
-def _decode(state: ScanState, draft: Draft, span: Frame, tool: str | None) -> None:
-    """Decide about a complete value, and conclude."""
-    try:
-        value, repaired = decode_json(state.src.text(span.start, span.end))
-    except Unreadable as error:
-        if tool:
-            draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
-        state.conclude(draft)
-        return
-    items = list(spread(value))
-    found = [shape(item, state.tools) for item in items]
-    verdicts = set(map(partial(_judge, state), items, found))
-    if UNQUOTED_KEY in repaired:
-        state.refuse(draft, "it is an object of JavaScript", tool or "")
-        return
-    whole = "unknown" in verdicts
-    if "" in verdicts or (whole and state.output.has_text):
-        state.refuse(draft)
-        return
-    draft.dialect = _dialect_of(value, items)
-    spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
-    for one, (begin, end) in zip(found, spans, strict=True):
-        draft.shaped(one, begin, end, repaired)
-    said = value.get(SAID) if is_object(value) else None
-    draft.answer = said if isinstance(said, str) and said.strip() else draft.answer
-    state.conclude(draft, alone=whole)
+def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: str | None) -> bool | None:
+    """Take the calls of a value, if it holds nothing else; of a list that the answer's end cut off (not `closed`),
+    those that are complete. Whether they have to be the whole answer; None where it is text.
+    """
+    text, begun, whole = state.src.text(span.start, span.end), span.start, False
+    for begin, end in [(span.start, span.end)] if closed else span.members if lists_calls(text) else ():
+        try:
+            value, repaired = decode_json(state.src.text(begin, end))
+        except Unreadable as error:
+            if tool and closed:
+                draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", begin, end)
+            break
+        items = list(spread(value))
+        found = [shape(item, state.tools) for item in items]
+        verdicts = set(map(partial(_judge, state), items, found))
+        whole = whole or "unknown" in verdicts
+        if "" in verdicts or UNQUOTED_KEY in repaired or (whole and (state.output.has_text or not closed)):
+            why = "it is an object of JavaScript" if UNQUOTED_KEY in repaired else ""
+            state.refuse(draft, why, tool or "")
+            return None
+        draft.dialect = _dialect_of(value if closed else [value] if text[0] == "[" else {LIST_KEYS[0]: []}, items)
+        spans = span.members if closed and len(span.members) == len(items) else [(begin, end)] * len(items)
+        for one, place in zip(found, spans, strict=True):
+            draft.shaped(one, *place, repaired)
+        begun = end
+        said = value.get(SAID) if is_object(value) else None
+        draft.answer = said if isinstance(said, str) and said.strip() else draft.answer
+    if not closed:
+        _cut(state, draft, begun, span.end)
+    return whole
 
 
 def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
@@ -146,22 +146,9 @@ def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
     return "known" if good else ""
 
 
-def _cut(state: ScanState, draft: Draft, span: Frame) -> None:
-    """The answer ended within the value. Complete calls of a list count, the incomplete one is reported."""
-    text, begun = state.src.text(span.start, span.end), span.start
-    for begin, end in span.members if lists_calls(text) else ():
-        try:
-            value, repaired = decode_json(state.src.text(begin, end))
-        except Unreadable:
-            break
-        found = shape(value, state.tools)
-        if _judge(state, value, found) != "known":
-            state.refuse(draft)
-            return
-        draft.dialect = _dialect_of([value] if text.startswith("[") else {"tool_calls": []}, [value])
-        draft.shaped(found, begin, end, repaired)
-        begun = end
-    rest = state.src.text(begun, span.end).lstrip(", \r\n\t")
+def _cut(state: ScanState, draft: Draft, begun: int, end: int) -> None:
+    """The answer ended within what `begun` there: a call, if others stand before it or it looks like one so far."""
+    rest = state.src.text(begun, end).lstrip(", \r\n\t")
     named = NAMED.match(rest)
     half = HALF_NAMED.match(rest)
     if named:
@@ -171,8 +158,7 @@ def _cut(state: ScanState, draft: Draft, span: Frame) -> None:
     else:
         may_be = _CALL_KEY.match(rest) is not None
     if draft.attempts or may_be:
-        draft.fail("truncated", "the answer ended inside the call", begun, span.end, named.group(1) if named else None)
-    state.conclude(draft)
+        draft.fail("truncated", "the answer ended inside the call", begun, end, named.group(1) if named else None)
 
 
 def _dialect_of(value: Any, items: list[Any]) -> str:
@@ -197,23 +183,15 @@ def read_list(state: ScanState, callee: str) -> Reading[None]:
         return
     draft = state.new_draft("pythonic_list")
     yield from PythonBody(listed=True).read(src, Region(start), draft)
-    cut = _is_cut(draft)
-    known = all(state.tools.resolve(one.name or "") for one in draft.attempts[: -1 if cut else None])
-    if not draft.attempts or not known or not (cut or (yield from _line_ends(state))):
-        state.refuse(draft)
+    known = all(state.tools.resolve(one.name or "") for one in draft.attempts[: -1 if _is_cut(draft) else None])
+    if draft.attempts and known:
+        yield from state.conclude_in_line(draft)
     else:
-        state.conclude(draft)
+        state.refuse(draft)
 
 
 def _is_cut(draft: Draft) -> bool:
     return bool(draft.attempts) and draft.attempts[-1].failure == "truncated"
-
-
-def _line_ends(state: ScanState) -> Reading[bool]:
-    """Whether nothing more stands on this line but a token that ends the turn."""
-    if (yield from state.src.ahead()) in ("", "<", "["):
-        return True
-    return (yield from state.src.match(_LINE_END, 96)) is not None
 
 
 def read_call_lines(state: ScanState) -> Reading[None]:
@@ -227,8 +205,6 @@ def read_call_lines(state: ScanState) -> Reading[None]:
         yield from PythonBody().read(src, region, draft)
         if state.in_fence and (printed := (yield from src.match(_PRINTED, 96))):
             src.pos = printed.end()
-        if not (yield from _line_ends(state)):
-            break
         yield from src.skip()
     state.held = False
     if not draft.attempts:

@@ -21,7 +21,6 @@ _RESULTS = frozenset(("tool_output", "tool_outputs"))
 """What an endpoint writes before the results of calls in fences: a model that does makes them up."""
 
 CODE = "the code in a tool_code block is no call of a tool"
-LONGER = "maybe quoted: so long a fence is for showing what stands in it"
 _INFO = lazily(r"[^\n`]*\n")
 _LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
@@ -89,9 +88,9 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     if language in _RESULTS and output.attempts and src.rewind(start):
         yield from state.cut(ticks + language, place)
         return
-    readable = state.level != "none" and not state.in_fence
-    may_be, told = readable and language in INFOS and not output.unfenced, readable and language == "tool_code"
-    why = state.structure.at(start).quoted if may_be or told else ""
+    readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
+    readable = readable and language in INFOS and not state.structure.at(start).quoted
+    may_be, told = readable and not output.unfenced, readable and language == "tool_code"
     if may_be:
         src.pos += 1
         yield from src.skip()
@@ -104,12 +103,11 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     src.pos += closed or 0
     if may_be:
         whole = body if closed is not None else _HALF_CLOSING.sub("", body)
-        doubt = LONGER if len(ticks) > len("```") else ""
-        _judge(state, language, whole, body_start, closed is not None, why, doubt)
+        _judge(state, language, whole, body_start, closed is not None)
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
-    if told and not why and body.strip():
+    if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
         output.note(start, src.at, CODE, next((word for word in words if word in state.tools), None))
 
@@ -129,33 +127,25 @@ def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
     return None
 
 
-def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool, why: str, doubt: str) -> None:
+def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool) -> None:
     """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
-    last may be cut off too. `why`: it is quoted; `doubt`: it may be.
+    last may be cut off too.
     """
     inner = state.read_inner(state, body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
-    if why:
-        name = next((attempt.name for attempt in attempts if attempt.known), None)
-        state.output.note(offset, state.src.at, f"not taken as a call: {why}", name)
     draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
-    if not why and not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
+    if not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-    elif (
-        not why
-        and not inner.has_text
-        and all(
-            attempt.known
-            if attempt.failure is None
-            else state.tools.resolve(attempt.name or "")
-            if closed
-            else attempt.failure == "truncated" and attempt is attempts[-1]
-            for attempt in attempts
-        )
+    elif not inner.has_text and all(
+        attempt.known
+        if attempt.failure is None
+        else state.tools.resolve(attempt.name or "")
+        if closed
+        else attempt.failure == "truncated" and attempt is attempts[-1]
+        for attempt in attempts
     ):
         for attempt in attempts:
-            moved = _moved(attempt, offset, language)
-            draft.take(replace(moved, doubt=doubt or attempt.doubt, marked=draft.marked))
+            draft.take(replace(_moved(attempt, offset, language), marked=draft.marked))
         if not closed:
             draft.unclosed()
     state.conclude(draft, fenced=True)

@@ -2,7 +2,7 @@
 and Muse, with which an answer may begin.
 """
 
-from console_app.dialects.bare import after_call
+from console_app.dialects.bare import pass_separator
 from console_app.dialects.patterns import lazily, partly
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
@@ -70,8 +70,8 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
         draft.relabel("langchain_action_fence" if langchain else "command_r")
         if src.text(src.at - 1, src.at) != "`" and (yield from src.ahead()) not in ("", "<"):
             shown = shown or BESIDE_CALLS
-    state.conclude(draft, shown=shown)
-    yield from after_call(state)
+    yield from state.conclude_in_line(draft, shown)
+    yield from pass_separator(state)
 
 
 def _no_action(state: ScanState, shown: str, after: int) -> None:

@@ -9,17 +9,13 @@ from collections import Counter
 from typing import Literal, TypeAlias
 
 from console_app.dialects.patterns import lazily
-from console_app.dialects.source import LOOKAHEAD, WINDOW
+from console_app.dialects.source import LOOKAHEAD
 
-Lead: TypeAlias = Literal["", "own", "other", "label", "title", "rule", "said", "point"]
-"""How the text leads to a call: not at all, or by a sentence in the first person · by a colon or by a sentence without
-an end, in the first person, or by the tag of a wrapper · by a colon or a delimiter · by a word and a colon, as a note
-is · by a line that is no sentence, as headings, names of files and prompts are · it stands after a rule, maybe between
-two · by a sentence of something else · by a point of a list or a row of a table.
-"""
-Trail: TypeAlias = Literal["", "aside", "point"]
-"""What the text after a call begins with: a sentence · a line that is none, as one behind a quotation is, or the rest
-of a sentence · a point of a list or a row of a table.
+Lead: TypeAlias = Literal["", "loose", "title", "other", "label"]
+"""How the text leads to a call: not at all, or by a sentence in the first person · in some way that quotes where the
+answer goes on behind the call: a sentence of something else, or one in the first person without an end, a point of a
+list, a rule, the tag of a wrapper · by a line that is no sentence, as headings, names of files and prompts are · by a
+colon or a delimiter · by a word and a colon, as a note is.
 """
 
 WRAPPERS = (
@@ -47,9 +43,9 @@ _POINT = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\|")
 _NO_WORDS = lazily(r"`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z])\w+[.!。！]+\W*")
 """A line that says nothing of what follows it: the end of a fence or an element, a word."""
 _ASIDE = lazily(
-    r"\(.*\)|[*_]{0,3}(?:[—–―~]|--)[ \t]*\S.*|(?:END|EOF|End of \w[\w ]*)"
-    r"|[*_([]{0,3}(?i:source|from|via|quelle|fuente|fonte|出典|来源)[*_ \t]*[:：].*"
-    r"|[a-z].*|#{1,6}[ \t].*|([*_]{1,3})(?:(?!\1).)*\1|\[[^\]]*\]\(\S*\)|\w+://\S*|[\d./ ]+|[©®].*|\w+(?: \w+){0,2},"
+    r"[(\[<{].*|[*_]{0,3}(?:[—–―~]|--)[ \t]*\S.*|(?:END|EOF|End of \w[\w ]*)"
+    r"|[*_]{0,3}(?i:source|from|via|quelle|fuente|fonte|出典|来源)[*_ \t]*[:：].*"
+    r"|[a-z].*|#{1,6}[ \t].*|([*_]{1,3})(?:(?!\1).)*\1|\w+://\S*|[\d./ ]+|[©®].*|\w+(?: \w+){0,2},"
 )
 """A line behind what was quoted: who said it, where it stood, that it ends; a heading, a caption, a link, a number of
 a page, the greeting of a letter; or a sentence that began before it.
@@ -73,25 +69,19 @@ def lead_of(text: str) -> Lead:
     before = text.rstrip()
     whole = before.rpartition("\n")[2].strip()
     line = _QUOTE.split(whole)[-1].strip()
+    own, ended = _announces(line), _SENTENCE_END.search(whole) is not None
     if _COLON.search(line) and len(line.strip(_MARK + " \t")) > 0:
-        return "own" if _announces(line) else "label" if _LABEL.fullmatch(line) else "other"
+        return "loose" if own else "label" if _LABEL.fullmatch(line) else "other"
     if _SHOWN_TAG.fullmatch(whole) or (_DELIMITER.fullmatch(line) and not line.startswith("~~~")):
         return "other"
     if _HEADING.match(line) or (text.endswith((" ", "\t")) and line.isalpha()):
         return "title"
-    if _WRAPPER.fullmatch(whole):
-        return "own"
     rules = Counter(found.group().strip() for found in _RULE.finditer(before))
-    if any(count % 2 for count in rules.values()):
-        return "rule"
-    if not whole or _NO_WORDS.fullmatch(whole):
+    if _WRAPPER.fullmatch(whole) or any(count % 2 for count in rules.values()):
+        return "loose"
+    if not whole or _NO_WORDS.fullmatch(whole) or (own and ended):
         return ""
-    ended = _SENTENCE_END.search(whole) is not None
-    if _announces(line):
-        return "" if ended else "own"
-    if _POINT.fullmatch(whole):
-        return "point"
-    return "said" if ended else "title"
+    return "loose" if own or ended or _POINT.fullmatch(whole) else "title"
 
 
 def _announces(line: str) -> bool:
@@ -105,22 +95,7 @@ def says_something(text: str) -> bool:
     return _NOTHING_SAID.fullmatch(text) is None
 
 
-def trail_of(text: str) -> Trail:
-    """What the text after a call begins with."""
+def is_aside(text: str) -> bool:
+    """Whether the text after a call begins with a line that is no sentence, as one behind a quotation is."""
     line = text.lstrip()[:LOOKAHEAD].partition("\n")[0].strip()
-    if _POINT.fullmatch(line):
-        return "point"
-    return "aside" if _ASIDE.fullmatch(line) or _DELIMITER.fullmatch(line) else ""
-
-
-def ends_block(text: str) -> bool:
-    """Whether a rule stands in the text after a call. It is searched by whole lines, a window at a time."""
-    begin = 0
-    while begin < len(text):
-        end = text.rfind("\n", begin, begin + WINDOW) + 1
-        if end == 0 or begin + WINDOW >= len(text):  # a line that is longer than a window, or the last of them
-            end = text.find("\n", begin + WINDOW) + 1 or len(text)
-        if end - begin <= WINDOW and _RULE.search(text, begin, end):
-            return True
-        begin = end
-    return False
+    return _ASIDE.fullmatch(line) is not None or _DELIMITER.fullmatch(line) is not None

@@ -4,30 +4,17 @@ import re
 from functools import lru_cache
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.draft import Draft
-from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
-from console_app.dialects.output import IN_SENTENCE
-from console_app.dialects.patterns import any_of, compiled, lazily, partly
+from console_app.dialects.openers import OPENERS
+from console_app.dialects.patterns import any_of, compiled, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Reading, Source
+from console_app.dialects.source import Reading
 from console_app.dialects.table import BY_NAME, SECTIONS
-from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _PREFIX = lazily(r"<([\w-]+:)")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
-_ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
-_CLOSERS = {*CLOSERS, *SECTIONS.values()}
-_SENTENCE_GOES_ON = lazily(
-    rf"(?:\s*{any_of(_CLOSERS)})*[ \t]*(?:[^\s<\[\]]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
-)
-_LINE_ENDS = lazily(
-    rf"(?:\s*{any_of(_CLOSERS)})*(?:[^\S\n]*\n\s*(?=\S)|[ \t]*(?=[<\[])(?!</|<\Z|\[\^?\Z))"
-    rf"(?!{any_of(_CLOSERS)}|{partly(_CLOSERS)}\Z)"
-)
-"""Another line, or another mark: no words follow a call on its own."""
 _DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
 _CHANNEL = lazily(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
@@ -67,27 +54,10 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
     follows_words = state.output.follows_words
-    goes_on = not shown and (yield from _sentence_goes_on(src, row, draft, follows_words))
-    if goes_on and (draft.reopening is None or follows_words):
-        shown = IN_SENTENCE
-        if state.output.take_back_line():
-            state.reopening = None
-    state.conclude(draft, shown=shown if state.level != "none" else "")
-    if goes_on and not shown:
-        state.output.doubt_last()
+    yield from state.conclude_in_line(draft, shown, sealed=row.final_at_end and bool(row.closes))
     if marked and (row.opens_reasoning or state.reasoned) and not follows_words and draft.calls:
         mended = not row.delimited and any(call.repaired for call in draft.attempts)
         state.output.settle_last(with_next=not row.delimited) if not mended else None
-
-
-def _sentence_goes_on(src: Source, row: Dialect, draft: Draft, follows_words: bool) -> Reading[bool]:
-    """Whether words follow on the line of a call. A letter right after the token that ends a call of special tokens
-    begins what the model says next: so the templates write text beside calls.
-    """
-    if (yield from src.match_first((_SENTENCE_GOES_ON, _LINE_ENDS))) != 0:
-        return False
-    sealed = row.final_at_end and bool(row.closes) and all(attempt.closed for attempt in draft.attempts)
-    return follows_words or not sealed or not (yield from src.peek()).isalpha()
 
 
 def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
@@ -177,8 +147,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
         return
     region = Region(src.at, (token,))
     draft = yield from state.read_body(row, region)
-    goes_on = yield from _sentence_goes_on(src, row, draft, False)
-    state.conclude(draft, shown=withheld or (IN_SENTENCE if goes_on else ""))
+    yield from state.conclude_in_line(draft, withheld)
 
 
 def _channel(state: ScanState) -> Reading[None]:

@@ -1,12 +1,12 @@
 """What looks like a call of a tool that exists, in an answer without any: so that none is lost in silence.
 
-It calls nothing, it is told of: a mark of some dialect that a tool's name follows, or what was meant as one.
+It calls nothing, it is told of: a mark of some dialect that a tool's name follows. Marks are compared without what
+Markdown or a tokenizer adds to them: backslashes, blanks beside brackets and bars, other letters for bars and joints.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 
@@ -20,13 +20,15 @@ from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _MOST = 200  # marks that are looked at
-_REACH = 160
-_WORD = lazily(r"\w(?:[\w.\-]|\\_)*")
-_LAST_WORD = lazily(r"\w(?:[\w.\-]|\\_){0,100}\s*\Z")
-_SEPARATOR = lazily(r"<[ \t]?\\?[|｜][ \t]?tool(?:[▁ \t]|\\?_)sep[ \t]?\\?[|｜][ \t]?\\?>")
+_REACH = 200
+_MOST_ENDS = 5
+_WORD = lazily(r"\w[\w.\-]*")
+_LAST_WORD = lazily(r"\w[\w.\-]{0,100}\s*\Z")
+_ADDED = lazily(r"\\(?=[^\w\s]|_)|(?<=[<\[|])[ \t]{1,2}|[ \t]{1,2}(?=[>\]|])")
+_BARRED = lazily(r"(?<=\|)\w+(?: \w+)+(?=\|)")
+_SEPARATOR = "<|tool_sep|>"
 """What stands behind a tool's name, or before it, in calls between bars: these may come without their opening."""
-_LOOSE = lazily(r"(?P<bar>(?:\\\|)|｜)|(?P<join>_|▁)|>|\\[\[\]]")
-_BEFORE_NAME = lazily(
+_AT_ONCE = lazily(
     r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))"
     r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w))",
     re.MULTILINE | re.IGNORECASE,
@@ -34,149 +36,72 @@ _BEFORE_NAME = lazily(
 """Marks that the name follows at once: the tag that a call in tags of the tools' names begins with, broken off, with
 attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign.
 """
-_LONG = 100_000  # characters from which on an answer is not a lost call
-_MOST_WORDS = 5  # words that are compared with the tools' names
-_LIKE = 0.85
 _QUOTES = ("'", '"', "“", "‘", "«")
 _ENDS = lazily(r"call|tool|function|action", re.IGNORECASE)
-_NAMING = lazily(
-    r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
-)
-_GOES_ON = lazily(r"[\"'`]?[ \t]*(?:/?>|\n\s*(?:[{<]|(?:\w+ )?(?:input|arg|param)\w*[ \t]*[:=]))", re.IGNORECASE)
-_LETTERS = lazily(r"\w[\w.-]*")
-_TAG = lazily(r"^[ \t]*<(?P<name>[A-Za-z][\w.-]{3,80})>(?=\s*<[\w.-]{1,80}>)", re.M)
-_CALLS = ("action", "call", "function", "function_call", "invoke", "recipient", "tool", "tool_call", "tool_name")
-_TOLD_APART = lazily(r"[_.:-]|[a-z][A-Z]")  # in a name that is no word like any other, as of a setting or a person
-_INPUT = lazily(r"arg|param|input", re.IGNORECASE)
-_OBJECT = lazily(r"\A\s*[\[{][\s\S]*[\]}]\s*\Z")
-_VALUE = lazily(r"[\"'](?:name|tool|tool_name|function|action)[\"']\s*:\s*[\"'](?P<name>[\w.-]{3,80})[\"']")
-_PYTHON = lazily(r"\A\s*(?:print\s*\(\s*)?(?P<name>[A-Za-z_][\w.]{2,80})\([^\n]*\)\s*\Z")
-
-MISSPELT = "its mark is not written as in any dialect"
-NO_SUCH = "no tool has exactly this name"
-IS_CODE = "it is written as code"
-_PLACE = "it stands in code, in a quotation or in a list"
-_LIST = "more than calls stands on its line"
+WHY = "it is quoted, or its mark is not written as in any dialect"
 
 
 @dataclass(frozen=True)
 class SeemingCall:
-    """What seems to be a call, from `start` to the `end` of the tool's `name`, and `why` it is none."""
+    """What seems to be a call of the tool `name`: its mark from `start`, up to the `end` of the name behind it."""
 
     start: int
     end: int
     name: str
-    why: str
 
 
 def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0) -> SeemingCall | None:
-    """The first mark from `start` on, in either case and with blanks in its brackets, that a tool's name follows.
-    `unmarked`: the key of a name in an object, a label, half a tag of the name and a list in Python are marks too.
+    """The first mark from `start` on, in either case, that a tool's name follows. `unmarked`: the key of a name in an
+    object, a label, half a tag of the name and a list in Python are marks too.
     """
-    lead, marks = _marks(unmarked)
+    leads, marks = _marks(unmarked)
     looked = 0
     for begin in range(start, len(text), WINDOW):
-        for first in lead.finditer(text, begin, begin + WINDOW):
+        for lead in leads.finditer(text, begin, begin + WINDOW):
             looked += 1
             if looked > _MOST:
                 return None
-            if (tail := _SEPARATOR.match(text, first.start())) and (
-                (before := _LAST_WORD.search(text, max(0, first.start() - _REACH), first.start()))
-                and (name := tools.resolve(_plain(before.group())))
-            ):
-                return SeemingCall(before.start(), tail.end(), name, MISSPELT)
-            at_once = _BEFORE_NAME.match(text, first.start()) if unmarked else None
-            for found in filter(None, (at_once, marks.match(text, first.start()))):
-                for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
-                    if name := tools.resolve(_plain(word.group())):
-                        escaped = text[: found.start()].endswith("\\")
-                        return SeemingCall(found.start(), word.end(), name, MISSPELT if escaped else _why(found))
-                    if found is at_once:
-                        break
+            at, plain = lead.start(), _plain(text[lead.start() : lead.end() + _REACH])
+            words: list[str] = []
+            if unmarked and (found := _AT_ONCE.match(text, at)):
+                words += _WORD.findall(_plain(text[found.end() : found.end() + _REACH]))[:1]
+            if found := marks.match(plain):
+                words += _WORD.findall(plain, found.end())
+            if plain.startswith(_SEPARATOR) and (last := _LAST_WORD.search(_plain(text[max(0, at - _REACH) : at]))):
+                words.append(last.group().strip())
+            if word := next(filter(tools.resolve, words), None):
+                there = text.find(word, at)
+                return SeemingCall(at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or "")
     return None
 
 
-def _why(found: re.Match[str]) -> str:
-    mark = found.group()
-    if mark == "[":
-        return _LIST
-    return MISSPELT if found.lastgroup == "loose" or (mark[0] in "aA" and "=" in mark) else _PLACE
-
-
-def _plain(word: str) -> str:
-    """A name without what Markdown escapes it with."""
-    return word.replace("\\", "").strip()
+def _plain(text: str) -> str:
+    """A stretch of text, or a mark, without what may be added to a mark."""
+    plain = _ADDED.sub("", text.replace("｜", "|").replace("▁", "_"))
+    return _BARRED.sub(lambda found: found.group().replace(" ", "_"), plain)
 
 
 @cache
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    markers = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
-    markers.add("<tool_code>")
-    markers |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
-    lead = {one if one[0] == '"' else lead_word(one) for one in markers}
+    """Where a mark may begin, and the marks as `_plain` gives them."""
+    marks = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
+    marks |= {"<tool_code>", _SEPARATOR}
+    marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
+    leads = {one if one[0] == '"' else lead_word(one) for one in marks}
     sign = r"|^action[ \t]{0,2}=" if unmarked else ""
-    tags = {one for one in markers if one[0] in "<["}
-    spaced = any_of({one[1:].rstrip(">]") for one in tags})
-    loose = rf"[<\[][ \t]{{1,2}}{spaced}(?:(?<=\W)|(?!\w))|{_loosely(tags)}|{_SEPARATOR.pattern}"
     either = re.IGNORECASE | re.MULTILINE
     return (
-        re.compile("|".join(sorted(map(re.escape, lead))) + sign, either),
-        re.compile(rf"{any_of(markers)}|(?P<loose>{loose})", either),
+        re.compile("|".join(sorted(map(re.escape, leads))) + sign, either),
+        re.compile(any_of(map(_plain, marks)), either),
     )
 
 
-def _loosely(tags: set[str]) -> str:
-    """The marks as Markdown escapes them, and those between bars with blanks in them."""
-    barred = {one for one in tags if one[1:2] in "|｜"}
-    escaped = _LOOSE.sub(lambda found: rf"\\?{found.group()}", any_of(tags - barred))
-    return f"{escaped}|{_LOOSE.sub(_with_blanks, any_of(barred))}"
-
-
-def _with_blanks(found: re.Match[str]) -> str:
-    if found["bar"]:
-        return r"[ \t]?\\?[|｜][ \t]?"
-    return r"(?:[ \t▁]|\\?_)" if found["join"] else rf"\\?{found.group()}"
-
-
 def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
-    """What an answer without calls seems to have meant as one, where no dialect's mark stands before a tool's name:
-    misspelt, as code, or an end alone.
-    """
-    if found := seeming_call(raw, names):
-        return Places(raw).problem("ignored", f"Not taken as a call: {found.why}.", found.start, found.end, found.name)
+    """The end of a call that an answer without calls holds alone: where there are tools it seems to have meant one."""
     if names and (end := _lone_end(raw)):
         why = f"The answer holds the end of a call ({raw[slice(*end)]}) and no call."
         return Places(raw).problem("ignored", why, *end, None)
     return None
-
-
-def seeming_call(raw: str, names: Sequence[str]) -> SeemingCall | None:
-    """The tool that an answer seems to call without any dialect's mark; None where nothing seems so."""
-    if len(raw) <= _LONG:
-        for at, name, why in _unmarked(raw, {_letters(name): name for name in names}):
-            return SeemingCall(at, at + len(name), name, why)
-    return None
-
-
-def _unmarked(raw: str, known: dict[str, str]) -> Iterator[tuple[int, str, str]]:
-    for mark in _NAMING.finditer(raw):
-        word = _LETTERS.match(raw, mark.end())
-        if word is not None and (name := known.get(_letters(word.group()))) and _GOES_ON.match(raw, word.end()):
-            if not _TOLD_APART.search(name) and not get_close_matches(mark["mark"].lower(), _CALLS, 1, _LIKE):
-                continue  # of YAML, say
-            yield mark.start("mark"), name, MISSPELT
-    if (called := _PYTHON.match(raw)) and (name := known.get(_letters(called["name"]))):
-        yield called.start("name"), name, IS_CODE
-    tags = (tag for tag in islice(_TAG.finditer(raw), _MOST_WORDS) if f"</{tag['name']}>" in raw)
-    values = islice(_VALUE.finditer(raw), _MOST_WORDS) if _OBJECT.match(raw) else ()
-    for word in (*tags, *values):
-        like = get_close_matches(_letters(word["name"]), known, 1, _LIKE)
-        if like and (_TOLD_APART.search(known[like[0]]) or _INPUT.search(raw)):
-            yield word.start("name"), known[like[0]], NO_SUCH
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[_.-]", "", name).lower()
 
 
 def _lone_end(raw: str) -> tuple[int, int] | None:
@@ -186,7 +111,7 @@ def _lone_end(raw: str) -> tuple[int, int] | None:
     last, special = _end_patterns()
     if found := last.search(raw, max(0, len(raw) - 200)):
         return found.span("end")
-    for found in islice(special.finditer(raw), _MOST_WORDS):
+    for found in islice(special.finditer(raw), _MOST_ENDS):
         before = raw[: found.start()]
         if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
             return found.span()

@@ -1,13 +1,12 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
-from console_app.dialects.leading import Lead, Trail, ends_block, lead_of, says_something, trail_of
-from console_app.dialects.mentions import mentioned
+from console_app.dialects.leading import Lead, is_aside, lead_of, says_something
+from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
     CallFinal,
@@ -23,13 +22,13 @@ from console_app.dialects.model import (
 from console_app.dialects.position import Structure
 from console_app.dialects.segments import Segment, closed_up, unwrap
 from console_app.dialects.source import LOOKAHEAD, Source
-from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
 LED = "maybe quoted: the line before it does not say that the model calls it"
 TRAILED = "maybe quoted: the line behind it is no sentence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
+NO_TOOL = "no tool has this name"
 
 
 class ScanOutput:
@@ -46,16 +45,10 @@ class ScanOutput:
         self.calls = 0
         """How many calls were read so far, whatever became of them."""
         self.unfenced = False
-        self._demoted = False
-        """Calls proved to be text."""
-        self._alone = False
-        """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
         self.final = 0
         """How many calls, from the first, nothing takes back any more."""
         self._open = False
         """The newest calls may still go on, up to where others begin."""
-        self._taken: list[Segment] = []
-        """The segments of calls, so that the last is found however much was dropped behind it."""
         self._notes: list[tuple[int, int, str, str | None]] = []
         self._shown: list[str] = []
         self._gap = False
@@ -66,15 +59,11 @@ class ScanOutput:
         if upto <= self.mark:
             return
         text = self._src.text(self.mark, upto)
-        if not self.has_text and not text.isspace():
-            self.has_text = True
-            if self._alone:
-                self._demote_alone()
-        if not self._alone:
-            if self._gap:
-                self._gap = not text.strip("\r\n")
-                text = closed_up(text, self._shown)
-            self._emit(text)
+        self.has_text = self.has_text or not text.isspace()
+        if self._gap:
+            self._gap = not text.strip("\r\n")
+            text = closed_up(text, self._shown)
+        self._emit(text)
         last = self._last_text
         if last is not None and last.end == self.mark:
             last.end = upto
@@ -91,7 +80,7 @@ class ScanOutput:
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
         last = self._last_text
-        if last is None or self._alone or self._gap or not self.has_text:
+        if last is None or self._gap or not self.has_text:
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -121,11 +110,9 @@ class ScanOutput:
         new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
         new.follows_text = self.has_text
         self.segments.append(new)
-        self._taken.append(new)
         self.attempts += len(draft.attempts)
         self.calls += draft.calls
         self.unfenced = self.unfenced or not fenced
-        self._alone = self._alone or alone
         self.mark = upto
 
     def lead(self) -> Lead:
@@ -138,17 +125,18 @@ class ScanOutput:
                 return lead_of(text) if segment.kind == "text" else ""
         return ""
 
-    def take_back_line(self) -> bool:
-        """Calls since the last words on this line were part of a sentence: they are text. Whether there were any."""
-        back: list[Segment] = []
+    def part_of_sentence(self) -> bool:
+        """Words follow on the line of the newest calls, or of what stands right behind them: these, and those before
+        them up to words on that line, are part of a sentence, unless a value goes on there. Whether that is out of the
+        question, for the sentence began before them.
+        """
+        began = False
         for segment in reversed(self.segments):
-            if self._has_words(segment) or (segment.kind == "calls" and not segment.after_words):
+            if segment.kind == "calls" and (segment is self.segments[-1] or segment.after_words):
+                segment.in_sentence, began = True, began or segment.after_words
+            elif segment.kind == "calls" or self._has_words(segment):
                 break
-            back += [segment] if segment.kind == "calls" else []
-        if back:
-            self._demote(back, IN_SENTENCE)
-            self.has_text = True
-        return bool(back)
+        return began
 
     def _has_words(self, segment: Segment) -> bool:
         return segment.kind == "text" and self._src.text(segment.start, segment.end).strip() != ""
@@ -168,11 +156,6 @@ class ScanOutput:
             if "\n" in text and (index == 0 or self.segments[index - 1].kind != "dropped"):
                 return False
         return False
-
-    def doubt_last(self) -> None:
-        """Words follow the newest calls on their line: they are part of a sentence, unless a value goes on there."""
-        if self.segments[-1].kind == "calls":
-            self.segments[-1].in_sentence = True
 
     def settle_early(self, index: int, attempt: CallAttempt) -> bool:
         """Whether a call at the mark, which others follow in its list, is final: it is if all before it are."""
@@ -208,15 +191,6 @@ class ScanOutput:
         last = self.segments[-1].attempts if self.segments else ()
         return bool(last) and last[-1].failure == "truncated"
 
-    def awaits(self, token: str) -> bool:
-        """Whether the last call lacks this closing token."""
-        while self._taken and not self._taken[-1].attempts:
-            self._taken.pop()  # it proved to be text
-        if not self._taken:
-            return False
-        last = self._taken[-1].attempts[-1]
-        return not last.closed and token in BY_NAME[last.dialect].closes
-
     def extend(self, upto: int, value_end: int, call: Reopening) -> None:
         """The last call reaches to here, its last value to `value_end`; what was shown after it was not text."""
         while self.segments[-1].kind != "calls":
@@ -228,7 +202,7 @@ class ScanOutput:
         segment.longer, segment.in_sentence = (call, value_end), False
         segment.end = self.mark = upto
         self._structure.restart(upto)
-        self.has_text = segment.follows_text or self._demoted
+        self.has_text = segment.follows_text
 
     def _lengthen(self, segment: Segment) -> None:
         """Decode the value that turned out to be longer."""
@@ -255,12 +229,11 @@ class ScanOutput:
             self._events.append(Rewritten(""))
         self._shown.clear()
         self.segments = [Segment("thought", 0, self.mark)]
-        self._taken = []
         self._open = False
         self.mark = upto
         self._structure.restart(upto)
         self.attempts = 0
-        self.has_text = self.unfenced = self._alone = self._demoted = False
+        self.has_text = self.unfenced = False
         self._gap = True
         self._notes.clear()
 
@@ -270,34 +243,14 @@ class ScanOutput:
         self._shown.append(text)
         self._events.append(VisibleText(text))
 
-    def _demote_alone(self) -> None:
-        """Calls that had to be all of the answer are text after all; what waited for them is shown."""
-        self._alone = False
-        alone = [index for index, segment in enumerate(self.segments) if segment.alone]
-        waiting = self.segments[alone[0] :] if alone else []
-        self._demote([self.segments[index] for index in alone])
-        for segment in waiting:
-            if segment.kind == "text":
-                self._emit(self._text_of(segment))
-
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
 
-    def _demote(self, segments: Sequence[Segment], why: str = "") -> None:
-        """These calls are text after all; those after them move up."""
-        before = self._attempts()
-        for segment in segments:
-            self._demote_segment(segment, why)
-        self._renumber(before, self._attempts())
-
-    def _demote_segment(self, segment: Segment, why: str = "") -> None:
-        self._gap = False
+    def _demote(self, segment: Segment, why: str) -> None:
+        """These calls are text after all."""
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
-        if not why and segment.alone:
-            why = BESIDE_TEXT if name else "no tool has this name"
-        self.note(segment.start, segment.end, f"not taken as a call: {why or 'an example in a fence'}", name)
-        self._demoted = True
-        segment.kind, segment.alone, segment.attempts = "text", False, ()
+        self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
+        segment.kind, segment.attempts = "text", ()
         segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
@@ -307,10 +260,7 @@ class ScanOutput:
         for segment in self.segments:
             self._lengthen(segment)
         before = self._attempts()
-        self._judge_quoted(level, unasked)
-        for segment in self.segments:
-            if segment.alone and self.has_text:
-                self._demote_segment(segment)
+        self._judge(level, unasked)
         unwrap(self.segments, self._text_of)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
@@ -330,35 +280,36 @@ class ScanOutput:
         error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
 
-    def _judge_quoted(self, level: ReadingLevel, unasked: bool) -> None:
+    def _judge(self, level: ReadingLevel, unasked: bool) -> None:
         """Decide by what stands before and after them which calls are text, and which a person has to judge."""
-        said = ruled = False
-        trail: Trail = ""
+        said = aside = False
         first = len(self._attempts())
         for segment in reversed(self.segments):
             first -= len(segment.attempts)
-            led, unmarked = segment.led, any(not attempt.marked for attempt in segment.attempts)
-            if segment.in_sentence:
-                self._demote_segment(segment, IN_SENTENCE)
-            elif segment.kind == "calls" and segment.fenced and self.unfenced:
-                self._demote_segment(segment)
-            elif said and (led in ("other", "label") or (unmarked and led == "own")):
-                self._demote_segment(segment, "it stands between sentences")
-            elif ruled and led == "rule":
-                self._demote_segment(segment, "it stands between rules")
-            elif said and unmarked and unasked:
-                self._demote_segment(segment, "text follows it")
-            elif (
-                (said and led in ("own", "title", "said"))
-                or (level == "marked" and led in ("other", "title"))
-                or led == "label"
-                or led == trail == "point"
-            ):
-                segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
-            elif level == "marked" and trail == "aside" and first >= self.final and not (led or segment.follows_text):
-                segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
-            elif segment.kind == "text" and says_something(text := self._text_of(segment)):
-                said, ruled, trail = True, ruled or ends_block(text), trail_of(text)
+            if segment.kind == "calls":
+                if why := self._no_call(segment, said, unasked):
+                    self._demote(segment, why)
+                elif segment.led == "label" or (
+                    segment.led and (said or (segment.led != "loose" and level == "marked"))
+                ):
+                    segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
+                elif level == "marked" and aside and first >= self.final and not (segment.led or segment.follows_text):
+                    segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
+            if segment.kind == "text" and says_something(text := self._text_of(segment)):
+                said, aside = True, is_aside(text)
+
+    def _no_call(self, segment: Segment, said: bool, unasked: bool) -> str:
+        """Why calls are text after all; `said`: text follows them."""
+        if segment.in_sentence:
+            return IN_SENTENCE
+        if segment.alone and self.has_text:
+            return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
+        if segment.fenced and self.unfenced:
+            return "an example in a fence"
+        if said and segment.led in ("other", "label"):
+            return "it stands between sentences"
+        unmarked = any(not one.marked for one in segment.attempts)
+        return "text follows it" if said and unmarked and unasked else ""
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
@@ -366,7 +317,7 @@ class ScanOutput:
             found := mentioned(self._content(), tools, unmarked=level != "none")
         ):
             start = self._src.text(0, self._src.length).find(self._content()[found.start : found.end])
-            self.note(start, start + found.end - found.start, f"not taken as a call: {found.why}", found.name)
+            self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""

@@ -51,17 +51,17 @@ How it decides:
 
 - **A call stands at the top level of the answer.** In quotation marks, a block quote, a list, a table, a comment,
   inline code, an element, front matter, an indented block or one of Textile's (`bc.`, `bq.`) it is text; so it is in
-  a fence, unless the fence is how the dialect is written, and nothing in reasoning counts, nor anything after a
-  result that the model made up.
-- **What leads to a call.** Between rules, between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and
-  between a line that ends in a colon and more text it is shown, not run, unless that line speaks in the first person,
-  as "I'll look it up:" does. What stands between text and more text waits for your approval in every mode, and the
-  board says why, unless a whole sentence in the first person, a single word, or a list or a table that does not go on
-  behind it leads to it. In `auto` so does a marked call that ends the answer after a colon or a line that is no
-  sentence: a heading, a file's name, a prompt; and one that begins the answer where the line behind it is none: who
-  said it, a source, a rule, `(END)`, the rest of a sentence; unless the call had started by then. With each `protocol`
-  a call asks behind a line of one word and a colon (`NOTE:`, `a.txt:`), if the word is none for a call or an answer
-  (`Tool:`, `Response:`), in the brackets of prose if it is no text there, and in a fence of more than three signs.
+  a fence, unless the fence is how the dialect is written, of three signs, and nothing in reasoning counts, nor anything
+  after a result that the model made up. What stands right behind a call that is only shown is only shown, too.
+- **What leads to a call.** Between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and between a line
+  that ends in a colon and more text it is shown, not run, unless that line speaks in the first person, as "I'll look it
+  up:" does. What stands between text and more text waits for your approval in every mode, and the board says why,
+  unless a whole sentence in the first person or a single word leads to it. In `auto` so does a marked call that ends
+  the answer after a colon or a line that is no sentence: a heading, a file's name, a prompt; and one that begins the
+  answer where a line behind it is none: who said it, a source, a rule, `(END)`, a tag, the rest of a sentence; unless
+  the call had started by then. With each `protocol` a call asks behind a line of one word and a colon (`NOTE:`,
+  `a.txt:`), if the word is none for a call or an answer (`Tool:`, `Response:`), and in the brackets of prose if it is
+  no text there.
 - **What runs on purpose.** A marked call that ends the answer runs, where the rules let it and nothing that the model
   was given holds it, behind a colon or a sentence in the first person ("I will now call:") and behind a word that is a
   sentence ("OK.", "Sure!"): so models lead to their own calls, and no words tell those from quoted ones. It may be
@@ -73,9 +73,8 @@ How it decides:
   there on it is text, and a notice says so.
 - **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, with no words behind them on it,
   and count only for tools there are. A prompt (`>>>`, `A:`) before a label on its line makes it text, as words behind
-  its call do, on the line or in its fence. Tags like `<call>` on lines of their own around one are not shown. Between
-  any line that ends in a colon and more text they are shown, not run; so they are before any text where the model was
-  asked for a marked dialect.
+  its call do, on the line or in its fence. Tags like `<call>` on lines of their own around one are not shown. Before
+  any text they are shown, not run, where the model was asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with

@@ -55,13 +55,7 @@ _CLOSING_WORD = {
     "org": r"(?i:\n#\+END_WORD)", "here": r"\nWORD\b", "banner": rf"\n{_BAR}[^\n]*",
 }  # fmt: skip
 """What ends those that begin with a word, where it is no element's end."""
-_INSIDE = {
-    "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
-    "page": "inside an element", "banner": "between rules", "bracket": "in a block of markup",
-    "brace": "in a block of markup", "environment": "in a block of markup", "org": "in a block of markup",
-    "template": "in a block of markup", "here": "in a block of markup",
-}  # fmt: skip
-"""Where what stands in a construct stands; in the others it is in quotation marks."""
+_QUOTATIONS = {"pair", "curly", "single", "ascii"}
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _TEXTILE = r"(?:bc|bq|pre|notextile)(?:\([^()\n]*\))?"
 _TEXTILE_BLOCK = lazily(
@@ -69,13 +63,15 @@ _TEXTILE_BLOCK = lazily(
 )
 """A paragraph of code or of a quotation in Textile, and one that goes on over paragraphs."""
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
-_LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
-_POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
-_COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
-_ATTACHED = lazily(
-    rf"(?:\b{_TEXTILE}\.{{1,2}}" r"|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
+_PART = lazily(
+    r"^\s*\||\|\s*$"  # the row of a table
+    r"|^[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+"  # a point of a list
+    r"|(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$"
+    r"|^[ \t]*(?:#|//|--|;|%|REM\b|\$\s)"  # a comment
+    rf"|(?:\b{_TEXTILE}\.{{1,2}}"
+    r"|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
 )
-"""What makes what follows it on a line part of something else, as in `x = ` or `(`."""
+"""What makes what follows it on a line part of something else, as in `- `, `x = ` or `(`."""
 _SENTENCE_ENDS = lazily(
     r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$"
     r"|[^\s;→⇥│║>]$|[\w\"'|/｜-]>$"
@@ -155,16 +151,9 @@ class Place:
                 indented = indent > (0 if lead_of(self.before) in ("other", "label") else 1) and self.before.strip()
             wide = not self.line.isascii()  # blanks that only layout has
             return "it is indented, as code or a part of a list" if indented or wide else self.example
-        line = self.line.strip()
-        if line.startswith("|") or line.endswith("|"):
-            return "it stands in a table"
-        if _LISTED.match(self.line):
-            return "it stands in a list"
-        if _COMMENTED.match(self.line):
-            return "it stands in a comment"
-        if _ATTACHED.search(self.line) or _POINT.search(self.line):
+        if _PART.search(self.line):
             return "it is part of something else on its line"
-        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "own":
+        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "loose":
             return "it is part of a sentence"
         return self.example
 
@@ -192,6 +181,8 @@ class Structure:
         """Before this offset such a quotation was none: what looks like one there opens nothing."""
         self.floor = 0
         """What stands before this offset was read as other than text."""
+        self.shown_to = -LOOKAHEAD
+        """Where the newest call ended that is only shown: one right behind it is quoted with it."""
         self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -217,7 +208,12 @@ class Structure:
     def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        return self.lines(offset, self._inside)
+        behind = "behind a call that is only shown" if self.behind_shown(offset) else ""
+        return self.lines(offset, self._inside or behind)
+
+    def behind_shown(self, offset: int) -> bool:
+        """Whether nothing but white space stands between a call that is only shown and `offset`."""
+        return offset - self.shown_to < LOOKAHEAD and not self._src.text(self.shown_to, offset).strip()
 
     def _advance(self, offset: int) -> None:
         while self._passed < len(self._opaque):
@@ -251,7 +247,9 @@ class Structure:
                 loose = kind in ("ascii", "single") and len(found[kind]) == 1
                 if not loose or begin + pos > self._unquoted:
                     self._close = _closing(kind, found[kind])
-                    self._inside = _INSIDE.get(kind, "in quotation marks")
+                    self._inside = (
+                        "in quotation marks" if kind in _QUOTATIONS else "in an element, a comment or a block"
+                    )
                     self._quoted_at = begin + pos if loose else -1
             else:
                 return

@@ -1,22 +1,44 @@
 """What everything that reads one answer shares: the source, the tools, the output, and how a region is concluded."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
-from console_app.dialects.output import BESIDE_TEXT, ScanOutput
-from console_app.dialects.patterns import lazily
+from console_app.dialects.openers import CLOSERS, THINK_ENDS
+from console_app.dialects.output import BESIDE_TEXT, IN_SENTENCE, ScanOutput
+from console_app.dialects.patterns import any_of, lazily, partly
 from console_app.dialects.position import Place, Structure
 from console_app.dialects.region import Region
 from console_app.dialects.source import Match, Reading, Source
-from console_app.dialects.table import BY_NAME
+from console_app.dialects.table import BY_NAME, SECTIONS
 from console_app.dialects.tool_schemas import ToolSchemas
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
 _ANYTHING = lazily(r"[\s\S]*")
+_ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
+_CLOSER = any_of({*CLOSERS, *SECTIONS.values()})
+
+
+@cache
+def _behind(marked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What stands behind a call on its line: words; or nothing, for another line or another mark begins. Behind one
+    that is not marked there may be what separates it from the next.
+    """
+    spare, brackets = ("", r"\]") if marked else (r"(?:[,;|}\]][ \t]*)*", r"\]{},;|")
+    words = rf"[^\s<\[{brackets}]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>]"
+    nothing = r"[^\S\n]*\n\s*(?=\S)|[ \t]*(?=[<\[{])(?!</|<\Z|\[\^?\Z)"
+    return (
+        re.compile(rf"(?:\s*{_CLOSER})*[ \t]*{spare}(?:{words})"),
+        re.compile(
+            rf"(?:\s*{_CLOSER})*[ \t]*{spare}(?:{nothing})(?!{_CLOSER}|{partly({*CLOSERS, *SECTIONS.values()})}\Z)"
+        ),
+    )
 
 
 @dataclass
@@ -111,7 +133,7 @@ class ScanState:
         """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
         text in any case, "" when it isn't; `fenced` and `alone` as in a segment.
         """
-        why = shown or self._withheld(draft)
+        why = (shown if self.level != "none" else "") or self._withheld(draft)
         if why:
             if draft.attempts:
                 names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts[draft.settled :]]
@@ -122,6 +144,7 @@ class ScanState:
                     self.reopening = None
                 self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
             self.refuse(draft)
+            self.structure.shown_to = self.src.at if shown else self.structure.shown_to
             return
         draft.settle()
         self.draft = None
@@ -143,6 +166,24 @@ class ScanState:
             self.output.take(draft, self.src.at, fenced=fenced, alone=alone)
             if draft.answer:
                 self.output.drop(self.src.at, replacement=draft.answer)
+
+    def conclude_in_line(
+        self, draft: Draft, shown: str = "", *, sealed: bool = False, alone: bool = False
+    ) -> Reading[None]:
+        """As `conclude`, but words behind the calls on their line make these part of a sentence, unless a value may go
+        on there. `sealed`: tokens end them, and a letter right behind begins what the model says next: so the templates
+        write text beside calls.
+        """
+        after_words = self.output.follows_words
+        goes_on = not shown and (yield from self.src.match_first(_behind(draft.marked))) == 0
+        if goes_on and sealed and not after_words and all(attempt.closed for attempt in draft.attempts):
+            goes_on = not (yield from self.src.peek()).isalpha()
+        refused = goes_on and (draft.reopening is None or after_words)
+        if refused and self.output.part_of_sentence():
+            self.reopening = None
+        self.conclude(draft, alone=alone, shown=IN_SENTENCE if refused else shown)
+        if goes_on and not refused:
+            self.output.part_of_sentence()
 
     def _withheld(self, draft: Draft) -> str:
         """Why what was read is no call at this level; "" when it is one, as far as is known by now."""

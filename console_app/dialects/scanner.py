@@ -324,7 +324,10 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
     that may be meant as text is dropped only where a call or the text ends.
     """
     src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
+    behind_shown = kind == "closer" and state.structure.behind_shown(src.at)
     src.pos += len(token)
+    if behind_shown:
+        state.structure.shown_to = src.at
     if kind == "thought":
         state.reasoned = True
         if output.final:  # what runs stays
@@ -335,7 +338,7 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
     elif kind == "closer" and token == state.shown_section:
         state.shown_section = ""
     elif kind == "closer":
-        if token.startswith(("<|", "<｜")) or output.awaits(token) or (output.attempts and line_start):
+        if token.startswith(("<|", "<｜")) or (output.attempts and line_start):
             output.drop(src.at)
     elif token in MAY_BE_TEXT:
         following = yield from src.ahead()

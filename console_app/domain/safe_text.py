@@ -25,6 +25,8 @@ _UNSAFE = re.compile(  # one set of characters comes first: so ten megabytes are
     f"|(?<=\u200d)(?:(?<![{_PICTOGRAPH}]\u200d)|(?![{_PICTOGRAPH}]))"
     f"|(?<=[\ufe00-\ufe0f])(?<![{_STYLED}][\ufe00-\ufe0f]))"
 )
+_SAFE = bytes(code for code in range(128) if not _UNSAFE.match(chr(code)))  # of ASCII
+_LONG = 10_000  # characters from which a text is worth a look at what it begins with
 _BLANK = re.compile(rf"[\s\u2800{ALWAYS_UNSAFE}]*")
 _LINE_BREAKS = re.compile(r"\r\n?|\n|\t| {2,}")
 
@@ -52,7 +54,7 @@ def _mark(match: re.Match[str]) -> str:
 
 def visible(text: str) -> str:
     """`text` with every unsafe character as a visible mark; newline and tab stay, CR LF becomes a newline."""
-    if _UNSAFE.search(text) is None:
+    if is_safe(text):
         return text
     return _UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
 
@@ -74,4 +76,15 @@ def one_line(text: str, limit: int = 0) -> str:
 
 def is_safe(text: str) -> bool:
     """Whether `visible` would leave `text` as it is."""
-    return _UNSAFE.search(text) is None
+    plain = ascii_length(text) if len(text) > _LONG else 0
+    if plain and text[:plain].encode().translate(None, _SAFE):
+        return False
+    return _UNSAFE.search(text, max(plain - 1, 0)) is None
+
+
+def ascii_length(text: str) -> int:
+    """How many characters of ASCII it begins with, of megabytes at once."""
+    try:
+        return len(text.encode("ascii"))
+    except UnicodeEncodeError as error:
+        return error.start

@@ -34,6 +34,7 @@ class RuleBindings:
     bound: dict[RuleKey, tuple[ServerIdentity, ...]] = field(default_factory=dict[RuleKey, tuple[ServerIdentity, ...]])
     user_file: str = ""
     own_servers: bool = True
+    foreign: frozenset[str] = frozenset()  # servers that are not the user's own though the others are: an editor's
     store: Callable[[RuleKey, ServerIdentity], None] | None = None
 
     def standing(self, key: RuleKey, spec: ToolSpec) -> Standing:
@@ -45,7 +46,8 @@ class RuleBindings:
             return "bound"
         if known:
             return "other"
-        return "foreign" if key.source == self.user_file and not self.own_servers else "new"
+        own = self.own_servers and key.server not in self.foreign
+        return "foreign" if key.source == self.user_file and not own else "new"
 
     def meant(self, key: RuleKey) -> Sequence[ServerIdentity]:
         """What a rule is bound to, the newest last."""

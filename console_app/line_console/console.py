@@ -216,6 +216,8 @@ class LineConsole:
 
     def _interrupted(self) -> None:
         """Ctrl+C: leaves a question, ends a command, stops the turn; twice with nothing left leaves."""
+        if self._typed.shows_interrupts:
+            self.dialogue.end_line()
         if self.dialogue.leave():
             return
         if self._command is not None and not self._command.done():

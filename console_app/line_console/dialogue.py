@@ -42,6 +42,11 @@ class Dialogue:
         else:
             self._held.append(safe)
 
+    def end_line(self) -> None:
+        """What the terminal shows of a key stands on a line of its own; nobody else has the terminal."""
+        if self._held is None:
+            self._output.out("\n")
+
     def send_raw(self, sequence: str) -> None:
         """A sequence of our own to the terminal."""
         self._output.out(sequence)

@@ -59,6 +59,14 @@ class TypedLines:
         finally:
             termios.tcsetattr(self._descriptor, termios.TCSADRAIN, before)
 
+    @property
+    def shows_interrupts(self) -> bool:
+        """Whether the terminal shows a Ctrl+C as `^C`, and the cursor stands behind it."""
+        if not os.isatty(self._descriptor):
+            return False
+        shown = termios.ECHO | termios.ECHOCTL
+        return termios.tcgetattr(self._descriptor)[3] & shown == shown
+
     def newest(self) -> int:
         """The number of the newest line that is typed by now, read or not: those above it are typed from now on."""
         while self._listening and select.select([self._descriptor], [], [], 0)[0]:

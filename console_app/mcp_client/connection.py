@@ -52,7 +52,7 @@ class Connection:
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config = config
-        self.identity = identity_of(config, Path.cwd())
+        self.identity = identity_of(config, Path.cwd() / config.folder)
         self.listed_tools = ListedTools(config, shared.definitions)
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
         self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on

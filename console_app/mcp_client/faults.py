@@ -48,8 +48,8 @@ def cause(error: BaseException) -> BaseException:
 def start_reason(error: BaseException, config: ServerConfig) -> str:
     """Why a program could not be started."""
     if isinstance(error, OSError):
-        if error.errno == errno.ENOENT and config.cwd and error.filename == config.cwd:
-            return one_line(f"the folder {config.cwd} doesn't exist", LONGEST)
+        if error.errno == errno.ENOENT and config.started_in and error.filename == config.started_in:
+            return one_line(f"the folder {config.started_in} doesn't exist", LONGEST)
         if error.errno == errno.ENOENT:
             return one_line(f"command not found: {config.command}", LONGEST)
         if error.errno == errno.EACCES:

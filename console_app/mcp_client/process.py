@@ -73,7 +73,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
                 command,
                 *config.args,
                 env=environment,
-                cwd=os.path.expanduser(config.cwd) if config.cwd else None,
+                cwd=config.started_in or None,
                 start_new_session=True,
                 pass_fds=(kept, failure),
             )

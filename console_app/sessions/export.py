@@ -21,11 +21,14 @@ from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
+from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
 from console_app.sessions.trace_events import as_trace
 
 FORMATS = ("md", "html", "jsonl", "trace")
+UNFINISHED = "Not finished when this was exported."
+NO_TEXT = " What the model was writing is not in it."
 MOVING = ("svg", "cast")  # of a session as it plays: recordings, which the command line makes
 
 
@@ -56,14 +59,28 @@ def form_and_path(words: str) -> tuple[str, str]:
 def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
     """The session as text in one of FORMATS, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
-    if form == "jsonl":
-        return "".join(_json_line(event, redactor) + "\n" for event in events)
     transcript = Transcript()
     for event in events:
         transcript.apply(event)
+    if form == "jsonl":
+        last = [_told(events[-1], words) for turn in transcript.turns[-1:] if (words := _unfinished(turn))]
+        return as_json_lines([*events, *last], redactor)
     if form == "trace":
         return as_trace(transcript.turns, events[-1].at if events else 0.0, redactor)
     return redactor.without_known(_html(transcript, title) if form == "html" else _markdown(transcript, title))
+
+
+def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) -> str:
+    """The events as they were stored, without the secrets that `redactor` knows."""
+    redactor = redactor or Redactor()
+    return "".join(_json_line(event, redactor) + "\n" for event in events)
+
+
+def _told(last: ev.Event, words: str) -> ev.Event:
+    """The words as an event behind the last."""
+    told = ev.Notice(level="warning", text=words)
+    place = {"session_id": last.session_id, "turn": last.turn, "step": last.step, "seq": last.seq + 1, "at": last.at}
+    return told.model_copy(update=place)
 
 
 def _json_line(event: ev.Event, redactor: Redactor) -> str:
@@ -112,8 +129,17 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+_NOT_ENDED = {
+    CallState.ANNOUNCED: "its arguments were arriving",
+    CallState.WAITING: "it waited for approval",
+    CallState.QUEUED: "queued",
+    CallState.RUNNING: "still running",
+    CallState.FINISHED: "ended",
+}
+
+
 def _summary(call: CallView) -> str:
-    outcome = (call.outcome or "running").replace("_", " ")
+    outcome = _NOT_ENDED[call.state] if call.outcome is None else call.outcome.replace("_", " ")
     return (
         f"{call.label}: {outcome}, {call.duration_ms / 1000:.1f} s" if call.duration_ms else f"{call.label}: {outcome}"
     )
@@ -194,8 +220,17 @@ def _cut(step: StepView) -> str:
     return " [cut off here]" if step.interrupted and not step.batch.calls else ""
 
 
+def _unfinished(turn: TurnView) -> str:
+    """What is to be said of a turn that has not ended."""
+    if turn.outcome is not None:
+        return ""
+    return UNFINISHED + NO_TEXT * any(not step.done and not step.batch.calls for step in turn.steps[-1:])
+
+
 def _ending(turn: TurnView) -> list[str]:
-    if turn.outcome in (None, "completed"):
+    if words := _unfinished(turn):
+        return [f"*{words}*"]
+    if turn.outcome == "completed":
         return []
     reason = f": {one_line(turn.error)}" if turn.error else ""
     return [f"*{(turn.outcome or '').replace('_', ' ').capitalize()}{reason}*"]

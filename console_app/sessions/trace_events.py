@@ -36,7 +36,8 @@ def _events(turns: Sequence[TurnView], begin: float, now: float) -> Iterator[dic
         steps = steps_with_calls(turn)
         if not steps:
             continue
-        yield _named("process_name", turn.number, 0, f"turn {turn.number}: {one_line(turn.prompt, 100)}")
+        ended = "" if turn.outcome is not None else " (not finished)"
+        yield _named("process_name", turn.number, 0, f"turn {turn.number}{ended}: {one_line(turn.prompt, 100)}")
         line = 0
         for answer, step in enumerate(steps, 1):
             for call in step.batch.calls:

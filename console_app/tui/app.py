@@ -27,6 +27,7 @@ from textual.worker import WorkerFailed
 from console_app.config.browser_page import page_in_use
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.background import is_light_by_environment
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
@@ -86,6 +87,7 @@ class FanoutApp(StartupApp[int]):
             self._install_themes(start.theme, themes_named(names, start.theme_dirs), start.keymap)
         else:
             self._make_chat = self._chat_on(start)
+        self.stylesheet = StyleSheet(variables=self.get_css_variables())
 
     def get_default_screen(self) -> Screen[Any]:
         """The chat screen, which dialogs come on top of; where services are still to come, the one before it."""
@@ -123,6 +125,10 @@ class FanoutApp(StartupApp[int]):
             few = SIXTEEN_ON_LIGHT if self._is_light else SIXTEEN_COLOURS
             names = [few, FALLBACK_THEME] if self._few_colours else [LIGHT_THEME if self._is_light else DEFAULT_THEME]
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """What our sheets name and Textual's own themes, the last resort, don't."""
+        return {"muted": "#a0a0a0"}
 
     def background_is(self, light: bool) -> None:
         """The terminal said so. It decides until a theme is chosen."""

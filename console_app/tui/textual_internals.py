@@ -53,6 +53,10 @@ INTERNALS: Final[dict[str, str]] = {
     "textual.app:App._keymap": "keymap_of: help shows the keys as your configuration has them",
     "textual.app:App._notifications": "forget_toasts: what is said twice stands once",
     "textual.app:App._unnotify(notification, refresh)": "forget_toasts",
+    "textual.css.stylesheet:Stylesheet._parse_cache": (
+        "tui/style_sheet.py: what is parsed is kept for each theme; Textual's is emptied by a new dialog's sheet"
+    ),
+    "textual.css.stylesheet:Stylesheet.reparse()": "tui/style_sheet.py: Textual's has an empty cache of its own",
     "textual.dom:DOMNode._bindings": "own_bindings: help shows the keys of one widget; active_bindings mixes all",
     "async textual.message_pump:MessagePump._dispatch_message(message)": (
         "tui/main_screen/screen.py overrides it: a message whose handler fails is a line on the screen"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +75,11 @@ def _load(files: Iterable[Path]) -> tuple[list[LoadedTheme], list[str]]:
     problems: list[str] = []
     for path in files:
         try:
-            palette = read_palette(path)
+            loaded = read_theme(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BadPalette) as error:
             problems.append(f"Theme {one_line(str(path))} was left out: {one_line(str(error), 260)}.")
         else:
-            themes[palette.name] = LoadedTheme(build_theme(palette), palette.about)
+            themes[loaded.theme.name] = loaded
     return [themes[name] for name in sorted(themes)], problems
 
 
@@ -93,12 +94,16 @@ def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTh
     return [known[name] for name in names if name in known] + _load(files)[0]
 
 
-def read_palette(path: Path) -> ThemeColours:
-    """The palette of a file, checked by hand: pydantic would take longer to import than the first paint takes.
+@lru_cache(64)
+def read_theme(text: str) -> LoadedTheme:
+    """The theme of a file with this text. Raises TOMLDecodeError, BadPalette."""
+    palette = read_palette(text)
+    return LoadedTheme(build_theme(palette), palette.about)
 
-    Raises OSError, UnicodeDecodeError, TOMLDecodeError, BadPalette.
-    """
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+
+def read_palette(text: str) -> ThemeColours:
+    """What a file says, checked by hand: pydantic would take longer to import than the first paint takes."""
+    table = tomllib.loads(text)
     if problems := _problems(table):
         more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""
         raise BadPalette(problems[0] + more)

@@ -50,6 +50,7 @@ def test_what_installed_the_program_installs_its_extra(
 def test_the_extras_and_what_is_there_of_them() -> None:
     found = extras.optional()
     assert {name: extra for name, (extra, _) in found.items()} == {
+        "agent-client-protocol": "acp",
         "distributed": "dask",
         "starlette": "web",
         "uvicorn": "web",

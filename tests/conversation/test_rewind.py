@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from console_app.conversation.conversation import Conversation
+from console_app.conversation.rewind import not_undone
 from console_app.conversation.sessions import BUSY, Sessions
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.sessions.export import export
@@ -81,9 +83,12 @@ async def test_a_picked_message_comes_back_and_what_was_changed_is_named(tmp_pat
         assert here.screen.toasts[-1] == "The last 2 turns are undone; /fork can bring it back."
         [(level, told)] = here.screen.told
         assert level == "warning"
-        assert "demo · do" in told
-        assert '"n": 1' in told
-        assert "demo · look" not in told
+        assert told.split("\n") == [
+            "Not undone, as these calls may have changed something:",
+            "- demo · do",
+            "  n: 1",
+            "  do: succeed",
+        ]
         consistent(here.conversation, here.screen)
 
 
@@ -152,3 +157,20 @@ async def test_what_is_being_written_is_not_overwritten(tmp_path: Path) -> None:
         await here.sessions.undo()
         assert here.screen.field == "half a thought"
         assert "the message is in the history" in here.screen.toasts[-1]
+
+
+def test_what_is_not_undone_is_a_list_that_is_no_longer_than_a_few_lines() -> None:
+    """Text as text, whatever it holds; the rest of many arguments and of many calls is a number."""
+    many = {f"name {n}": n for n in range(7)}
+    told = [_ran({"path": "a.md", "text": 'say "hi"\nto her\u202e'}), *(_ran(many) for _ in range(6))]
+    lines = not_undone(told).split("\n")
+    assert lines[1:4] == ["- demo · write", "  path: a.md", '  text: say "hi" to her<U+202E>']
+    assert lines[4:11] == ["- demo · write", *(f"  name {n}: {n}" for n in range(5)), "  and 2 more arguments"]
+    assert lines[-1] == "and 2 more"
+    assert not_undone([]) == ""
+
+
+def _ran(arguments: dict[str, object]) -> CallView:
+    call = CallView("c", 0, "demo_write", "demo", "write", "native", 1.0)
+    call.arguments = arguments
+    return call

@@ -32,10 +32,11 @@ def test_a_call_behind_a_label_of_calls_runs(label: str) -> None:
 
 @pytest.mark.parametrize("fence", ["~~~~~~~", "````", "~~~~json"])
 @pytest.mark.parametrize("dialect", ["hermes_json", "react", "bare_json_lines", "roo_xml"])
-def test_a_call_in_a_fence_longer_than_its_dialect_writes_asks(fence: str, dialect: str) -> None:
+def test_a_call_in_a_fence_longer_than_its_dialect_writes_is_text_and_told_of(fence: str, dialect: str) -> None:
     end = fence.removesuffix("json")
     for text in (f"{fence}\n{CALLS[dialect]}", f"{fence}\n{CALLS[dialect]}\n{end}"):
-        assert ["maybe quoted" in one.doubt for one in parse(text, TOOLS).calls] == [True], text
+        result = parse(text, TOOLS)
+        assert (result.calls, [one.name for one in result.problems]) == ((), [CALL.name]), text
     behind = f"{fence}\nx\n{end}\n{CALLS[dialect]}"
     assert [one.doubt for one in parse(behind, TOOLS).calls] == [""], "it stands behind the fence, not in it"
 

@@ -53,6 +53,16 @@ def test_a_quoted_call_of_any_dialect_does_not_run(machine: Machine, level: Read
         assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["nothing", "a line break", "a blank line"])
+def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: str, level: ReadingLevel) -> None:
+    for name, machine in MACHINES.items():
+        for dialect in sorted(MARKED):
+            text = machine(CALLS[dialect].strip("\n") + between + CALLS[dialect])
+            result = parse(text, TOOLS, level=level)
+            assert all(one.doubt or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
+
+
 @pytest.mark.parametrize("machine", LEADS.values(), ids=LEADS.keys())
 def test_a_call_that_is_led_to_as_to_a_quotation_asks(machine: Machine) -> None:
     for dialect, call in CALLS.items():
@@ -120,8 +130,6 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "`<pre>` is an element.\n{}",
         "Now I look.\n\n{}\n\nThat is all.",
         "The tests fail.\n\n{}\n",
-        "- one\n- two\n\n{}\n\nThat is all.",
-        "- one\n- two\n{}\nThat is all.",
         "I'll look\n{}",
         "See src/*.py and vector<int>.\n{}",
         "<answer>\n{}\n</answer>",

@@ -122,7 +122,8 @@ def test_a_binding_in_the_pages_exists() -> None:
     ids = bindings()
     places = {one.partition(".")[0] for one in ids}
     named = {text.strip('"') for _, text in codes() if re.fullmatch(r'"?[a-z]+\.[a-z_0-9]+"?', text)}
-    named = {one for one in named if one.partition(".")[0] in places and not one.endswith((".py", ".md", ".json"))}
+    files = (".py", ".md", ".json", ".db")
+    named = {one for one in named if one.partition(".")[0] in places and not one.endswith(files)}
     events = {
         shape["properties"]["type"]["const"]
         for shape in schema("event")["$defs"].values()

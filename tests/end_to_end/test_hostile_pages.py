@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.dialects import DIALECTS, ToolSignature, render_calls
@@ -21,6 +22,7 @@ from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from tests.dialects.quotations import LEADS, MACHINES
+from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Reply, Request, Scripted, WireServer
 
@@ -72,18 +74,26 @@ class Desk:
     hub: Hub
 
 
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    folder = tmp_path / "work"
-    folder.mkdir()
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def reading_and_writing(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    folder = tmp_path_factory.mktemp("files")
+    (work := folder / "work").mkdir()
     server = ServerConfig(
-        name="files", command="python", args=("-m", "console_app.servers.files", str(folder)), cwd=str(folder)
+        name="files", command="python", args=("-m", "console_app.servers.files", str(work)), cwd=str(work)
     )
-    hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
+    hub = Hub([server], log_dir=folder / "logs", files_dir=folder / "files")
     await hub.start()
-    await hub.ready(30)
-    yield Desk(folder, hub)
+    await hub.ready(PATIENCE)
+    yield Desk(work, hub)
     await hub.close()
+
+
+@pytest.fixture
+def desk(reading_and_writing: Desk) -> Desk:
+    """With nothing on it."""
+    for path in reading_and_writing.folder.iterdir():
+        path.unlink()
+    return reading_and_writing
 
 
 def engine_of(server: WireServer, desk: Desk, mode: ApprovalMode) -> Engine:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from console_app.domain import events as ev
 from console_app.domain.ports.provider import ModelRequest
@@ -39,7 +40,7 @@ from tests.wire_server import WireServer
 NATIVE = Answer(Call(TOOL, '{"expression": "1+1"}'))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     store = Store(tmp_path / "sessions.db", folder=str(tmp_path))
     yield store

@@ -38,20 +38,20 @@ ANYWAY: list[Chunk] = [*call(0, {"final_answer": "Completed, as you asked."}, FI
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+async def files(tmp_path: Path) -> AsyncIterator[Hub]:
     work = tmp_path / "work"
     work.mkdir()
     server = ServerConfig(name="files", command="python", args=["-m", "console_app.servers.files"], cwd=str(work))
-    hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
-    await hub.start()
-    await hub.ready(PATIENCE)
-    yield hub
-    await hub.close()
+    files = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
+    await files.start()
+    await files.ready(PATIENCE)
+    yield files
+    await files.close()
 
 
-def engine_with(provider: Provider, hub: Hub, strategy: str) -> Engine:
+def engine_with(provider: Provider, files: Hub, strategy: str) -> Engine:
     settings = EngineSettings(strategy=strategy, builtin_tools=frozenset({"update_todo_list"}))
-    return Engine(provider=provider, toolset=hub, settings=settings, gate=ApprovalGate(ApprovalMode.YOLO))
+    return Engine(provider=provider, toolset=files, settings=settings, gate=ApprovalGate(ApprovalMode.YOLO))
 
 
 async def play(engine: Engine, prompt: str) -> list[ev.Event]:
@@ -69,9 +69,9 @@ def results(events: list[ev.Event]) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("strategy", ["agentic", "act", "think-act", "react"])
-async def test_the_offline_model_asks_for_both_in_one_answer(hub: Hub, tmp_path: Path, strategy: str) -> None:
+async def test_the_offline_model_asks_for_both_in_one_answer(files: Hub, tmp_path: Path, strategy: str) -> None:
     (tmp_path / "work" / "README.md").write_text("# Fine\n")
-    engine = engine_with(OfflineProvider(pace=0), hub, strategy)
+    engine = engine_with(OfflineProvider(pace=0), files, strategy)
     events = await play(engine, PROMPT)
     announced = of(events, ev.CallAnnounced)
     assert [event.tool for event in announced[:2]] == ["read_file", "update_todo_list"]
@@ -82,9 +82,9 @@ async def test_the_offline_model_asks_for_both_in_one_answer(hub: Hub, tmp_path:
     assert "# Fine" in engine.history[-1].content  # the answer, by `finished` or as text
 
 
-async def test_a_file_that_is_missing_blocks_completion_until_you_say_so(hub: Hub) -> None:
+async def test_a_file_that_is_missing_blocks_completion_until_you_say_so(files: Hub) -> None:
     model = Model(ALL_AT_ONCE, [TextChunk("README.md is missing."), FinishChunk("stop")], ANYWAY)
-    engine = engine_with(model, hub, "act")
+    engine = engine_with(model, files, "act")
     events = await play(engine, PROMPT)
     came = results(events)
     assert came["read_file"][0] == "failed"
@@ -96,8 +96,8 @@ async def test_a_file_that_is_missing_blocks_completion_until_you_say_so(hub: Hu
     assert engine.history[-1].content == "Completed, as you asked."
 
 
-async def test_the_offline_model_goes_on_after_a_file_that_is_missing(hub: Hub) -> None:
-    engine = engine_with(OfflineProvider(pace=0), hub, "act")
+async def test_the_offline_model_goes_on_after_a_file_that_is_missing(files: Hub) -> None:
+    engine = engine_with(OfflineProvider(pace=0), files, "act")
     events = await play(engine, PROMPT)
     assert results(events)["read_file"][0] == "failed"
     assert engine.transcript.todo == (COOL,)

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
-
-import pytest
 
 from console_app.headless.doctor import Finding, lines
-from tests.program.process import Done, Fanout
+from tests.headless.inside import Inside
+from tests.program.process import Done
 from tests.wire_server import Reply, WireServer
-
-
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
 
 
 def findings(done: Done) -> dict[str, tuple[str, str, str]]:
@@ -24,7 +17,7 @@ def findings(done: Done) -> dict[str, tuple[str, str, str]]:
     return {f"{one['area']}.{one['name']}": (one["state"], one["says"], one["do"]) for one in found}
 
 
-def test_where_nothing_is_wrong(fanout: Fanout) -> None:
+def test_where_nothing_is_wrong(fanout: Inside) -> None:
     done = fanout.run("doctor", env={"TERM": "xterm-256color", "LANG": "C.UTF-8"})
     assert done.code == 0
     assert "✓ calculator: 1 tool over stdio" in done.out
@@ -32,7 +25,7 @@ def test_where_nothing_is_wrong(fanout: Fanout) -> None:
     assert done.out.endswith("Nothing is wrong.\n")
 
 
-def test_an_endpoint_is_asked_and_its_key_is_not_shown(fanout: Fanout) -> None:
+def test_an_endpoint_is_asked_and_its_key_is_not_shown(fanout: Inside) -> None:
     models = Reply.json({"object": "list", "data": [{"id": "small", "object": "model"}]})
     with WireServer() as server:
         server.script(models, models)  # openai, and openai-responses at the same address
@@ -43,7 +36,7 @@ def test_an_endpoint_is_asked_and_its_key_is_not_shown(fanout: Fanout) -> None:
         assert "canary" not in done.out + done.err
 
 
-def test_what_is_wrong_says_what_to_do_and_ends_with_1(fanout: Fanout) -> None:
+def test_what_is_wrong_says_what_to_do_and_ends_with_1(fanout: Inside) -> None:
     fanout.write("home/mcp.json", '{"mcpServers": {"gone": {"command": "no-such-program"}}}')
     fanout.write("home/data/sessions.db", "this is no database, though it is long enough to look at" * 20)
     fanout.write("home/state/crash-20200101-000000-1.txt", "x")
@@ -70,14 +63,14 @@ def test_what_is_wrong_says_what_to_do_and_ends_with_1(fanout: Fanout) -> None:
     assert not json.loads(done.out)["ok"]
 
 
-def test_a_server_for_other_groups_is_a_note(fanout: Fanout) -> None:
+def test_a_server_for_other_groups_is_a_note(fanout: Inside) -> None:
     fanout.write("home/mcp.json", '{"mcpServers": {"staff": {"command": "x", "groups": ["staff"]}}}')
     fanout.write("home/config.toml", 'groups = ["users"]')
     state, says, _ = findings(fanout.run("doctor", "--json"))["Servers.staff"]
     assert (state, says.startswith("switched off: it is for the groups staff,")) == ("note", True)
 
 
-def test_what_others_could_read_is_said_once(fanout: Fanout) -> None:
+def test_what_others_could_read_is_said_once(fanout: Inside) -> None:
     fanout.write("home/data/keys.json", "{}")
     (fanout.home / "data" / "keys.json").chmod(0o644)
     state, says, do = findings(fanout.run("doctor", "--json", "--no-mcp"))["Storage.keys.json"]
@@ -86,7 +79,7 @@ def test_what_others_could_read_is_said_once(fanout: Fanout) -> None:
     assert "Storage.keys.json" not in findings(fanout.run("doctor", "--json", "--no-mcp"))
 
 
-def test_a_broken_configuration_is_a_finding_and_the_rest_is_looked_at(fanout: Fanout) -> None:
+def test_a_broken_configuration_is_a_finding_and_the_rest_is_looked_at(fanout: Inside) -> None:
     fanout.write("home/config.toml", "theem = 1")
     done = fanout.run("doctor")
     assert done.code == 1
@@ -95,7 +88,7 @@ def test_a_broken_configuration_is_a_finding_and_the_rest_is_looked_at(fanout: F
     assert done.err == ""
 
 
-def test_a_folder_that_can_not_be_written_or_that_others_can_read(fanout: Fanout) -> None:
+def test_a_folder_that_can_not_be_written_or_that_others_can_read(fanout: Inside) -> None:
     fanout.home.mkdir()
     fanout.home.chmod(0o755)
     fanout.write("home/data", "a file where a folder should be")

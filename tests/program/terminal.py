@@ -24,6 +24,7 @@ from pathlib import Path
 import pyte
 
 from tests.patience import PATIENCE
+from tests.program.rows import Rows
 
 KEYS = {
     "enter": "\r",
@@ -88,6 +89,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         # The emulator knows no kitty keyboard or synchronized-output sequences and would print parts of them.
         self._stream = pyte.ByteStream(self.screen)
+        self._rows = Rows(self.screen)
         self.raw = bytearray()
         self._fed = 0
         self._hung_up = False
@@ -178,8 +180,9 @@ class Terminal:
 
     def _lowest_frame(self) -> str:
         with self._more:
-            rows = [row for row in range(self.rows) if "╭" in self.screen.display[row]]
-            return self.screen.buffer[rows[-1]][self.screen.display[rows[-1]].index("╭")].fg if rows else ""
+            rows = self._rows.now()
+            framed = [y for y, row in enumerate(rows) if "╭" in row]
+            return self.screen.buffer[framed[-1]][rows[framed[-1]].index("╭")].fg if framed else ""
 
     def resize(self, rows: int, columns: int) -> None:
         """The window changes its size."""
@@ -213,7 +216,7 @@ class Terminal:
         """The screen, a line a row, trailing blanks cut."""
         with self._more:
             self._feed()
-            return "\n".join(line.rstrip() for line in self.screen.display)
+            return "\n".join(self._rows.now())
 
     def wait_until(self, seen: Callable[[str], object]) -> bool:
         """Whether `seen(screen text)` became true."""
@@ -255,7 +258,7 @@ class Terminal:
 
     def _is_bold(self, text: str) -> bool:
         with self._more:
-            places = [(y, line.find(text)) for y, line in enumerate(self.screen.display)]
+            places = [(y, line.find(text)) for y, line in enumerate(self._rows.now())]
             return any(x >= 0 and self.screen.buffer[y][x].bold for y, x in places)
 
     def wait_exit(self) -> int:

@@ -48,6 +48,21 @@ def ran(folder: Path) -> list[Any]:
     return [line["params"]["arguments"] for line in lines if line.get("method") == "tools/call"]
 
 
+def test_what_the_terminal_shows_of_ctrl_c_stands_on_a_line_of_its_own(console: Callable[..., Terminal]) -> None:
+    with console() as terminal:
+        terminal.expect("Fanout, as lines")
+        terminal.type("half a li")
+        terminal.expect("half a li")
+        terminal.type("\x03")
+        terminal.expect(r"^Press Ctrl\+C again to leave\.$")
+        lines = terminal.text().splitlines()
+        assert "Press Ctrl+C again to leave." in lines
+        assert lines[lines.index("Press Ctrl+C again to leave.") - 1].endswith("^C")
+        terminal.type("\x03")
+        assert terminal.wait_exit() == 0
+        assert terminal.left_changed() == []
+
+
 def test_calls_are_approved_and_denied_by_number_and_nothing_is_drawn(
     console: Callable[..., Terminal], tmp_path: Path
 ) -> None:

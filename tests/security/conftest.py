@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from console_app.config.paths import Paths
+from console_app.config.stored_keys import StoredKeys
 from tests.mcp_client.conftest import start_hub
 from tests.program.process import Fanout
 from tests.security.canaries import KEPT, SERVER, config, echo, keep, servers
@@ -28,8 +30,7 @@ async def fanout(tmp_path: Path, host: str) -> Fanout:
     fanout.write("home/mcp.json", json.dumps({"mcpServers": servers(script, host)}))
     fanout.write("home/config.toml", config(host))
     await keep(fanout, host)
-    kept = {"openai-responses": KEPT[3], "anthropic": KEPT[4]}
-    for provider, key in kept.items():
-        done = fanout.run("auth", "set", provider, stdin=key.encode() + b"\n")
-        assert done.code == 0, done.err
+    keys = StoredKeys(Paths.find(fanout.environment()))
+    for variable, key in (("OPENAI_API_KEY", KEPT[3]), ("ANTHROPIC_API_KEY", KEPT[4])):
+        keys.set(variable, key)
     return fanout

@@ -11,6 +11,7 @@ from tests.program.process import Done, Fanout
 from tests.program.terminal import Terminal
 from tests.security.canaries import (
     CANARIES,
+    KEPT,
     VARIABLES,
     VARIABLES_SET,
     files,
@@ -64,6 +65,12 @@ def test_no_command_says_a_secret(fanout: Fanout, arguments: tuple[str, ...]) ->
     done = fanout.run(*arguments, env=VARIABLES_SET)
     assert done.out or done.err
     assert leaks({**printed(" ".join(arguments), done), **files(fanout)}) == []
+
+
+def test_a_key_is_kept_without_a_word_of_it(fanout: Fanout) -> None:
+    done = fanout.run("auth", "set", "openai-responses", stdin=KEPT[3].encode() + b"\n", env=VARIABLES_SET)
+    assert done.code == 0, done.err
+    assert leaks({**printed("auth set", done), **files(fanout)}) == []
 
 
 def test_a_server_that_was_added_by_hand_is_told_without_its_secrets(fanout: Fanout, host: str) -> None:

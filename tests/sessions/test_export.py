@@ -80,6 +80,34 @@ def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form:
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("form", ["md", "html", "jsonl", "trace"])
+def test_an_answer_that_is_not_finished_is_exported_as_that(form: str) -> None:
+    """And what each of its calls was at: what runs does not look as if it had come to nothing."""
+    asked = [ev.TurnStarted(prompt="Look.", turn=1), ev.StepStarted(turn=1)]
+    calls: list[ev.Event] = []
+    for number in range(4):
+        names = {"name": f"demo_tool{number}", "server": "demo", "tool": f"tool{number}"}
+        calls.append(ev.CallAnnounced(call_id=f"c{number}", index=number, at=1.0, **names))
+    calls += [ev.CallReady(call_id=f"c{number}", arguments={}, at=2.0) for number in (1, 2, 3)]
+    calls += [ev.ApprovalRequested(call_id="c1", why="changes"), ev.CallQueued(call_id="c2", why="limit")]
+    calls.append(ev.CallStarted(call_id="c3", at=3.0))
+    text = export(numbered(*asked, *calls), form, "x")
+    words = {"md": "*Not finished when", "html": "<em>Not finished when", "jsonl": '"Not finished when'}
+    assert words.get(form, "turn 1 (not finished)") in text
+    if form in ("md", "html"):
+        for line in ("its arguments were arriving", "it waited for approval", "queued", "still running"):
+            assert f": {line}" in text
+        assert "What the model was writing" not in text
+    if form == "trace":
+        assert '"outcome": "running"' in text
+    if form != "trace":
+        assert "What the model was writing is not in it." in export(numbered(*asked), form, "x")
+        assert "Not finished" not in export(numbered(*TURN), form, "x")
+    if form == "jsonl":
+        again = imported(text.splitlines(), "a.jsonl", "other")
+        assert [type(event) for event in again] == [type(event) for event in numbered(*asked, *calls)] + [ev.Notice]
+
+
 def test_html_holds_foreign_text_as_text() -> None:
     page = export(hostile(), "html", HOSTILE)
     tags = Tags()

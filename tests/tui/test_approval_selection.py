@@ -144,6 +144,33 @@ def test_a_call_that_comes_while_a_key_is_on_its_way_voids_it() -> None:
     assert one.approved == []
 
 
+def test_words_for_the_selected_call_and_its_form_open_while_others_come() -> None:
+    """They decide nothing; put off by each row of a long answer, what is typed then would steer the board.
+    What decides waits until the rows have stood still."""
+    one = person("a")
+    one.wait(0.6)
+    one.show([case("a"), case("b")])
+    one.wait(0.2)
+    one.press("y")
+    assert one.held_since is None
+    one.wait(0.6)
+    one.show([case("a"), case("b"), case("c")])
+    one.wait(0.2)
+    one.press("f")
+    assert one.selection.stage == "words"
+    one.press("escape")
+    one.wait(0.6)
+    one.show([case("a"), case("b"), case("c"), case("d")])
+    assert one.selection.may_edit()
+    one.show([case("b"), case("c"), case("d")])  # another call is under the cursor
+    one.wait(0.2)
+    assert not one.selection.may_edit()
+    one.wait(0.4)
+    one.press("f")
+    assert one.selection.stage == "choosing"
+    assert one.decided == []
+
+
 def test_always_shows_the_rule_and_wants_a_second_key() -> None:
     one = person("a")
     one.wait(0.6)

@@ -27,7 +27,7 @@ from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.services import ConsoleServices
 from tests.conversation.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
-from tests.tui.parts import THEMES, Server, WrittenModel, seen, services, until
+from tests.tui.parts import THEMES, Server, WrittenModel, chat, seen, services, until
 
 
 class Slow:
@@ -328,3 +328,12 @@ async def test_left_while_it_loads_the_services_are_closed_all_the_same(tmp_path
     assert await slow.app.run_async(headless=True, auto_pilot=leave) == 0
     assert closed in ([True], [])  # none, where it was left before anything was loaded
     assert slow.app.crash is None
+
+
+async def test_the_prompt_is_painted_out_of_turn_only_for_what_is_typed(tmp_path: Path) -> None:
+    console = FanoutApp(services(tmp_path, WrittenModel()))
+    async with console.run_test() as pilot:
+        screen = chat(console)
+        assert not screen._prompt_painted
+        await pilot.press("a")
+        assert screen._prompt_painted

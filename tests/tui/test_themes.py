@@ -9,7 +9,7 @@ import pytest
 from textual.color import Color
 
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
-from tests.tui.parts import THEMES, app, seen
+from tests.tui.parts import THEMES, app, see, seen
 
 LOADED, PROBLEMS = load_themes([THEMES])
 INKS = ("foreground", "muted", "primary", "secondary", "accent", "success", "warning", "error")
@@ -127,3 +127,12 @@ async def test_the_console_opens_with_a_broken_theme_and_says_so(tmp_path: Path)
 def test_theme_files_say_nothing_but_colours() -> None:
     for path in THEMES.glob("*.toml"):
         assert set(tomllib.loads(path.read_text())) <= {"name", "about", "dark", "ansi", "colors", "variables"}
+
+
+async def test_without_one_theme_file_that_can_be_read_the_console_opens(tmp_path: Path) -> None:
+    console = app(tmp_path, theme_dirs=[tmp_path / "none"])
+    async with console.run_test() as pilot:
+        await see(pilot, "Try one")
+        assert console.theme == "textual-dark"
+        await pilot.press("f1")
+        await see(pilot, "Help")

@@ -20,6 +20,7 @@ from console_app.config.child_environment import for_consoles
 from console_app.web.server import ServeOptions, WebServer, listen
 from tests.patience import PATIENCE, until_so
 from tests.program.process import children
+from tests.program.rows import Rows
 
 OFFLINE = ("-m", "offline/rehearsal", "--no-mcp")
 # Pages and server share an event loop, which a machine may leave alone for longer than a ping is waited for.
@@ -77,10 +78,11 @@ class Page:
         self.told: list[dict[str, Any]] = []
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
+        self._rows = Rows(self.screen)
 
     @property
     def text(self) -> str:
-        return "\n".join(self.screen.display)
+        return "\n".join(self._rows.now())
 
     async def until(self, fact: Callable[[Page], Any]) -> None:
         """Reads on until it holds."""

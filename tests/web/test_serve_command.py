@@ -16,9 +16,16 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from tests.headless.inside import Inside, process_restored
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.web.parts import PATIENT
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Inside]:
+    with process_restored():
+        yield Inside(tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize(
@@ -37,17 +44,17 @@ from tests.web.parts import PATIENT
         (["--host", "no.such.host.invalid", "--token", "a-token-that-was-chosen"], "can't listen on"),
     ],
 )
-def test_what_is_wrong_is_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
-    done = Fanout(tmp_path).run("serve", *arguments)
+def test_what_is_wrong_is_one_line(inside: Inside, arguments: list[str], says: str) -> None:
+    done = inside.run("serve", *arguments)
     assert (done.code, done.out) == (2, "")
     assert says in done.err
     assert len(done.err.splitlines()) == (2 if "no.such" in str(arguments) else 1)
     assert "Traceback" not in done.err
 
 
-def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_one_line(inside: Inside) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = Fanout(tmp_path).run("serve", "--port", str(taken.getsockname()[1]))
+        done = inside.run("serve", "--port", str(taken.getsockname()[1]))
     assert done.code == 2
     assert "Address already in use. Choose another with --host or --port" in done.err
     assert len(done.err.splitlines()) == 1

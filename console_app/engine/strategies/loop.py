@@ -17,6 +17,8 @@ from console_app.engine.settings import ToolChoice
 from console_app.engine.strategies.strategy import Ending, Phase, StepResult, Strategy, TurnSteps
 
 MOST_CUTS = 3
+TOKEN_LIMIT = "The answer was cut off by the token limit."
+FILTERED = "The answer was stopped by the provider's content filter."
 _ASK = re.compile(r"^[\W_]*Ask:[*_]*[ \t]*(?P<question>[^\s*_].*)\s*\Z", re.MULTILINE)
 MOST_PAUSES = 10
 
@@ -168,10 +170,10 @@ def ended_by(turn: TurnSteps, answer: StepResult) -> Ending:
         return Ending("failed", answer.error)
     if answer.finish == "length":
         turn.notice("warning", "The answer reached the token limit and is cut; ask it to go on, or raise max_tokens.")
-        return Ending("failed", "The answer was cut off by the token limit.")
+        return Ending("failed", TOKEN_LIMIT)
     if answer.finish == "filtered":
         turn.notice("warning", "The provider's content filter stopped the answer; word the request differently.")
-        return Ending("failed", "The answer was stopped by the provider's content filter.")
+        return Ending("failed", FILTERED)
     if answer.empty:
         turn.notice("warning", "The model gave an empty answer twice; try again, or another model.")
         return Ending("failed", "The answer was empty.")

@@ -8,25 +8,17 @@ compared, with a word that it is there.
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from console_app.domain.amounts import size
+from console_app.conversation.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
 from console_app.domain.transcript_parts import CallView
-from console_app.tui.transcript_view.argument_edits import diff_lines, edits_of
+from console_app.tui.transcript_view.argument_edits import diff_lines
 from console_app.tui.transcript_view.arguments_text import ArgumentLine
 
-LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
 NEW = "(no such file here yet)"
-_PATHS = ("path", "file_path", "filepath", "file", "filename", "file_name")
-_WHOLE = ("content", "contents", "text", "file_text")
-_WRITES = re.compile(r"(?:^|[^a-z])(?:over)?(?:write|create|save|replace)", re.IGNORECASE)
-_ADDS = re.compile(r"append|insert|prepend|patch", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +30,6 @@ class FileChange:
     said: frozenset[str]
     hunks: tuple[int, ...] = ()
     warning: str = ""
-
-
-class _NotComparedError(Exception):
-    """There is something of this name, and why it is not compared."""
 
 
 class FileChanges:
@@ -68,17 +56,14 @@ class FileChanges:
 
 def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChange | None:
     """The change to a file that is there; None where the arguments don't say one. Reads the file: not for the loop."""
-    name = next((name for name in _PATHS if isinstance(arguments.get(name), str) and arguments[name]), None)
-    if name is None:
-        return None
+    path = path_of(arguments)
     edits, said = edits_of(arguments)
-    whole = next((one for one in _WHOLE if isinstance(arguments.get(one), str)), None)
-    writes = whole is not None and _WRITES.search(tool) is not None and _ADDS.search(tool) is None
-    if not edits and not writes:
+    whole = whole_of(tool, arguments)
+    if not path or not (edits or whole):
         return None
     try:
-        before = _text(folder / Path(arguments[name]).expanduser())
-    except _NotComparedError as why:
+        before = text_of(folder / Path(path).expanduser())
+    except NotComparedError as why:
         return FileChange((), frozenset(), warning=f"{why}: what it replaces is not shown")
     except (OSError, ValueError, RuntimeError):
         return None
@@ -89,7 +74,6 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
         if missing:
             return FileChange((), frozenset(), warning="the text to replace is not in the file as it is now")
     else:
-        assert whole is not None
         after, said = str(arguments[whole]), frozenset({whole})
     if len(after) > LARGEST:
         return None
@@ -107,24 +91,3 @@ def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[st
             return text, True
         text = text.replace(old, new, -1 if every else 1)
     return text, False
-
-
-def _text(path: Path) -> str | None:
-    """The text of a plain file of a size that is read at once; None where there is none of that name. Raises
-    _NotComparedError for a file that is none of that kind, OSError or ValueError for what is no plain file."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise ValueError("it is no plain file")
-        # A pipe that took its place in between must not be waited for.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            data, whole = file.read(LARGEST + 1), os.fstat(file.fileno()).st_size
-    except FileNotFoundError:
-        return None
-    except PermissionError:
-        raise _NotComparedError("the file can't be read here") from None
-    if len(data) > LARGEST:
-        raise _NotComparedError(f"the file has {size(whole)}")
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise _NotComparedError(f"the file is no text ({size(whole)})") from None

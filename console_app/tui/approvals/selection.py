@@ -92,7 +92,10 @@ class ApprovalSelection:
         if here not in fresh or here in others:
             self.stage = "choosing"
         self.comments = {call_id: words for call_id, words in self.comments.items() if call_id in fresh}
-        self.keys.changed()
+        if here and not others and len(remaining) == len(before):
+            self.keys.grew()
+        else:
+            self.keys.changed()
         return True
 
     def go(self, index: int) -> bool:
@@ -182,7 +185,7 @@ class ApprovalSelection:
 
     def ask_words(self, stage: Literal["words", "comment"] = "words") -> bool:
         """Opens the line for words: those to deny with, or a comment that goes along with what you decide then."""
-        if self.stage != "choosing" or not self.waiting or not self.keys.settled:
+        if self.stage != "choosing" or not self.waiting or not self.keys.settled_here:
             self.keys.changed()
             return False
         self.stage = stage
@@ -213,7 +216,7 @@ class ApprovalSelection:
 
     def may_edit(self) -> bool:
         """Whether the key for editing counts: it only opens a form, which approves by a key of its own."""
-        if self.stage != "choosing" or not self.keys.settled or self.current is None:
+        if self.stage != "choosing" or not self.keys.settled_here or self.current is None:
             self.keys.changed()
             return False
         return True

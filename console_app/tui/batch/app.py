@@ -20,6 +20,7 @@ from console_app.domain.safe_text import one_line
 from console_app.tui.batch.feed import BatchFeed
 from console_app.tui.batch.item_screen import ItemScreen
 from console_app.tui.batch.running_list import RunningList
+from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of
@@ -60,6 +61,7 @@ class BatchApp(App[None]):
         for entry in themes:
             self.register_theme(entry.theme)
         self.theme = next(name for name in (theme, _DEFAULT_THEME, "textual-dark") if name in self.available_themes)
+        self.stylesheet = StyleSheet(variables=self.get_css_variables())
         use_motion(self, motion)
         self._list = RunningList()
         self._stopping = False

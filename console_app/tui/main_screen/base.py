@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual import events, getters, messages
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.widgets.text_area import Selection
 
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
@@ -69,6 +70,7 @@ class MainScreen(Screen[None]):
     _resumed = False
     _prompt_painted = 0.0
     _prompt_due = False
+    _written = (Selection(), "")
 
     prompt = getters.query_one("#prompt", Prompt)
     prompt_field = getters.query_one(PromptBox)
@@ -97,13 +99,18 @@ class MainScreen(Screen[None]):
         """What is typed is painted at once. Textual's timer comes up to two of its periods after the frame before, and
         frames of a stream come all the time."""
         await super()._on_update(message)
-        if isinstance(message.widget, Prompt) and not self._prompt_due:
+        if isinstance(message.widget, Prompt) and not self._prompt_due and self._is_written_in(message.widget):
             wait = self._prompt_painted + PROMPT_PERIOD - time.monotonic()
             if wait <= 0:
                 self._paint_prompt()
             else:
                 self._prompt_due = True
                 asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
+
+    def _is_written_in(self, prompt: Prompt) -> bool:
+        """Since it was looked at; while the screen opens it is refreshed over and over."""
+        before, self._written = self._written, (prompt.selection, prompt.text)
+        return self._written != before
 
     def _paint_prompt(self) -> None:
         self._prompt_due = False

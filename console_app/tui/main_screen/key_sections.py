@@ -23,11 +23,25 @@ def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[Ke
 
 def _screens() -> list[tuple[str, type[Widget]]]:
     """The screens with keys of their own; imported when help is asked for."""
+    from console_app.tui.approvals.permissions_screen import PermissionsScreen
     from console_app.tui.forms.call_form import CallForm
+    from console_app.tui.main_screen.settings_screen import SettingsScreen
+    from console_app.tui.servers.resource_screen import ResourceScreen
     from console_app.tui.servers.screen import ServersScreen
+    from console_app.tui.servers.wire_screen import WireScreen
+    from console_app.tui.sessions.screen import SessionsScreen
     from console_app.tui.timeline.screen import TimelineScreen
 
-    return [("On the servers", ServersScreen), ("On the timeline", TimelineScreen), ("On a call's form", CallForm)]
+    return [
+        ("On the servers", ServersScreen),
+        ("On a server's wire", WireScreen),
+        ("On a resource", ResourceScreen),
+        ("On the timeline", TimelineScreen),
+        ("On a call's form", CallForm),
+        ("In the sessions", SessionsScreen),
+        ("In the permissions", PermissionsScreen),
+        ("In the settings", SettingsScreen),
+    ]
 
 
 def _section(app: App[int], title: str, kind: type[Widget], bindings: BindingsMap) -> KeySection:

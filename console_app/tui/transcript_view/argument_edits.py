@@ -1,10 +1,9 @@
-"""Replacements that a call's arguments ask for, found by the usual names, and the lines that they change."""
+"""The lines that a replacement changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any, cast
 
 from console_app.domain.safe_text import visible
 from console_app.tui.transcript_view.arguments_text import ArgumentLine
@@ -12,33 +11,6 @@ from console_app.tui.transcript_view.arguments_text import ArgumentLine
 MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
 AROUND = 2  # lines shown before and behind a change
 FOLD = "⋯"
-_PAIRS = (
-    ("old_text", "new_text"),
-    ("oldText", "newText"),
-    ("old_string", "new_string"),
-    ("old_str", "new_str"),
-    ("old", "new"),
-)
-
-
-def edits_of(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], frozenset[str]]:
-    """The replacements that the arguments ask for, and the names of those that hold them."""
-    if (pair := _pair(arguments)) is not None:
-        return [(arguments[pair[0]], arguments[pair[1]])], frozenset(pair)
-    listed = arguments.get("edits")
-    if not isinstance(listed, list) or not listed:
-        return [], frozenset()
-    found: list[tuple[str, str]] = []
-    for one in cast("list[object]", listed):
-        edit = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-        if (pair := _pair(edit)) is None or set(edit) - set(pair):
-            return [], frozenset()  # something of it would not be shown
-        found.append((edit[pair[0]], edit[pair[1]]))
-    return found, frozenset({"edits"})
-
-
-def _pair(edit: Mapping[str, Any]) -> tuple[str, str] | None:
-    return next((pair for pair in _PAIRS if all(isinstance(edit.get(name), str) for name in pair)), None)
 
 
 def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:

@@ -37,6 +37,7 @@ class Block:
     """Base of all blocks: caching, and what the view keeps of each."""
 
     opens = False  # whether it has more to show
+    estimates = False  # whether lines that were not seen yet may be more or fewer when they are
     is_stop = False  # whether the cursor stops here when it moves by key
 
     def __init__(self) -> None:
@@ -94,6 +95,18 @@ class Block:
 
     def lay_out(self) -> None:
         """Lays out a slice more of an unfinished one: a few milliseconds."""
+
+    def come_into_view(self, first: int, past: int) -> bool:
+        """Lays out what these of its lines show, where that was only estimated: whether it was."""
+        return False
+
+    def mark(self, line: int) -> object:
+        """A place that stays what it is when lines above it become more or fewer, or all get another width."""
+        return line
+
+    def line_of(self, mark: object) -> int:
+        """The line of a place, as last painted."""
+        return mark if isinstance(mark, int) else 0
 
     @property
     def files(self) -> Sequence[Artifact]:

@@ -19,8 +19,14 @@ MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7
 class BlockList:
     """Blocks in order, at one width and in one palette."""
 
-    def __init__(self, unfinished: Callable[[Block], None] = lambda block: None) -> None:
-        """`unfinished` is told of each that was painted only in part."""
+    def __init__(
+        self,
+        unfinished: Callable[[Block], None] = lambda block: None,
+        hold: Callable[[Block], Callable[[], None]] = lambda block: lambda: None,
+    ) -> None:
+        """`unfinished` is told of each that was painted only in part, `hold` of each whose lines may now be at other
+        places, and what it gives is called when they are."""
+        self._hold = hold
         self._unfinished = unfinished
         self.blocks: list[Block] = []
         self.dirty: dict[Block, None] = {}
@@ -81,11 +87,33 @@ class BlockList:
         self._warm_lines = 0
         self._heights.reset(())
 
-    def resize(self, width: int) -> None:
-        """Another width: every height is an estimate again."""
+    def resize(self, width: int, top: int, height: int, palette: Palette, now: float) -> int:
+        """Another width: every height is an estimate again, but that of what is seen at the line `top`. Gives by how
+        much this has moved."""
+        index, inside = self.find(top)
+        block = self.blocks[index] if index < len(self.blocks) else None
+        mark = None if block is None else block.mark(inside)
         self.width = width
         self.unmeasure()
         self._heights.reset([block.estimate(width) for block in self.blocks])
+        if block is None:
+            return 0
+        if block.estimates:
+            self.measure(block, palette, now)
+            if block.come_into_view(line := block.line_of(mark), line + height):
+                self.measure(block, palette, now)
+        return self.top_of(block) + min(block.line_of(mark), max(self.height_of(block) - 1, 0)) - top
+
+    def place(self, block: Block | None, top: int) -> tuple[int, object]:
+        """The first line from `top` on that is a block's, by number and as a place in the block."""
+        if block is None:
+            return 0, None
+        begin = self.top_of(block)
+        return max(begin, top), block.mark(max(top - begin, 0))
+
+    def moved(self, block: Block | None, place: tuple[int, object]) -> int:
+        """By how much that line has moved since."""
+        return 0 if block is None else self.top_of(block) + block.line_of(place[1]) - place[0]
 
     def unmeasure(self) -> None:
         """Everything is to be painted again, before it is next seen."""
@@ -117,7 +145,10 @@ class BlockList:
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:
         """Paints a block and sets its height: by how many lines that changed."""
+        put = self._hold(block) if block.estimates else None
         height = len(self.paint(block, palette, now))
+        if put is not None:
+            put()
         block.measured = True
         return self._set_height(block, height)
 
@@ -129,14 +160,19 @@ class BlockList:
         pushed = 0
         changed = False
         for block in self.visible(top, height):
-            if block.measured:
-                continue
-            begin = self.top_of(block)
-            delta = self.measure(block, palette, now)
-            if whole and begin < top and block.unfinished:
-                while block.unfinished:
-                    block.lay_out()
-                delta += self.measure(block, palette, now)
+            begin, delta = self.top_of(block), 0
+            if not block.measured:
+                delta = self.measure(block, palette, now)
+                if whole and begin < top and block.unfinished and not block.estimates:
+                    while block.unfinished:
+                        block.lay_out()
+                    delta += self.measure(block, palette, now)
+            first = max(top - begin + delta, 0) if begin < top else 0
+            mark = block.mark(first)
+            if block.come_into_view(first, first + height):
+                changed = True
+                self.measure(block, palette, now)
+                delta += block.line_of(mark) - first
             changed = changed or delta != 0
             pushed += delta if begin < top else 0
         return pushed, changed

@@ -26,7 +26,7 @@ from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
 from console_app.tui.transcript_view.scroll_bar import QuickScrollBar, set_total
-from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, paint_selection, selected_text
+from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, hold, paint_selection, selected_text
 from console_app.tui.transcript_view.slices import Sliced, Slices
 from console_app.tui.transcript_view.stuck_line import StuckLine
 from console_app.tui.widgets.lines import Line
@@ -52,7 +52,7 @@ class BlockScroll(ScrollView):
         super().__init__(id=id)
         self.following = True
         self.slices = Slices(self, self._sliced)
-        self._list = BlockList(self.slices.add)
+        self._list = BlockList(self.slices.add, lambda block: hold(self, block))
         self._stuck = StuckLine(self._list, lambda: self.has_focus)
         self._clock = clock
         self._palette: Palette | None = None
@@ -184,7 +184,7 @@ class BlockScroll(ScrollView):
         top = self.top
         bottom = top + self.size.height
         anchor = self._anchor()
-        anchored_at = self._list.top_of(anchor) if anchor is not None else 0
+        held = self._list.place(anchor, top)
         moved = False
         for block in dirty:
             if block.index < 0:
@@ -209,9 +209,9 @@ class BlockScroll(ScrollView):
                     )
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
-            moved = moved or delta != 0
+            moved = moved or delta != 0 or (block.estimates and block.unfinished)
         if moved or self._list.total != self.virtual_size.height:
-            self._settle(shift=self._list.top_of(anchor) - anchored_at if anchor is not None else 0)
+            self._settle(shift=self._list.moved(anchor, held))
         self._restick()
 
     def _refresh_changes(self, begin: int, old: Sequence[Line], new: Sequence[Line]) -> None:
@@ -328,11 +328,7 @@ class BlockScroll(ScrollView):
                 self._list.dirty[block] = None
         shift = 0
         if width != self._list.width:
-            first, inside = self._list.find(self.top)
-            self._list.resize(width)
-            if first < len(self.blocks):
-                block = self.blocks[first]
-                shift = self._list.top_of(block) + min(inside, max(self._list.height_of(block) - 1, 0)) - self.top
+            shift = self._list.resize(width, self.top, height, self.palette, self.now)
         self._settle(shift=shift)
         self.refresh()
 

@@ -94,9 +94,27 @@ class Code:
         self.version += 1
 
     @property
+    def has_open(self) -> bool:
+        """Whether there is more than closed slices."""
+        return bool(self._open or self.tail)
+
+    @property
     def closed_slices(self) -> int:
         """How many slices will not change any more."""
         return len(self._slices)
+
+    def close(self) -> None:
+        """No more lines come: those of the open slice are one too."""
+        if self._open:
+            inks, self._state = coloured(self.language, self._open, self._state)
+            self._slices.append(inks)
+            self._open = []
+
+    def estimate(self, number: int, width: int) -> int:
+        """About how many rows a closed slice takes at a width, or with -1 the open one."""
+        if number < 0:
+            return len(self._open) + 1
+        return sum(-(-sum(len(text) for text, _ in line) // width) or 1 for line in self._slices[number])
 
     def slice_pieces(self, number: int, palette: Palette) -> list[list[Piece]]:
         """The lines of a closed slice, as pieces."""

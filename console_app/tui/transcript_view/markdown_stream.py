@@ -8,66 +8,48 @@ lines once a frame, so a burst of tokens costs one parse.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from console_app.conversation.copies import parser
 from console_app.tui.transcript_view.code import Code
 from console_app.tui.transcript_view.markdown_cut import cut_after, table_head
-from console_app.tui.transcript_view.markdown_rows import (
-    MIN_WIDTH,
-    MarkdownRows,
-    code_head,
-    code_rows,
-    language_of,
-)
+from console_app.tui.transcript_view.markdown_rows import language_of
 from console_app.tui.transcript_view.markdown_tail import mend
-from console_app.tui.widgets.lines import Line, Row, clean, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.transcript_view.markdown_units import (
+    AsWritten,
+    BlocksRead,
+    ClosedBlocks,
+    CodeHead,
+    CodeSlice,
+    Laid,
+    NoCode,
+    References,
+    Tail,
+    TextLook,
+    Unit,
+)
+from console_app.tui.widgets.lines import Line
 
-Frame = Callable[[Row], Line]  # gives a row its place on screen
-SLICE = 1500  # characters that are taken in at once where there are more: some 10 ms
+SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
+FIRST = 8000  # and of what came at once before any of it is seen
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
 _DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[[^\]\n]+\]:", re.MULTILINE)
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
 
 
-class _Blocks:
-    """Complete blocks: their source, and their rows for the newest width and palette."""
-
-    def __init__(self, source: str, number: int | None = None, *, tight: bool = False) -> None:
-        self.source = source
-        self.number = number  # of its first item, when it goes on with a list
-        self.tight = tight  # whether it follows the part before without an empty line
-        self._lines: list[Line] | None = None
-        self._key: object = None
-
-    def lines(self, width: int, palette: Palette, frame: Frame, key: object, references: dict[str, Any]) -> list[Line]:
-        if self._lines is None or key != self._key:
-            tokens = parser().parse(self.source, {"references": dict(references)})
-            self._lines = [frame(row) for row in MarkdownRows(width, palette, self.number).render(tokens)]
-            self._key = key
-        return self._lines
-
-    def forget(self) -> None:
-        self._lines = None
-
-
 class _Fence:
     """A top-level code fence, taken in line by line."""
 
-    tight = False
-
-    def __init__(self, indent: int, marker: str, info: str) -> None:
+    def __init__(self, indent: int, marker: str, info: str, *, gap: bool) -> None:
         self._indent = indent
+        self._gap = gap
         self._closing = re.compile(rf" {{0,3}}{re.escape(marker[0])}{{{len(marker)},}}[ \t]*\Z")
         self._marks = marker[0]
         self._code = Code(language_of(info))
-        self._lines: list[list[Line]] = []
-        self._key: object = None
-        self._open: list[Line] = []
-        self._open_key: object = None
+        self._given = 0  # units that it became
         self.closed = False
+        self._head = bool(self._code.language)
 
     def take(self, text: str, final: bool) -> str:
         """Takes in what belongs to the fence and returns the rest: "" or what stands behind the closing line."""
@@ -76,36 +58,42 @@ class _Fence:
         for number, line in enumerate(lines):
             if self._closing.match(line):
                 self._code.add([self._strip(kept) for kept in lines[:number]])
-                self._code.tail = ""
-                self.closed = True
+                self._close()
                 return "\n".join([*lines[number + 1 :], rest])
         self._code.add([self._strip(line) for line in lines])
         if final and self._closing.match(rest):
-            self.closed, rest = True, ""
+            self._code.tail = rest = ""
+            self._close()
+            return rest
         self._code.tail = "" if not final and not rest.strip(f" {self._marks}") else self._strip(rest)
         if final and rest:
             self._code.add([self._strip(rest)])
             self._code.tail = rest = ""
         return rest
 
-    def lines(self, width: int, palette: Palette, frame: Frame, key: object, _: dict[str, Any]) -> list[Line]:
-        width = max(width, MIN_WIDTH)
-        if key != self._key:
-            self._lines = [[frame(row) for row in code_head(self._code.language, palette)]]
-            self._key, self._open_key = key, None
-        ground = palette.on_sunken
-        for number in range(len(self._lines) - 1, self._code.closed_slices):
-            rows = code_rows(self._code.slice_pieces(number, ground), width, palette)
-            self._lines.append([frame(row) for row in rows])
-        if self._open_key != self._code.version:
-            self._open = [frame(row) for row in code_rows(self._code.open_pieces(ground), width, palette)]
-            self._open_key = self._code.version
-        lines = [line for part in self._lines for line in part] + self._open
-        return lines or [frame(row) for row in code_rows([[]], width, palette)]
+    def new_units(self) -> list[Unit]:
+        """Those that are complete since this was last asked."""
+        units: list[Unit] = []
+        if self._head and not self._given:
+            units.append(CodeHead(self._code.language, gap=self._gap))
+            self._given = 1
+        for number in range(self._given - self._head, self._code.closed_slices):
+            units.append(CodeSlice(self._code, number, gap=self._gap and not self._given))
+            self._given += 1
+        if self.closed and not self._given:
+            units.append(NoCode(gap=self._gap))
+        return units
 
-    def forget(self) -> None:
-        self._key = None
-        self._lines, self._open = [], []
+    def open_unit(self) -> Unit:
+        """What is open of it."""
+        if not self._given and not self._code.has_open:
+            return NoCode(gap=self._gap)
+        return CodeSlice(self._code, -1, gap=self._gap and not self._given)
+
+    def _close(self) -> None:
+        self._code.tail = ""
+        self._code.close()
+        self.closed = True
 
     def _strip(self, line: str) -> str:
         """The line without the fence's own indent, of which a tab may be a part (CommonMark 2.2)."""
@@ -120,38 +108,48 @@ class MarkdownStream:
     """A Markdown text that grows. `append` is cheap; `lines` does the work, for all that came since."""
 
     def __init__(self, text: str = "", *, final: bool = False) -> None:
-        self._pending: list[str] = [text] if text else []
-        self._rest = ""  # came, but is not taken in yet
-        self._parts: list[_Blocks | _Fence] = []
-        self._tail = ""
-        self._tail_tokens: Sequence[Any] = ()
-        self._tail_dirty = True
+        self._pieces: list[str] = [text] if text else []
+        self.length = len(text)
+        self._taken = 0  # characters of it that are taken in
+        self._due = bool(text)  # whether there is something to take in
+        self._rest = False  # whether that is left for later on purpose
+        self._whole = final  # whether all of it came at once
+        self._final = final
+        self._written = False  # whether it is to be seen if it shows anything, now that it has ended
+        self._units: list[Unit] = []  # what is complete
+        self._fence: _Fence | None = None  # that is open
+        self._tail = ""  # what isn't complete yet
+        self._tail_read: BlocksRead | None = None
+        self._tail_unit: Unit | None = None  # made of it
         self._tail_number: int | None = None  # of its first item, when it goes on with a list
         self._tail_tight = False
-        self._tail_lines: list[Line] = []
-        self._tail_key: object = None
-        self._final = final
-        self._references: dict[str, Any] = {}
-        self._text: list[str] = [text] if text else []
-        self.length = len(text)
+        self._references: References = {}
+        self._defined: References = {}  # references so far
+        self._laid: Laid | None = None
+        self._at = (0, 0)  # the width last asked for, and the first units that are laid out in it
 
     @property
     def text(self) -> str:
         """The whole source so far."""
-        if len(self._text) > 1:
-            self._text = ["".join(self._text)]
-        return self._text[0] if self._text else ""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
 
     @property
     def is_blank(self) -> bool:
         """Whether there is nothing but white space so far."""
         return not self.text or self.text.isspace()
 
+    @property
+    def is_long(self) -> bool:
+        """Whether not all of it is laid out at once."""
+        return self.length > SLICE
+
     def append(self, text: str) -> None:
         """More text at the end."""
-        self._pending.append(text)
-        self._text.append(text)
+        self._pieces.append(text)
         self.length += len(text)
+        self._due = True
 
     def replace(self, text: str, *, final: bool = False) -> None:
         """Another text in place of all there was."""
@@ -160,55 +158,99 @@ class MarkdownStream:
     def finish(self) -> None:
         """The text is complete: nothing at its end is held back any more."""
         if not self._final:
-            self._final = True
-            self._pending.append("")
+            self._final = self._due = True
 
     def forget(self) -> None:
         """Drops what was laid out, to save memory; of a text that is complete, all but its source is made again."""
         if self._final:
             self.replace(self.text, final=True)
         else:
-            self._lay_out_anew()
-
-    def _lay_out_anew(self) -> None:
-        for part in self._parts:
-            part.forget()
-        self._tail_key = None
-        self._tail_lines = []
+            self._laid = None
 
     @property
     def unfinished(self) -> bool:
         """Whether its lines were asked for in slices, and are not all of them."""
-        return bool(self._rest)
+        return self._rest or (self._laid is not None and self._next() < len(self._units))
 
-    def lay_out(self, width: int, palette: Palette, frame: Frame, key: object) -> None:
+    def lay_out(self, look: TextLook) -> None:
         """A slice more of it, see `lines`."""
-        known = len(self._parts)
-        self._absorb(SLICE)
-        for part in self._parts[max(known - 1, 0) :]:
-            part.lines(width, palette, frame, key, self._references)
+        if self._rest:
+            known = len(self._units)
+            self._absorb(SLICE)
+            for unit in () if self._whole else self._units[known:]:
+                unit.lay_out(self._as_defined(look))
+        elif self.unfinished:
+            self._units[self._next()].lay_out(self._as_defined(look))
 
-    def lines(self, width: int, palette: Palette, frame: Frame, key: object, *, sliced: bool = False) -> list[Line]:
-        """All lines. `key` names everything that `frame` depends on beside the row, as the width and the palette. With
-        `sliced` of much that came only the beginning."""
-        if self._pending or (self._rest and not sliced):
-            self._absorb(SLICE if sliced else 0)
-        out: list[Line] = []
-        for part in self._parts:
-            if out and not part.tight:
-                out.append(frame(Row([])))
-            out += part.lines(width, palette, frame, key, self._references)
-        if self._tail_dirty or key != self._tail_key:
-            rows = MarkdownRows(width, palette, self._tail_number).render(self._tail_tokens)
-            self._tail_lines = [frame(row) for row in rows]
-            self._tail_dirty, self._tail_key = False, key
-        if out and self._tail_lines and not self._tail_tight:
-            out.append(frame(Row([])))
-        out += self._tail_lines
-        if self._ended and not self.is_blank and not any(line.content.strip() for line in out):
+    def lines(self, look: TextLook) -> Laid:
+        """All lines; of much that came at once first those of its beginning, and what isn't seen by an estimate."""
+        begin = not self._units and self._whole
+        known = len(self._units)
+        if self._due:
+            self._absorb(SLICE)
+        while begin and self._rest and self._taken < FIRST:
+            self._absorb(SLICE)
+        if not self.is_long:
+            return self._laid_in(look, self._units)
+        return self._laid_in(look, () if self._whole else self._units[known:])
+
+    def all_lines(self, look: TextLook) -> list[Line]:
+        """All lines, each laid out."""
+        if self._due or self._rest:
+            self._absorb(0)
+        laid = self._laid_in(look, self._units)
+        return [line for unit in self._all_units() for line in laid.all_of(unit)]
+
+    @property
+    def laid(self) -> Laid | None:
+        """Its lines as last asked for."""
+        return self._laid
+
+    def height(self, width: int) -> int:
+        """How many lines it takes at a width, or about how many; of what is taken in."""
+        return sum(unit.height(width) for unit in self._all_units()) + self._rest_height(width)
+
+    def _rest_height(self, width: int) -> int:
+        if not (self._rest and self._whole):
+            return 0
+        return self.text.count("\n", self._taken) + (self.length - self._taken) // width
+
+    def _laid_in(self, look: TextLook, now: Sequence[Unit]) -> Laid:
+        """With these units laid out, and the tail."""
+        look = self._as_defined(look)
+        units = self._all_units()
+        if self._written and not any(text.strip() for unit in units for text in _texts(unit, look)):
             # Definitions of links alone, an entity that is a blank: it stands as it was written.
-            return [frame(row) for line in self.text.split("\n") for row in wrap([(clean(line), palette.base)], width)]
-        return out
+            self._units, self._fence, self._tail_read = [], None, None
+            self._tail_unit = AsWritten(self.text)
+            units = [self._tail_unit]
+        self._written = False
+        tail = [] if self._tail_unit is None else [self._tail_unit]
+        self._laid = Laid(units, look, self._rest_height(look.width), self._laid, [*now, *tail])
+        return self._laid
+
+    def _as_defined(self, look: TextLook) -> TextLook:
+        return replace(look, references=self._references, key=(look.key, len(self._references)))
+
+    def _next(self) -> int:
+        """The first unit that is not laid out in the width last asked for."""
+        width, at = self._at
+        if self._laid is not None and self._laid.look.width != width:
+            width, at = self._laid.look.width, 0
+        while at < len(self._units) and self._units[at].said(width) is not None:
+            at += 1
+        self._at = (width, at)
+        return at
+
+    def _all_units(self) -> list[Unit]:
+        """Those that are complete, and the tail."""
+        if self._tail_unit is None:
+            gap = bool(self._units) and not self._tail_tight
+            if self._fence is not None:
+                self._tail_unit = self._fence.open_unit()
+            elif self._tail_read is not None:
+                self._tail_unit = Tail(self._tail_read, self._tail_number, gap=gap)
+        return self._units if self._tail_unit is None else [*self._units, self._tail_unit]
 
     @property
     def _ended(self) -> bool:
@@ -216,34 +258,54 @@ class MarkdownStream:
 
     def _absorb(self, most: int) -> None:
         """Takes in what came; about `most` characters of it, unless that is 0."""
-        text = "".join((self._rest, *self._pending))
-        self._pending.clear()
-        end = text.find("\n", most) + 1 if most else 0
-        self._rest, text = (text[end:], text[:end]) if end else ("", text)
-        if text.endswith("\r") and not self._final:
-            text = text[:-1]
-            self._pending.append("\r")  # half a line break, perhaps
-        self._tail += text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\u2400")
-        if self._ended and _DEFINITION.search(self.text.replace("\r", "\n")):
-            environment: dict[str, Any] = {}
-            parser().parse(self.text, environment)
-            self._references = environment.get("references", {})
-            self._lay_out_anew()
+        text, self._due = self.text, False
+        end = text.find("\n", self._taken + most) + 1 if most else 0
+        self._rest = 0 < end < len(text)
+        end = end if self._rest else len(text)
+        if text.endswith("\r") and not self._rest and not self._final:
+            end -= 1  # half a line break, perhaps
+        new, self._taken = text[self._taken : end], end
+        self._tail += new.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\u2400")
         while self._advance():
             pass
+        if self._ended:
+            self._end()
+
+    def _end(self) -> None:
+        """All of it is taken in: references are what they are defined as, at whatever place that is."""
+        if self._tail_read is not None:
+            self._define(self._tail)
+        if self._defined:
+            self._references = self._defined
+            for unit in self._units:
+                unit.forget()
+            self._at = (0, 0)
+            if self._tail_read is not None:
+                self._read(self._tail)
+        self._written = not self.is_blank
+
+    def _define(self, source: str) -> None:
+        if _DEFINITION.search(source):
+            for name, target in BlocksRead(source, {}).references.items():
+                self._defined.setdefault(name, target)
+
+    def _read(self, text: str) -> BlocksRead:
+        self._tail_read, self._tail_unit = BlocksRead(text, self._references), None
+        return self._tail_read
 
     def _advance(self) -> bool:
         """Moves what is complete out of the tail. True when there may be more."""
-        fence = self._parts[-1] if self._parts else None
-        if isinstance(fence, _Fence) and not fence.closed:
+        if (fence := self._fence) is not None:
             self._tail = fence.take(self._tail, self._ended)
-            self._tail_tokens, self._tail_dirty = (), True
+            self._units += fence.new_units()
+            self._tail_read = self._tail_unit = None
+            if fence.closed:
+                self._fence = None
             return fence.closed and bool(self._tail)
         shown: str = self._tail if self._ended else mend(self._tail)
-        tokens = parser().parse(shown, {"references": dict(self._references)})
-        blocks = [token for token in tokens if token.level == 0 and token.map and token.type != "inline"]
+        read = self._read(shown)
+        blocks = [token for token in read.blocks if token.level == 0 and token.map and token.type != "inline"]
         if not blocks:
-            self._tail_tokens, self._tail_dirty = tokens, True
             return False
         lines: list[str] = shown.split("\n")
         begin: int = blocks[-1].map[0]
@@ -253,27 +315,27 @@ class MarkdownStream:
             self._close(lines[:begin])
             source = source[begin:]
             self._tail = "\n".join(source)
-            tokens = tokens[tokens.index(last) :]
+            read.drop_before(last)
         elif last.type == "fence":
             source = source[begin:]
         if last.type == "fence" and (opening := _FENCE.match(source[0])):
-            self._parts.append(_Fence(len(opening[1]), opening[2], opening[3]))
+            self._fence = _Fence(len(opening[1]), opening[2], opening[3], gap=bool(self._units))
             self._tail = "\n".join(source[1:])
-            self._tail_tokens, self._tail_dirty = (), True
             return True
         is_list = len(self._tail) > LONG_LIST and last.type in ("bullet_list_open", "ordered_list_open")
-        if is_list and self._split_list(tokens, source, begin if len(blocks) > 1 else 0):
+        if is_list and self._split_list(read.blocks, source, begin if len(blocks) > 1 else 0):
             return True
         if len(blocks) > 1:
             begin = 0
         if cut := cut_after(last.type, "\n".join(source[begin:])):
             return self._cut(last.type, source[:begin], "\n".join(source[begin:]), cut)
-        self._tail_tokens, self._tail_dirty = tokens, True
         return False
 
     def _close(self, lines: list[str]) -> None:
         """The first lines of the tail are complete."""
-        self._parts.append(_Blocks("\n".join(lines) + "\n", self._tail_number, tight=self._tail_tight))
+        source = "\n".join(lines) + "\n"
+        self._define(source)
+        self._units.append(ClosedBlocks(source, self._tail_number, gap=bool(self._units) and not self._tail_tight))
         self._tail_number, self._tail_tight = None, False
 
     def _cut(self, kind: str, above: list[str], block: str, at: int) -> bool:
@@ -290,7 +352,6 @@ class MarkdownStream:
         """All items but the last of a long list are complete too. True when there were any."""
         items = [token for token in tokens if token.type == "list_item_open" and token.level == 1]
         if len(items) < 2:
-            self._tail_tokens, self._tail_dirty = tokens, True
             return False
         opener = next(token for token in tokens if token.type.endswith("_list_open"))
         first = self._tail_number if self._tail_number is not None else int(opener.attrs.get("start", 1))
@@ -301,3 +362,9 @@ class MarkdownStream:
         self._tail_tight = bool(source[at - 1].strip())
         self._tail = "\n".join(source[at:])
         return True
+
+
+def _texts(unit: Unit, look: TextLook) -> list[str]:
+    unit.lay_out(look)
+    said = unit.said(look.width)
+    return [text for _, _, text in said.rows] if said is not None else []

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
 from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.markdown_stream import MarkdownStream
-from console_app.tui.transcript_view.passages import Passage, passage_of
+from console_app.tui.transcript_view.markdown_units import Mark, TextLook
+from console_app.tui.transcript_view.passages import LinesPassage, Passage, passage_of
 from console_app.tui.transcript_view.wording import seconds, spinner
+from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line, Piece, Row, crop
 from console_app.tui.widgets.palette import Palette
 
@@ -41,6 +43,10 @@ class AssistantBlock(Block):
     @property
     def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.markdown.is_blank
+
+    @property
+    def estimates(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.markdown.is_long
 
     @property
     def copy_text(self) -> str:
@@ -75,29 +81,65 @@ class AssistantBlock(Block):
 
     def lay_out(self) -> None:
         if self._look is not None and self.unfinished:
-            self.markdown.lay_out(*self._laid_for(*self._look))
+            self.markdown.lay_out(self.look_in(*self._look))
             self.touch()
 
     def forget(self) -> None:
         super().forget()
         self.markdown.forget()
+        if self.estimates:
+            self._look = None
+            self.measured = False  # what was laid out is an estimate again
+
+    @property
+    def kept(self) -> int:
+        return self.markdown.laid.kept if self.markdown.laid is not None else 0
+
+    def searchable(self) -> Iterable[Passage]:
+        laid = self.markdown.laid
+        if laid is None or not self.lines:
+            return (LinesPassage([]),)
+        left = gutter_of(self.lines[0].cell_length)
+        return (
+            LinesPassage([(self.gap + at, left + column, text, joint) for at, column, text, joint in laid.texts()]),
+        )
 
     def estimate(self, width: int) -> int:
+        if self.estimates and self._look is not None and self._look[0] == width:
+            return self.gap + self.markdown.height(self.look_in(*self._look).width) + self.interrupted
         return self.gap + estimate_text(self.markdown.text, width)
 
-    def _laid_for(self, width: int, palette: Palette) -> tuple[int, Palette, Callable[[Row], Line], object]:
+    def come_into_view(self, first: int, past: int) -> bool:
+        laid = self.markdown.laid
+        if laid is None or not laid.show(first - self.gap, past - self.gap):
+            return False
+        self.touch()
+        return True
+
+    def mark(self, line: int) -> object:
+        laid = self.markdown.laid
+        return line if laid is None or line < self.gap else laid.mark(line - self.gap)
+
+    def line_of(self, mark: object) -> int:
+        laid = self.markdown.laid
+        if isinstance(mark, Mark):
+            return 0 if laid is None else laid.line_of(mark) + self.gap
+        return super().line_of(mark)
+
+    def look_in(self, width: int, palette: Palette) -> TextLook:
+        """How its text is laid out at this width."""
         room = max(width - gutter_of(width) - margin_of(width), 1)
         edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
         left = bar(width, edge, style, palette.base)
-        return room, palette, lambda row: framed(row, width, palette, left), (width, palette, self.selected)
+        key = (width, palette, self.selected)
+        return TextLook(room, palette, lambda row: framed(row, width, palette, left), key)
 
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+    def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
         self._look = (width, palette)
-        room, _, frame, key = self._laid_for(width, palette)
-        lines = self.markdown.lines(room, palette, frame, key, sliced=True)
-        if self.interrupted and not self.unfinished:
-            row = Row([("■ cut off here", palette.warning)])
-            lines = [*lines, frame(row)]
+        look = self.look_in(width, palette)
+        lines = self.markdown.lines(look)
+        if self.interrupted:
+            return Joined([lines, [look.frame(Row([("■ cut off here", palette.warning)]))]])
         return lines
 
 
@@ -158,9 +200,8 @@ class ReasoningBlock(Block):
         lines = [framed(row, width, palette, left)]
         if self.open:
             quiet = palette.quiet
-            lines += self.markdown.lines(
-                room, quiet, lambda row: framed(row, width, palette, left), (width, palette, "reasoning")
-            )
+            look = TextLook(room, quiet, lambda row: framed(row, width, palette, left), (width, palette, "reasoning"))
+            lines += self.markdown.all_lines(look)
         return lines
 
     def _head(self, ink: Palette, now: float) -> list[Piece]:

@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.widget import Widget
 
+from console_app.tui.transcript_view.block import Block
+from console_app.tui.transcript_view.markdown_units import Laid
 from console_app.tui.transcript_view.panel_frame import FramedRows
 from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line
@@ -31,6 +35,25 @@ def paint_selection(line: Line, selection: Selection | None, y: int, style: Styl
     """The line with its selected characters marked."""
     span = None if selection is None else span_in(line, selection, y)
     return line if span is None else restyled(line, *span, style)
+
+
+def hold(view: Widget, block: Block) -> Callable[[], None]:
+    """Gives what has the text that is selected of a block stay so, when its lines have come to stand elsewhere."""
+    if (selection := view.text_selection) is None:
+        return lambda: None
+    top = block.index * ROWS_A_BLOCK
+    ends = (selection.start, selection.end)
+    marks = [None if end is None or not 0 <= end.y - top < ROWS_A_BLOCK else block.mark(end.y - top) for end in ends]
+
+    def put() -> None:
+        again = Selection(*(
+            end if end is None or mark is None else Offset(end.x, top + block.line_of(mark))
+            for end, mark in zip(ends, marks, strict=True)
+        ))  # fmt: skip
+        if again != selection:
+            view.screen.selections = {**view.screen.selections, view: again}
+
+    return put
 
 
 def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
@@ -81,7 +104,7 @@ def _said(lines: Sequence[Line], place: int) -> tuple[str, str] | None:
     if not isinstance(lines, Joined):
         return None
     part, inside = lines.part_at(place)
-    if not isinstance(part, FramedRows) or (said := part.said(inside)) is None:
+    if not isinstance(part, FramedRows | Laid) or (said := part.said(inside)) is None:
         return None
     text, joint = said
     return joint, text.rstrip() if joint == "\n" else text

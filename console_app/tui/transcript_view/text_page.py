@@ -6,7 +6,7 @@ from console_app.tui.transcript_view.wording import plural, size
 
 FIRST_PAGE = 200  # lines of a result when it is opened
 LONGEST_LINE = 4000  # characters of one line that are shown
-LONGEST_OF_ALL = 2_000_000  # and of one that is looked into: some 20,000 rows
+LONGEST_OF_ALL = 1_000_000  # and of one that is looked into: some 10,000 rows
 
 
 class TextPage:

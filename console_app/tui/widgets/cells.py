@@ -6,20 +6,36 @@ What Rich's table says of a character holds (`rich.cells`), so that what is coun
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from rich.cells import get_character_cell_size
 
+from console_app.domain.safe_text import ascii_length
 from console_app.tui.rich_internals import cell_table
 
 _JOINED = re.compile("\u200d(?<=[^\n]\u200d)[^\n]")  # a joiner and what it joins take no cells of their own
 _SELECTOR = "\ufe0f"  # makes some signs before it wide
 _MEETING = re.compile(b"\5(\0+)\4")  # such a sign (5) and, behind what takes no cell, the selector (4)
+_LONG = 100_000  # characters of a text of which the cells are kept, until those of another are asked for
+_ASCII = bytes(10 if code == 10 else 0 if code < 32 or code == 127 else 1 for code in range(256))
+_SECOND = bytes(3 if code == 2 else 0 for code in range(256))  # what comes behind the first half of a wide character
 _SETTLED = bytes.maketrans(b"\4\5", b"\0\1")
 
 
 def widths(text: str) -> bytes:
     """The cells of each character: 0, 1 or 2; of a newline 10, which is itself."""
+    plain = ascii_length(text)
+    if plain == len(text):
+        return _plain_widths(text)
+    plain = max(plain - 1, 0)  # what is behind a sign may make it another
+    return _plain_widths(text[:plain]) + (_widths_of if len(text) < _LONG else _last_widths)(text[plain:])
+
+
+def _plain_widths(text: str) -> bytes:
+    return text.encode("ascii").translate(_ASCII)
+
+
+def _widths_of(text: str) -> bytes:
     if "\u200d" in text:
         text = _JOINED.sub("\u0300\u0300", text)
     raw = text.encode("utf-16-le", "surrogatepass")
@@ -39,9 +55,15 @@ def widths(text: str) -> bytes:
     return cells.translate(_SETTLED)
 
 
+_last_widths = lru_cache(maxsize=1)(_widths_of)
+
+
 def cells_of(text: str) -> list[bytes]:
     """The cells of each line: 1 for a character of one, 2 and 3 for the halves of one of two."""
-    return widths(text).replace(b"\2", b"\2\3").translate(None, b"\0").split(b"\n")
+    found = widths(text)
+    halves = bytearray(2 * len(found))
+    halves[::2], halves[1::2] = found, found.translate(_SECOND)
+    return bytes(halves.translate(None, b"\0")).split(b"\n")
 
 
 def rows_of(cells: bytes, width: int) -> int:

@@ -14,16 +14,20 @@ from console_app.tui.terminal.key_names import key_name
 GAP = "  "
 KEPT = (".help", ".close", ".back", ".leave")  # how the ids of help and of closing end
 
+LATER = (  # of a selected panel, what there is another way to or is seldom wanted; the last goes first
+    *("panel.filter", "panel.copy", "panel.more", "panel.files", "panel.raw", "panel.inspect", "panel.copy_part"),
+)
+
 
 class KeyHints(Widget):
-    """Shows the bindings that say so (`show`), those of the focused widget first. What doesn't fit drops off from the
-    end, but for KEPT."""
+    """Shows the bindings that say so (`show`), those of the focused widget first. What doesn't fit drops off: first
+    what works from elsewhere too, from the end, then what is in LATER; KEPT stays."""
 
     DEFAULT_CSS = """
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }
     """
 
-    _last: Sequence[tuple[str, Binding]] = ()
+    _last: Sequence[tuple[str, Binding, bool]] = ()
 
     def on_mount(self) -> None:
         """Follows the bindings of the screen it is on."""
@@ -34,32 +38,38 @@ class KeyHints(Widget):
 
     def render(self) -> Content:
         """`key what` pairs that fit; help and closing keep their place when others have to go."""
-        hints = [(_hint(key, binding), (binding.id or "").endswith(KEPT)) for key, binding in self._shown()]
-        room = self.content_size.width
-        if _width([hint for hint, _ in hints]) > room:
-            last = [hint for hint, kept in hints if kept]
-            first = [hint for hint, kept in hints if not kept]
-            while first and _width([*first, *last]) > room:
-                first.pop()
-            return Content(GAP).join([*first, *last])
-        return Content(GAP).join([hint for hint, _ in hints])
+        shown = self._shown()
+        hints = [_hint(key, binding) for key, binding, _ in shown]
+        order = [number for number, (_, binding, _) in enumerate(shown) if not (binding.id or "").endswith(KEPT)]
+        order.sort(key=lambda number: (shown[number][2], _rank(shown[number][1]), number))
+        if _width(hints) > self.content_size.width:
+            last = [number for number in range(len(hints)) if number not in order]
+            while order and _width([hints[number] for number in [*order, *last]]) > self.content_size.width:
+                order.pop()
+            hints = [hints[number] for number in [*sorted(order), *last]]
+        return Content(GAP).join(hints)
 
-    def _shown(self) -> Sequence[tuple[str, Binding]]:
-        """One entry an action: several keys of one binding show the first of them. Under a dialog they stand as they
+    def _shown(self) -> Sequence[tuple[str, Binding, bool]]:
+        """One entry an action, and whether it is of another place than the one that has the focus: several keys of one
+        binding show the first of them. Under a dialog they stand as they
         were: what an action of the screen means is asked of the screen that is in front."""
         if not self.screen.is_active:
             return self._last
-        seen: dict[str, tuple[str, Binding]] = {}
+        seen: dict[str, tuple[str, Binding, bool]] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
             if binding.show and active.enabled and binding.action not in seen:
-                seen[binding.action] = (key_name(binding.key), binding)
+                seen[binding.action] = (key_name(binding.key), binding, active.node is not self.screen.focused)
         self._last = list(seen.values())
         return self._last
 
 
 def _hint(key: str, binding: Binding) -> Content:
     return Content.styled(key, "bold $primary") + Content.styled(f" {binding.description}", "$foreground")
+
+
+def _rank(binding: Binding) -> int:
+    return LATER.index(binding.id) + 1 if binding.id in LATER else 0
 
 
 def _width(hints: list[Content]) -> int:

@@ -21,6 +21,7 @@ from console_app.tui.widgets.cells import widths
 Piece = tuple[str, Style]
 
 TAB_SIZE = 4
+_NARROW, _WIDE = re.compile(b"\1*"), re.compile(b"\2*")  # characters of as many cells
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
@@ -215,13 +216,13 @@ def chop_ends(text: str, width: int) -> list[int]:
     end, half = 0, width // 2
     while end < size:
         at = end
-        if cells.count(1, at, at + width) == width:  # most rows are all of one kind
-            end = at + width
-        elif half and cells.count(2, at, at + half) == half:
-            end = at + half
-            while width % 2 and cells[end : end + 1] == b"\0":
-                end += 1
-            end += width % 2 and cells[end : end + 1] == b"\1"
+        for run, step in ((_NARROW, width), (_WIDE, half)):  # most rows are all of one kind, and so are those below
+            past = run.match(cells, at).end() if step else at  # pyright: ignore[reportOptionalMemberAccess]
+            if past - at > step:
+                rows = range(at + step, past, step)
+                ends += rows[:-1]
+                end = rows[-1]
+                break
         else:
             room = width - cells[at]
             end = at + 1

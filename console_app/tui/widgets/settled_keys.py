@@ -25,6 +25,7 @@ class SettledKeys(Generic[T]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._since = clock()
+        self._here_since = self._since  # and of what is selected alone
         self._held: T | None = None
         self._quiet = float("-inf")  # when the newest key came
 
@@ -34,18 +35,29 @@ class SettledKeys(Generic[T]):
         return self._clock() - self._since >= SETTLE
 
     @property
+    def settled_here(self) -> bool:
+        """Whether a key would count that decides nothing, and is for what is selected alone."""
+        return self._clock() - self._here_since >= SETTLE
+
+    @property
     def holds(self) -> T | None:
         """What was decided and waits to be alone."""
         return self._held
 
     def changed(self) -> None:
         """What is to be decided has changed: no key of before counts for it."""
+        self._since = self._here_since = self._clock()
+        self._held = None
+
+    def grew(self) -> None:
+        """There is more to be decided, beside what is selected, which is as it was."""
         self._since = self._clock()
         self._held = None
 
     def moved(self) -> None:
         """You went to another row, where nothing changed but what is selected."""
-        self._since = max(self._since, self._clock() - SETTLE + MOVED)
+        moved = self._clock() - SETTLE + MOVED
+        self._since, self._here_since = max(self._since, moved), max(self._here_since, moved)
         self._held = None
 
     def pressed(self) -> None:

@@ -14,6 +14,7 @@ from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.tui.event_router import EventRouter
 from console_app.tui.transcript_view.markdown_stream import MarkdownStream
+from console_app.tui.transcript_view.markdown_units import TextLook
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.lines import Line, Row, fit
 from console_app.tui.widgets.palette import build_palette
@@ -140,4 +141,4 @@ def markdown_lines(stream: MarkdownStream, width: int = 60) -> list[Line]:
     def frame(row: Row) -> Line:
         return fit(row.pieces, width, row.fill or PALETTE.base, start=row.gutter, joint=row.joint)
 
-    return stream.lines(width, PALETTE, frame, (width, PALETTE))
+    return stream.all_lines(TextLook(width, PALETTE, frame, (width, PALETTE)))

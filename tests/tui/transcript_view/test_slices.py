@@ -275,8 +275,7 @@ def test_an_answer_laid_out_in_slices_is_that_laid_out_at_once(
     while block.unfinished:
         block.lay_out()
     whole = AssistantBlock(text, final=final)
-    room, _, frame, key = whole._laid_for(width, palette)
-    assert list(block.render(width, palette))[1:] == whole.markdown.lines(room, palette, frame, key)
+    assert list(block.render(width, palette))[1:] == whole.markdown.all_lines(whole.look_in(width, palette))
 
 
 async def test_a_long_answer_comes_into_view_from_below_with_its_end() -> None:

@@ -12,7 +12,8 @@ from rich.style import Style
 from console_app.domain.safe_text import visible
 from console_app.tui.transcript_view.ansi import SGR, AnsiPainter
 from console_app.tui.transcript_view.code import CodeLines
-from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
+from console_app.tui.transcript_view.markdown_stream import MarkdownStream
+from console_app.tui.transcript_view.markdown_units import Frame, TextLook
 from console_app.tui.transcript_view.results.diff import NUMBER, DiffReader, diff_row
 from console_app.tui.transcript_view.results.json_tree import JsonTree, shown_text, tree_rows
 from console_app.tui.transcript_view.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
@@ -211,8 +212,8 @@ class MarkdownLines(PageLines):
             return indented([row], palette)[0]
 
         # The stream keeps what it is given for each row: here the row itself, indented.
-        frame = cast("Frame", in_place)
-        return cast("list[Row]", self._stream.lines(width, palette, frame, (width, palette)))
+        look = TextLook(width, palette, cast("Frame", in_place), (width, palette))
+        return cast("list[Row]", self._stream.all_lines(look))
 
 
 class TreeLines:

@@ -1,0 +1,213 @@
+"""Fanout as an editor sees it: what the protocol asks, taken to conversations. The SDK calls the methods by name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from acp import PROTOCOL_VERSION, RequestError, schema
+from pydantic import ValidationError
+
+from console_app._version import __version__
+from console_app.acp_agent.session import EditorSession
+from console_app.config.mcp_servers import ServerConfig
+from console_app.config.model_choice import NO_KEY_HINT
+from console_app.domain.errors import ConfigError, FanoutError, UsageError
+from console_app.domain.safe_text import one_line
+from console_app.sessions.store import NoSuchSession
+
+if TYPE_CHECKING:
+    from console_app.acp_agent.asking import Editor
+    from console_app.acp_agent.json_lines import JsonLines
+    from console_app.acp_agent.parts import OpenSession
+    from console_app.acp_agent.prompts import Block
+    from console_app.sessions.library import Library
+
+_NO_KEY, _NOT_FOUND, _INVALID, _FAILED = -32000, -32002, -32602, -32603
+_PAGE = 50  # conversations of a list at a time
+_MOST = 5_000
+T = TypeVar("T")
+Servers = Sequence[schema.HttpMcpServer | schema.SseMcpServer | schema.AcpMcpServer | schema.McpServerStdio]
+
+
+class EditorAgent:
+    """All conversations of one editor. `stored` are those of the console."""
+
+    def __init__(self, open_session: OpenSession, stored: Library, lines: JsonLines) -> None:
+        self._open_session = open_session
+        self._stored = stored
+        self._lines = lines
+        self._editor: Editor | None = None
+        self._can = schema.ClientCapabilities()
+        self._sessions: dict[str, EditorSession] = {}
+
+    def on_connect(self, conn: Any) -> None:
+        """The SDK gives its connection."""
+        self._editor = conn
+
+    async def close(self) -> None:
+        """Ends every conversation, all at once."""
+        await asyncio.gather(*(session.close() for session in self._sessions.values()), self._stored.close())
+
+    # -- the protocol
+
+    async def initialize(
+        self, protocol_version: int, client_capabilities: schema.ClientCapabilities | None = None, **_: Any
+    ) -> schema.InitializeResponse:
+        """The one version there is, and what Fanout can."""
+        self._can = client_capabilities or schema.ClientCapabilities()
+        capabilities = schema.AgentCapabilities(
+            load_session=True,
+            prompt_capabilities=schema.PromptCapabilities(image=True, embedded_context=True),
+            mcp_capabilities=schema.McpCapabilities(http=True, sse=True),
+            session_capabilities=schema.SessionCapabilities(
+                list=schema.SessionListCapabilities(),
+                resume=schema.SessionResumeCapabilities(),
+                close=schema.SessionCloseCapabilities(),
+            ),
+        )
+        return schema.InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_capabilities=capabilities,
+            agent_info=schema.Implementation(name="fanout", title="Fanout", version=__version__),
+            auth_methods=[],
+        )
+
+    async def authenticate(self, method_id: str, **_: Any) -> None:
+        """Keys are kept by Fanout: there is nothing to do here."""
+
+    async def new_session(self, cwd: str, mcp_servers: Servers | None = None, **_: Any) -> schema.NewSessionResponse:
+        """A new conversation."""
+        session = await self._opened(cwd, mcp_servers)
+        return schema.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.options)
+
+    async def load_session(
+        self, cwd: str, session_id: str, mcp_servers: Servers | None = None, **_: Any
+    ) -> schema.LoadSessionResponse:
+        """Goes on with a stored conversation, which is told whole."""
+        session = await self._opened(cwd, mcp_servers, session_id)
+        await session.replay()
+        return schema.LoadSessionResponse(modes=session.modes, config_options=session.options)
+
+    async def resume_session(
+        self, session_id: str, cwd: str, mcp_servers: Servers | None = None, **_: Any
+    ) -> schema.ResumeSessionResponse:
+        """The same of one that the editor still shows."""
+        session = await self._opened(cwd, mcp_servers, session_id)
+        session.remember()
+        return schema.ResumeSessionResponse(modes=session.modes, config_options=session.options)
+
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+    ) -> schema.ListSessionsResponse:
+        """The stored conversations, the newest first."""
+        if cursor is not None and not cursor.isdecimal():
+            raise RequestError(_INVALID, "that cursor was not given here")
+        begin = int(cursor or 0)
+        found = await told(self._stored.store.sessions(_MOST))
+        folders = (
+            {cwd, await asyncio.to_thread(os.path.realpath, cwd)} if cwd is not None else None
+        )  # as a shell has it
+        wanted = [one for one in found if os.path.isabs(one.folder) and (folders is None or one.folder in folders)]
+        page = wanted[begin : begin + _PAGE]
+        sessions = [
+            schema.SessionInfo(
+                session_id=one.id,
+                cwd=one.folder,
+                title=one.title,
+                updated_at=datetime.fromtimestamp(one.updated_at, UTC).isoformat(),
+            )
+            for one in page
+        ]
+        more = str(begin + _PAGE) if len(wanted) > begin + _PAGE else None
+        return schema.ListSessionsResponse(sessions=sessions, next_cursor=more)
+
+    async def close_session(self, session_id: str, **_: Any) -> None:
+        """Ends a conversation here; it stays stored."""
+        await self._end(self._session(session_id))
+
+    async def prompt(self, session_id: str, prompt: Sequence[Block], **_: Any) -> schema.PromptResponse:
+        """Answers a prompt."""
+        return schema.PromptResponse(stop_reason=await told(self._session(session_id).prompt(prompt)))
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """Ends what a conversation does; one that there is not does nothing."""
+        if (session := self._sessions.get(session_id)) is not None:
+            session.cancel()
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> None:
+        """Another approval mode holds."""
+        session = self._session(session_id)
+
+        async def switch() -> None:
+            session.use_mode(mode_id)
+            session.tell_options()
+
+        await told(switch())
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> schema.SetSessionConfigOptionResponse:
+        """A mode, a model, an effort."""
+        session = self._session(session_id)
+        await told(session.set_option(config_id, value))
+        return schema.SetSessionConfigOptionResponse(config_options=session.options)
+
+    # -- conversations
+
+    def _session(self, session_id: str) -> EditorSession:
+        if (session := self._sessions.get(session_id)) is None:
+            raise RequestError(_NOT_FOUND, f"no conversation {one_line(session_id, 60)} is open here")
+        return session
+
+    async def _opened(self, cwd: str, servers: Servers | None, session_id: str | None = None) -> EditorSession:
+        folder = Path(cwd)
+        if not folder.is_absolute() or not await asyncio.to_thread(folder.is_dir):
+            raise RequestError(_INVALID, f"cwd has to be the absolute path of a folder: {one_line(cwd, 200)}")
+        if session_id is not None and (before := self._sessions.get(session_id)) is not None:
+            await self._end(before)
+        parts = await told(self._open_session(folder, [server_of(one) for one in servers or ()], session_id))
+        assert self._editor is not None  # who asks is connected
+        session = EditorSession(parts, self._lines, self._editor, self._can)
+        self._sessions[session.id] = session
+        self._lines.behind_the_answer(session.begin)
+        return session
+
+    async def _end(self, session: EditorSession) -> None:
+        self._sessions.pop(session.id, None)
+        await session.close()
+
+
+async def told(work: Awaitable[T]) -> T:
+    """The result of `work`; an error that people read is the editor's, in the same words."""
+    try:
+        return await work
+    except NoSuchSession as error:
+        raise RequestError(_NOT_FOUND, error.line) from None
+    except FanoutError as error:
+        if isinstance(error, ConfigError) and error.hint == NO_KEY_HINT:
+            raise RequestError(_NO_KEY, error.line) from None
+        raise RequestError(_INVALID if isinstance(error, UsageError) else _FAILED, error.line) from None
+
+
+def server_of(server: Any) -> ServerConfig:
+    """A server of the editor's as mcp.json would have it. Raises RequestError."""
+    name: str = server.name
+    if isinstance(server, schema.McpServerStdio):
+        how: dict[str, Any] = {
+            "command": server.command, "args": server.args, "env": {one.name: one.value for one in server.env}
+        }  # fmt: skip
+    elif isinstance(server, schema.HttpMcpServer | schema.SseMcpServer):
+        headers = {one.name: one.value for one in server.headers}
+        how = {"url": str(server.url), "transport": server.type, "headers": headers}
+    else:
+        raise RequestError(_INVALID, f"{one_line(name, 60)} is no server that is reached over stdio or HTTP")
+    try:
+        return ServerConfig(name=name, **how)
+    except ValidationError as error:
+        why = error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
+        raise RequestError(_INVALID, f"the server {one_line(name, 60)} can't be used: {one_line(why, 200)}") from None

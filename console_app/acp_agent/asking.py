@@ -1,0 +1,317 @@
+"""What an editor is asked: whether a call may run, what the model or a server wants to know. Several at a time.
+
+Each is a request of its own. It is taken back when its call has ended or was decided elsewhere, and an answer that
+comes all the same counts for nothing. An editor that can't ask, or answers what was not offered, has said no.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Coroutine
+from functools import partial
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from acp import schema
+from pydantic import ValidationError
+
+from console_app.acp_agent import tool_calls
+from console_app.acp_agent.updates import Updates
+from console_app.conversation.permissions import helpful_rules, misfit
+from console_app.domain.approvals import Decision
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
+from console_app.domain.risk import risk_of
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript_parts import CallView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from console_app.conversation.conversation import Conversation
+    from console_app.conversation.permissions import Permissions
+    from console_app.engine.engine import Engine
+
+ONCE, SESSION, ALWAYS, REJECT = "once", "session", "always", "reject"
+_TRIES = 2  # that a call is asked for which waits on though it was allowed
+T = TypeVar("T")
+Option = tuple[str, str, schema.PermissionOptionKind]
+log = logging.getLogger(__name__)
+
+
+class Editor(Protocol):
+    """The SDK's connection, as far as it asks."""
+
+    async def request_permission(
+        self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
+    ) -> schema.RequestPermissionResponse:
+        """Which of the options a person takes."""
+        ...
+
+    async def create_elicitation(self, message: str, mode: schema.ElicitationMode) -> Any:
+        """The values of a form, or the consent to open a page."""
+        ...
+
+
+class EditorQuestions:
+    """The HumanPort of one conversation. `forms` and `pages`: whether its editor can ask so; `limit`: seconds in which
+    what a server asks has to be answered."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        session_id: str,
+        *,
+        forms: bool,
+        pages: bool,
+        limit: float | None,
+        note: Callable[[str], None],
+        tell: Callable[[Any], None],
+    ) -> None:
+        self._editor = editor
+        self._session_id = session_id
+        self._forms, self._pages = forms, pages
+        self._limit = limit
+        self._note = note
+        self._tell = tell
+        self._open: dict[str, set[asyncio.Task[Any]]] = {}
+        self._allowed: set[str] = set()  # servers that may ask the model in this conversation
+
+    async def choose(
+        self, call_id: str, shown: Mapping[str, Any], options: list[Option], asker: str | None = None
+    ) -> str | None:
+        """The option that is taken, None for none of them; asked for the call `asker`, where that is another. Raises
+        Withdrawn."""
+        offered = [schema.PermissionOption(option_id=one, name=name, kind=kind) for one, name, kind in options]
+        call = schema.ToolCallUpdate(tool_call_id=call_id, **shown)
+        request = self._editor.request_permission(self._session_id, call, offered)
+        response = await self._asked(call_id if asker is None else asker, request)
+        outcome = response.outcome if response is not None else None
+        if isinstance(outcome, schema.DeniedOutcome):
+            raise Withdrawn
+        return next((one for one, _, _ in options if outcome is not None and one == outcome.option_id), None)
+
+    async def fill_in(self, call_id: str, message: str, fields: Mapping[str, Any]) -> ElicitationAnswer:
+        """The values of a form. Raises Withdrawn."""
+        if not self._forms:
+            return ElicitationAnswer("decline")
+        try:
+            form = schema.ElicitationSchema.model_validate({"type": "object", **fields})
+        except ValidationError as error:
+            log.warning("a form can't be told to the editor: %s", error)
+            return ElicitationAnswer("decline")
+        mode = schema.ElicitationFormSessionMode(
+            session_id=self._session_id, tool_call_id=call_id or None, requested_schema=form
+        )
+        return _answer(await self._asked(call_id, self._editor.create_elicitation(message, mode)))
+
+    def withdraw(self, call_id: str) -> None:
+        """What is asked for a call is asked no longer."""
+        for task in self._open.pop(call_id, ()):
+            task.cancel()
+
+    # -- as a HumanPort
+
+    async def ask(self, question: Elicitation) -> ElicitationAnswer:
+        """See HumanPort. What the editor has no way to ask is declined, and said."""
+        message = f"{one_line(question.server, 60)}: {question.message}"
+        if not (self._pages if question.mode == "url" else self._forms):
+            what = "to open a page" if question.mode == "url" else "for values"
+            self._note(f"{message}\nThe server asked {what}, which this editor can't: it was declined.")
+            return ElicitationAnswer("decline")
+        try:
+            async with asyncio.timeout(self._limit):
+                if question.mode == "form":
+                    return await self.fill_in(question.call_id, message, question.schema)
+                mode = schema.ElicitationUrlSessionMode.model_validate({
+                    "sessionId": self._session_id, "toolCallId": question.call_id or None,
+                    "elicitationId": uuid.uuid4().hex, "url": question.url,
+                })  # fmt: skip
+                return _answer(await self._asked(question.call_id, self._editor.create_elicitation(message, mode)))
+        except Withdrawn:
+            return ElicitationAnswer("cancel")
+        except TimeoutError:
+            raise Unanswered(f"nobody replied within {self._limit:g} s") from None
+
+    async def allow_sampling(self, request: SamplingRequest) -> bool:
+        """See HumanPort."""
+        if request.server in self._allowed:
+            return True
+        name = one_line(request.server, 60)
+        said = "\n\n".join(f"{one.role}: {one.text}" for one in request.messages)
+        words = f"system: {request.system}\n\n{said}" if request.system else said
+        shown: dict[str, Any] = {
+            "title": f"{name} wants to ask the model, at your expense",
+            "content": [tool_calls.content(words)],
+        }
+        options: list[Option] = [
+            (ONCE, "Allow once", "allow_once"),
+            (SESSION, f"Allow whatever {name} asks in this conversation", "allow_always"),
+            (REJECT, "Reject", "reject_once"),
+        ]
+        # A call of its own: which of the server's it belongs to is not always known, and that one has its own words.
+        call_id = f"sampling-{uuid.uuid4().hex}"
+        self._tell(schema.ToolCallStart(session_update="tool_call", tool_call_id=call_id, status="pending", **shown))
+        picked = None
+        try:
+            async with asyncio.timeout(self._limit):
+                picked = await self.choose(call_id, shown, options, request.call_id)
+        except Withdrawn:
+            pass
+        except TimeoutError:
+            raise Unanswered(f"nobody replied within {self._limit:g} s") from None
+        finally:
+            status: schema.ToolCallStatus = "completed" if picked in (ONCE, SESSION) else "failed"
+            self._tell(schema.ToolCallProgress(
+                session_update="tool_call_update", tool_call_id=call_id, status=status
+            ))  # fmt: skip
+        self._allowed |= {request.server} if picked == SESSION else set()
+        return picked in (ONCE, SESSION)
+
+    async def _asked(self, call_id: str, request: Coroutine[Any, Any, T]) -> T | None:
+        """The answer of the editor, None for an error in its place. Raises Withdrawn where nobody wants it any more."""
+        task = asyncio.ensure_future(request)
+        self._open.setdefault(call_id, set()).add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            task.cancel()
+            if (others := self._open.get(call_id)) is not None:
+                others.discard(task)
+        if task.cancelled() or isinstance(task.exception(), ConnectionError):
+            raise Withdrawn
+        if (error := task.exception()) is not None:
+            log.warning("the editor could not ask: %r", error)
+            return None
+        return task.result()
+
+
+class Withdrawn(Exception):
+    """The question is open no longer: its call has ended, or the editor has gone or taken it back."""
+
+
+def _answer(response: Any) -> ElicitationAnswer:
+    match response:
+        case schema.AcceptElicitationResponse():
+            return ElicitationAnswer("accept", dict(response.content or {}))
+        case schema.DeclineElicitationResponse() | None:
+            return ElicitationAnswer("decline")
+        case _:
+            return ElicitationAnswer("cancel")
+
+
+class CallQuestions:
+    """Asks for each call that waits, in a task of its own: for its approval, or for what it asks the user."""
+
+    def __init__(
+        self, engine: Engine, conversation: Conversation, permissions: Permissions, asking: EditorQuestions,
+        updates: Updates, folder: Path,
+    ) -> None:  # fmt: skip
+        self._engine = engine
+        self._conversation = conversation
+        self._permissions = permissions
+        self._asking = asking
+        self._updates = updates
+        self._folder = folder
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def approve(self, call: CallView) -> None:
+        """A call waits for approval."""
+        self._begin(call, self._approve(call))
+
+    def answer(self, call: CallView) -> None:
+        """A call asks the user."""
+        self._begin(call, self._answer(call))
+
+    def over(self, call_id: str) -> None:
+        """Nothing is asked for this call any more."""
+        if (task := self._tasks.pop(call_id, None)) is not None:
+            task.cancel()
+        self._asking.withdraw(call_id)
+
+    def _begin(self, call: CallView, work: Coroutine[Any, Any, None]) -> None:
+        if (before := self._tasks.pop(call.id, None)) is not None:
+            before.cancel()
+        self._tasks[call.id] = task = asyncio.create_task(work, name=f"ask-{call.id}")
+        task.add_done_callback(partial(self._done, call.id))
+
+    def _done(self, call_id: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(call_id) is task:
+            del self._tasks[call_id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a question could not be asked", exc_info=error)
+
+    def spec_of(self, call: CallView) -> ToolSpec | None:
+        """The call's tool as it is now, a server's or Fanout's own."""
+        own = self._engine.spec(call.name)
+        servers = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+        return servers or (own if own is not None and own.builtin else None)
+
+    async def _approve(self, call: CallView) -> None:
+        for _ in range(_TRIES):
+            spec, arguments = self.spec_of(call), call.arguments or {}
+            fingerprint = spec.fingerprint if spec is not None else ""
+            rules = helpful_rules(self._engine.gate, spec, arguments) if spec is not None else ()
+            rule = rules[0] if rules else ""
+            if not self._updates.diffs(call.id):
+                changes = await asyncio.to_thread(
+                    tool_calls.whole_change, call.tool or call.name, arguments, self._folder
+                )
+                self._updates.keep_diffs(call.id, changes)
+            try:
+                picked = await self._asking.choose(call.id, self._shown(call, spec), self._options(rule))
+            except Withdrawn:
+                if (running := self._conversation.calls_of) is not None:
+                    running.cancel_call(call.id)
+                return
+            if (running := self._conversation.calls_of) is None:
+                return
+            if picked in (SESSION, ALWAYS) and running.is_as_shown(call.id, fingerprint):
+                self._permissions.add_rule("allow", rule, keep=picked == ALWAYS)
+            allowed = picked in (ONCE, SESSION, ALWAYS)
+            decision = Decision.ALLOW if allowed else Decision.DENY
+            if running.resolve(call.id, decision, shown=fingerprint):
+                self._permissions.reconsider()
+                return
+        if (running := self._conversation.calls_of) is not None:
+            running.resolve(call.id, Decision.DENY, feedback="it could not be approved as it is")
+
+    def _options(self, rule: str) -> list[Option]:
+        shown = one_line(rule, 120)
+        options: list[Option] = [(ONCE, "Allow once", "allow_once")]
+        if rule:
+            options.append((SESSION, f"Allow {shown} in this conversation", "allow_always"))
+        if rule and self._permissions.rules_path:
+            options.append((ALWAYS, f"Always allow {shown}", "allow_always"))
+        return [*options, (REJECT, "Reject", "reject_once")]
+
+    def _shown(self, call: CallView, spec: ToolSpec | None) -> dict[str, Any]:
+        """All that a person needs: some editors show nothing but what comes with the question."""
+        arguments = call.arguments or {}
+        risk = risk_of(spec, arguments)
+        lines = [f"{risk.word}, {risk.by}. {one_line(call.why, 300)}"]
+        if spec is not None and (runs := self._engine.runs(spec, arguments)):
+            lines.append(f"It runs {one_line(runs, 300)}")
+        if spec is not None and (wrong := misfit(spec, call)):
+            lines.append(f"Warning: {one_line(wrong, 300)}.")
+        if spec is not None and spec.changed:
+            lines.append(f"The tool is another than you trusted:\n\n{indent(visible(spec.changed), '    ')}")
+        said = [tool_calls.content("\n\n".join((*lines, tool_calls.as_json(arguments))))]
+        shape = tool_calls.shape(call, spec, self._folder)
+        return {**shape, "status": "pending", "content": [*self._updates.diffs(call.id), *said]}
+
+    async def _answer(self, call: CallView) -> None:
+        fields: dict[str, Any] = {"answer": {"type": "string", "title": "Your answer"}}
+        if call.options:
+            fields = {"choice": {"type": "string", "title": "One of these", "enum": list(call.options)}, **fields}
+        try:
+            answer = await self._asking.fill_in(call.id, call.question, {"properties": fields})
+        except Withdrawn:
+            answer = ElicitationAnswer("cancel")
+        given = answer.content or {}
+        words = str(given.get("answer") or given.get("choice") or "")
+        if (turn := self._conversation.turn) is not None and not (words and turn.answer(call.id, words)):
+            turn.decline(call.id)

@@ -1,0 +1,49 @@
+"""What a conversation of an editor runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from console_app.config.custom_commands import CustomCommands
+    from console_app.config.mcp_servers import ServerConfig
+    from console_app.conversation.models import Models
+    from console_app.conversation.permissions import RuleFile
+    from console_app.domain.events import Event
+    from console_app.engine.engine import Engine
+    from console_app.mcp_client.hub import Hub
+    from console_app.sessions.library import Library
+
+
+@dataclass(frozen=True, slots=True)
+class SessionParts:
+    """Of one conversation. `start` returns when a turn may begin, with what its user should know then, `close` ends
+    all of it; `stored` are the events of a conversation that is gone on with, and `notes` what is to be known of it."""
+
+    engine: Engine
+    hub: Hub
+    models: Models
+    library: Library | None
+    rules: RuleFile
+    folder: Path
+    pictures: Path
+    question_limit: float | None
+    custom_commands: Callable[[], CustomCommands]
+    start: Callable[[], Awaitable[Sequence[str]]]
+    close: Callable[[], Awaitable[None]]
+    stored: Sequence[Event] = ()
+    notes: Sequence[str] = ()
+
+
+class OpenSession(Protocol):
+    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's; with `session_id`, of
+    that stored one. Raises FanoutError."""
+
+    async def __call__(
+        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
+    ) -> SessionParts:
+        """See the class."""
+        ...

@@ -1,0 +1,346 @@
+"""One conversation that an editor holds: its prompts, its modes and models, and what it is told of all that happens.
+
+It is the front end of a `Conversation` like any other; each prompt is answered with how its turn ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from acp import schema
+
+from console_app.acp_agent import prompts
+from console_app.acp_agent.asking import CallQuestions, EditorQuestions
+from console_app.acp_agent.commands import EditorCommands
+from console_app.acp_agent.parts import SessionParts
+from console_app.acp_agent.updates import Updates
+from console_app.conversation.attachments import Attachments
+from console_app.conversation.conversation import Conversation
+from console_app.conversation.permissions import Permissions
+from console_app.conversation.sessions import Disk
+from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.ports.provider import no_pictures
+from console_app.domain.sampling import EFFORTS
+from console_app.domain.transcript import Transcript
+from console_app.engine.builtin_tools.specs import QUESTION
+from console_app.engine.strategies.loop import FILTERED, TOKEN_LIMIT
+
+if TYPE_CHECKING:
+    from console_app.acp_agent.asking import Editor
+    from console_app.acp_agent.json_lines import JsonLines
+    from console_app.engine.turn import Turn
+
+MODES = {
+    ApprovalMode.ASK: "Asks before whatever no rule allows",
+    ApprovalMode.AUTO: "Runs what is known to be read-only, asks before the rest",
+    ApprovalMode.PLAN: "Runs only what is known to be read-only",
+    ApprovalMode.YOLO: "Runs everything",
+}
+DEFAULT = "default"
+_REASONS: Mapping[str, schema.StopReason] = {
+    TOKEN_LIMIT: "max_tokens",
+    FILTERED: "refusal",
+    "step_limit": "max_turn_requests",
+    "cancelled": "cancelled",
+}
+log = logging.getLogger(__name__)
+
+
+class EditorSession:
+    """A UiPort. `can` is what the editor can do beside the least."""
+
+    def __init__(self, parts: SessionParts, lines: JsonLines, editor: Editor, can: schema.ClientCapabilities) -> None:
+        self.parts, self._lines = parts, lines
+        engine, asks = parts.engine, can.elicitation or schema.ElicitationCapabilities()
+        self.id = engine.session_id
+        self.updates = Updates(self._tell, self._spec_of, parts.folder, lambda: parts.models.window)
+        self._attachments = Attachments(
+            *(parts.folder, parts.pictures, parts.hub),
+            lambda: no_pictures(engine.provider),
+            named=parts.library is not None,
+        )
+        self.conversation = Conversation(engine, parts.library, self)
+        if parts.library is not None:
+            Disk(parts.library, self)
+        self.permissions = Permissions(engine, lambda: self.conversation.calls_of, parts.rules, self)
+        self._asking = EditorQuestions(
+            editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
+            note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
+        )  # fmt: skip
+        self._questions = CallQuestions(
+            engine, self.conversation, self.permissions, self._asking, self.updates, parts.folder
+        )
+        parts.hub.asking.human, parts.hub.asking.open_url = self._asking, _opened_by_the_editor
+        parts.hub.on_change = self._servers_changed(parts.hub.on_change)
+        if asks.form is None:  # a question that nobody can answer need not be offered
+            engine.settings = replace(engine.settings, builtin_tools=engine.settings.builtin_tools - {QUESTION})
+        self._commands = EditorCommands(parts, self.conversation, self.updates, self._tell)
+        self._known: Sequence[str] = ()
+        self._fault = ""  # what kept a prompt from its answer
+        self._cancelled = False
+        self._work: asyncio.Task[schema.StopReason] | None = None
+        self._titled = ""
+        self._notes = [*parts.notes]
+        self._hindrance = ""  # why nothing can be asked yet
+        self._starting: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
+
+    # -- its life
+
+    def begin(self) -> None:
+        """The editor knows of it: everything starts, and what was not told yet is."""
+        self._starting = asyncio.create_task(self._start(), name="editor-session")
+        self._listing = asyncio.create_task(self._list_models(), name="models")
+
+    async def _start(self) -> None:
+        """What goes wrong is for the next prompt to say."""
+        self._hindrance = ""
+        try:
+            self._notes += await self.parts.start()
+        except FanoutError as error:
+            self._hindrance = error.line
+        except Exception as error:
+            log.exception("a conversation could not start")
+            self._hindrance = f"Fanout could not start everything: {error!r}. The log has the details."
+        await self._commands.tell()
+
+    async def _ready(self) -> None:
+        if self._starting is None or (self._starting.done() and self._hindrance):
+            self.begin()  # what was out of reach may be there now
+        assert self._starting is not None
+        await asyncio.wait({self._starting})
+        if self._hindrance:
+            raise FanoutError(self._hindrance)
+        for note in self._notes:
+            self.updates.note(note, grave=True)
+        self._notes.clear()
+
+    async def _list_models(self) -> None:
+        """Endpoints are asked which models they have: nobody waits for that."""
+        try:
+            self._known = await self.parts.models.known()
+        except Exception as error:
+            log.warning("the models can't be listed: %r", error)
+        else:
+            self.tell_options()
+
+    async def close(self) -> None:
+        """Ends what runs, and all that it ran on."""
+        self.cancel()
+        for task in filter(None, (self._starting, self._listing)):
+            task.cancel()
+        await self.conversation.close()
+        await self.parts.close()
+
+    async def replay(self) -> None:
+        """Tells of what was said before."""
+        for _ in self.updates.replay(Transcript.of(self.parts.stored)):
+            await self._lines.room()
+
+    def remember(self) -> None:
+        """The same untold: the editor has it."""
+        self.updates.transcript = Transcript.of(self.parts.stored)
+
+    # -- prompts
+
+    async def prompt(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
+        """Sends a prompt; why its turn stopped. Raises FanoutError, which says why there is no answer."""
+        if self._work is not None and not self._cancelled:
+            raise UsageError("this conversation still answers a prompt", "Cancel that, or wait for its end.")
+        while self._work is not None:  # it is about to end: an editor may cancel and send in one go
+            await asyncio.wait({self._work})
+        self._cancelled, self._fault = False, ""
+        self._work = work = asyncio.create_task(self._answer(blocks), name="prompt")
+        try:
+            await asyncio.wait({work})
+        finally:
+            self._work = None
+            work.cancel()
+        return "cancelled" if work.cancelled() else work.result()
+
+    def cancel(self) -> None:
+        """The prompt that is answered ends, with all its calls."""
+        if self._work is None:
+            return
+        self._cancelled = True
+        if not self.conversation.stop("cancelled in the editor") and not self.conversation.busy:
+            self._work.cancel()
+
+    async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
+        await self._ready()
+        before = self.conversation.last_turn
+        if not await self._commands.run(prompts.words_of(blocks)):
+            message, notices = await prompts.message_of(blocks, self._attachments)
+            for notice in notices:
+                self.updates.note(notice, grave=True)
+            self.conversation.send(message.source or message.content, message=message)
+        await self.conversation.ended()
+        while self.conversation.take_back() is not None:
+            pass  # stopped before its turn began: it is the editor's again
+        await self._tell_title()
+        turn = self.conversation.last_turn
+        return self._reason(None if turn is before else turn)
+
+    def _reason(self, turn: Turn | None) -> schema.StopReason:
+        """Why a turn stopped; a command has none. Raises FanoutError."""
+        outcome, error = ("completed", None) if turn is None else (turn.outcome, turn.error)
+        if self._cancelled:
+            return "cancelled"
+        if self._fault and (turn is None or outcome == "cancelled"):  # it was not sent, or could not be stored
+            raise FanoutError(self._fault)
+        if outcome == "failed" and error not in _REASONS:
+            raise FanoutError(error or "the turn failed")
+        return _REASONS.get((error if outcome == "failed" else outcome) or "", "end_turn")
+
+    async def _tell_title(self) -> None:
+        library = self.parts.library
+        if library is None or not library.session_id:
+            return
+        try:
+            info = await library.store.find(library.session_id)
+        except FanoutError as error:
+            log.warning("the title is not known: %s", error.line)
+            return
+        if info.title != self._titled:
+            self._titled = info.title
+            at = datetime.fromtimestamp(info.updated_at, UTC).isoformat()
+            self._tell(schema.SessionInfoUpdate(session_update="session_info_update", title=info.title, updated_at=at))
+
+    # -- modes and models
+
+    @property
+    def modes(self) -> schema.SessionModeState:
+        """The approval modes, and the one that holds."""
+        modes = [schema.SessionMode(id=mode, name=mode.title(), description=about) for mode, about in MODES.items()]
+        return schema.SessionModeState(current_mode_id=self.permissions.mode, available_modes=modes)
+
+    @property
+    def options(self) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
+        """What can be chosen: the mode, the model, how much it thinks."""
+        models = list(dict.fromkeys((*filter(None, [self.parts.models.name]), *self._known)))
+        effort = self.parts.engine.settings.effort or DEFAULT
+        modes = [(mode.value, mode.title(), about) for mode, about in MODES.items()]
+        options: list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]
+        options = [_select("mode", "Mode", "mode", self.permissions.mode, modes)]
+        if models:
+            options.append(_select("model", "Model", "model", models[0], [(name, name, None) for name in models]))
+        efforts = [(name, name.capitalize(), None) for name in (DEFAULT, *EFFORTS)]
+        return [*options, _select("effort", "Effort", "thought_level", effort, efforts)]
+
+    def use_mode(self, mode: str) -> None:
+        """Another mode holds. Raises UsageError."""
+        if mode not in [one.value for one in MODES]:
+            raise UsageError(f"there is no mode {mode!r}", f"There are {', '.join(MODES)}.")
+        self.permissions.use_mode(ApprovalMode(mode))
+        self._tell(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
+
+    async def set_option(self, option: str, value: Any) -> None:
+        """Changes what can be chosen. Raises FanoutError."""
+        match option, value:
+            case "mode", str():
+                self.use_mode(value)
+            case "model", str():
+                await self.parts.models.switch(value)
+            case "effort", str() if value in (DEFAULT, *EFFORTS):
+                self.parts.models.use_effort(next((one for one in EFFORTS if one == value), None))
+            case _:
+                raise UsageError(f"there is nothing to choose that is called {option!r} with the value {value!r}")
+
+    def tell_options(self) -> None:
+        """What can be chosen is another since, or is known now."""
+        self._tell(schema.ConfigOptionUpdate(session_update="config_option_update", config_options=self.options))
+
+    def _servers_changed(self, before: Callable[[], None] | None) -> Callable[[], None]:
+        def changed() -> None:
+            if before is not None:
+                before()
+            self.permissions.reconsider()  # a tool may be another than the one that was shown
+            self._commands.changed()
+
+        return changed
+
+    def _spec_of(self, call: Any) -> Any:
+        return self._questions.spec_of(call)
+
+    def _tell(self, update: Any) -> None:
+        self._lines.tell(self.id, update)
+
+    # -- as a UiPort
+
+    def show(self, event: ev.Event) -> None:
+        """See UiPort."""
+        self.updates.show(event)
+        call = self.updates.transcript.calls.get(getattr(event, "call_id", ""))
+        match event:
+            case ev.ApprovalRequested() if call is not None:
+                self._questions.approve(call)
+            case ev.QuestionAsked() if call is not None:
+                self._questions.answer(call)
+            case ev.ApprovalResolved() | ev.CallFinished():
+                self._questions.over(event.call_id)
+            case _:
+                pass
+
+    async def next_slice(self) -> None:
+        """See UiPort: an editor that takes no more slows the turn and doesn't fill the memory."""
+        self.updates.flush()
+        await self._lines.room()
+
+    async def show_stored(self, events: Sequence[ev.Event]) -> None:
+        """See UiPort; a conversation is never another one here."""
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """See UiPort."""
+        return nullcontext()
+
+    def show_new(self) -> None:
+        """See UiPort."""
+
+    def changed(self) -> None:
+        """See UiPort: the state is told with what happens."""
+
+    def tell(self, level: ev.Level, text: str) -> None:
+        """See UiPort."""
+        self._fault = self._fault or (text if level == "error" else "")
+        self.updates.note(text, grave=level in ("warning", "error"))
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        """See UiPort."""
+        self.updates.note(text)
+
+    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
+        """See UiPort."""
+        return None
+
+    async def ask(self, title: str, hint: str = "") -> str | None:
+        """See UiPort: nothing that an editor can do here asks so."""
+        return None
+
+    async def trusts(self, text: str) -> bool:
+        """See UiPort: what a project brings is trusted in a terminal, shown whole."""
+        return False
+
+    def give_back(self, text: str) -> bool:
+        """See UiPort: the editor has it."""
+        return True
+
+
+def _select(
+    name: str, shown: str, category: Any, value: str, options: Sequence[tuple[str, str, str | None]]
+) -> schema.SessionConfigOptionSelect:
+    return schema.SessionConfigOptionSelect(
+        id=name, name=shown, category=category, type="select", current_value=value,
+        options=[schema.SessionConfigSelectOption(value=v, name=n, description=about) for v, n, about in options],
+    )  # fmt: skip
+
+
+async def _opened_by_the_editor(_url: str) -> None:
+    """Who agreed to open a page has it opened by the editor."""

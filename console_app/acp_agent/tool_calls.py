@@ -1,0 +1,146 @@
+"""A call in the words of the protocol: of what kind it is, where it works, what it would change, what came of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from acp import schema
+
+from console_app.conversation.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.tools import Artifact, Outcome, ToolSpec
+from console_app.domain.transcript_parts import CallView
+
+Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
+LONGEST_OUTPUT = 200_000  # characters of a result that an editor is sent; the model's is whole
+_NEWEST = 20  # lines of its log that a running call shows
+_LINES = ("line", "start_line", "line_start", "from_line", "offset")
+_BRIEF = 60
+_WORD = r"(?:^|[^a-z]){}(?![a-z])"
+# Of a tool that says that it only reads, and of any other: by its name, as the protocol's kinds are for icons.
+_READING: tuple[tuple[str, schema.ToolKind], ...] = (
+    (_WORD.format("(?:search|grep|find|query|glob)"), "search"),
+    (_WORD.format("(?:fetch|browse|download|url|web)"), "fetch"),
+)
+_OTHERS: tuple[tuple[str, schema.ToolKind], ...] = (
+    (_WORD.format("(?:delete|remove|unlink|rm)"), "delete"),
+    (_WORD.format("(?:move|rename|mv)"), "move"),
+    (_WORD.format("(?:run|exec|execute|shell|bash|command|terminal|eval)"), "execute"),
+    (_WORD.format("(?:edit|write|overwrite|create|save|patch|replace|append|insert)"), "edit"),
+)
+
+
+def text(words: str) -> schema.TextContentBlock:
+    """Words."""
+    return schema.TextContentBlock(type="text", text=words)
+
+
+def content(words: str) -> schema.ContentToolCallContent:
+    """Words of a call."""
+    return schema.ContentToolCallContent(type="content", content=text(words))
+
+
+def kind_of(call: CallView, spec: ToolSpec | None) -> schema.ToolKind:
+    """What an icon shows. Only a tool that says so itself is told to read: an editor may let that run unasked."""
+    if spec is not None and spec.builtin:
+        return "other" if spec.asks else "think"
+    reads = spec is not None and spec.annotations.read_only
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", call.tool or call.name).lower()
+    for pattern, kind in _READING if reads else _OTHERS:
+        if re.search(pattern, name):
+            return kind
+    return "read" if reads else "other"
+
+
+def shape(call: CallView, spec: ToolSpec | None, folder: Path) -> dict[str, Any]:
+    """What is known of a call from its name and its arguments."""
+    arguments = call.arguments or {}
+    return {
+        "title": _title(call, arguments),
+        "kind": kind_of(call, spec),
+        "raw_input": call.arguments,
+        "locations": _locations(arguments, folder) or None,
+    }
+
+
+def _title(call: CallView, arguments: Mapping[str, Any]) -> str:
+    shown = path_of(arguments) or next((value for value in arguments.values() if isinstance(value, str) and value), "")
+    return one_line(f"{call.label}: {one_line(shown, _BRIEF)}" if shown else call.label, 200)
+
+
+def _locations(arguments: Mapping[str, Any], folder: Path) -> list[schema.ToolCallLocation]:
+    path = path_of(arguments)
+    if not path or "://" in path or "\0" in path:
+        return []
+    line = next((n for name in _LINES if type(n := arguments.get(name)) is int and n > 0), None)
+    return [schema.ToolCallLocation(path=str(absolute(path, folder)), line=line)]
+
+
+def absolute(path: str, folder: Path) -> Path:
+    """A path that a call names; one of somebody whose home nobody knows is as it stands."""
+    try:
+        return folder / Path(path).expanduser()
+    except RuntimeError:
+        return folder / path
+
+
+def edits(arguments: Mapping[str, Any], folder: Path) -> Contents:
+    """The replacements that a call asks for."""
+    path = path_of(arguments)
+    found = edits_of(arguments)[0] if path else []
+    return [_diff(absolute(path, folder), old, new) for old, new in found]
+
+
+def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Contents:
+    """What a call would make of a file that it writes whole, against that as it is now. Reads it: not for the loop."""
+    path, whole = path_of(arguments), whole_of(tool, arguments)
+    if not path or not whole or len(arguments[whole]) > LARGEST:
+        return []
+    try:
+        return [_diff(absolute(path, folder), text_of(absolute(path, folder)), arguments[whole])]
+    except (NotComparedError, OSError, ValueError):
+        return []
+
+
+def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallContent:
+    return schema.FileEditToolCallContent(type="diff", path=str(path), old_text=old, new_text=new)
+
+
+def as_json(value: Any) -> str:
+    """A value to be read by people, whole. No text in it can end the block: it has no line breaks there."""
+    return f"```json\n{visible(json.dumps(value, indent=2, ensure_ascii=False))}\n```"
+
+
+def progress(call: CallView) -> schema.ContentToolCallContent:
+    """What a running call said of itself: how far it is, and the newest of its log."""
+    parts = [call.message] if call.message else []
+    if call.progress is not None:
+        parts.append(f"({call.progress:g} of {call.total:g})" if call.total is not None else f"({call.progress:g})")
+    log = "\n".join(line.text for line in call.log[-_NEWEST:])
+    return content("\n".join(filter(None, (log, " ".join(parts)))))
+
+
+def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
+    """How a call ended. One that has no end in a stored conversation never came to one."""
+    whole = call.content or call.error or ""
+    cut = len(whole) - LONGEST_OUTPUT
+    said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole
+    files = [_link(one) for one in call.artifacts if one.path or one.uri]
+    return {
+        "status": "completed" if call.outcome is Outcome.SUCCEEDED else "failed",
+        "content": [*diffs, *([content(said)] if said else []), *files],
+        "raw_output": call.structured,
+    }
+
+
+def _link(artifact: Artifact) -> schema.ContentToolCallContent:
+    uri = Path(artifact.path).absolute().as_uri() if artifact.path else artifact.uri
+    name = one_line(artifact.name, 200)
+    link = schema.ResourceContentBlock(
+        type="resource_link", name=name, uri=uri, mime_type=artifact.mime, size=artifact.size
+    )
+    return schema.ContentToolCallContent(type="content", content=link)

@@ -1,0 +1,239 @@
+"""What happens in a conversation, as the updates that an editor is told. It translates, and decides nothing.
+
+Each call is a tool call of its own from the moment that its name is known, with updates of its own. One that was read
+from text may be taken back until it is about to run, which the protocol has no word for: it is told of then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from acp import schema
+
+from console_app.acp_agent import tool_calls
+from console_app.domain import events as ev
+from console_app.domain.safe_text import one_line
+from console_app.domain.todo import TodoItem
+from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView, StepView, TurnView
+
+_GRAVE = frozenset({"warning", "error", "critical", "alert", "emergency"})
+Update = Any  # one of the SDK's: it has no name for their union
+
+
+class Updates:
+    """Of one conversation. `tell` takes each update, `spec_of` gives the tool of a call as it is now."""
+
+    def __init__(
+        self,
+        tell: Callable[[Update], None],
+        spec_of: Callable[[CallView], ToolSpec | None],
+        folder: Path,
+        window: Callable[[], int | None],
+    ) -> None:
+        self.transcript = Transcript()
+        self._tell = tell
+        self._spec_of = spec_of
+        self._folder = folder
+        self._window = window
+        self._told: set[str] = set()  # ids of the calls that were told of and have not ended
+        self._news: dict[str, None] = {}  # of them, those with news that was not told yet
+        self._diffs: dict[str, tool_calls.Contents] = {}
+        self._message = 0
+
+    def show(self, event: ev.Event) -> None:
+        """Tells of an event, where there is something to tell."""
+        if isinstance(event, ev.MessageAdded) and event.role == "assistant" and event.label is None:
+            self._whole(event.content)
+        self.transcript.apply(event)
+        match event:
+            case ev.TextDelta():
+                self.say(event.text)
+            case ev.ReasoningDelta() | ev.ThoughtDelta():
+                self.think(event.text)
+            case ev.TextRevised():  # what was said can't be taken back
+                self.new_message()
+                self.say(event.text)
+            case ev.StepStarted() | ev.TurnStarted():
+                self.new_message()
+            case ev.TodoChanged():
+                self._tell(plan(event.items))
+            case ev.UsageReported():
+                self._usage()
+            case ev.Notice():
+                self.note(event.text, grave=event.level in _GRAVE)
+            case ev.RetryScheduled():
+                self.note(f"{event.why}. The request is sent again in {event.delay:.0f} s.")
+            case ev.HistoryCompacted() if event.covers:
+                self.note(f"A summary stands for the oldest {event.covers} messages from now on.")
+            case ev.CallAnnounced() if event.origin == "text":
+                pass
+            case (
+                ev.CallAnnounced() | ev.CallReady() | ev.CallStarted() | ev.CallQueued() | ev.ApprovalRequested()
+                | ev.ApprovalResolved() | ev.CallProgress() | ev.CallLog() | ev.CallRestarted() | ev.CallFinished()
+                | ev.CallDropped() | ev.QuestionAsked()
+            ) if (call := self.transcript.calls.get(event.call_id)) is not None:  # fmt: skip
+                self._call(event, call)
+            case ev.CallDropped():
+                self._drop(event.call_id)
+            case _:
+                pass
+
+    def flush(self) -> None:
+        """Tells of what running calls said of themselves: once for all of it that came together."""
+        for call_id in self._news:
+            if call_id in self._told and (call := self.transcript.calls.get(call_id)) is not None:
+                self._update(call_id, content=[*self.diffs(call_id), tool_calls.progress(call)])
+        self._news.clear()
+
+    # -- words
+
+    def new_message(self) -> None:
+        """What is said from here on is a message of its own."""
+        self._message += 1
+
+    def say(self, text: str) -> None:
+        """Words of the answer."""
+        if text:
+            self._tell(schema.AgentMessageChunk(
+                session_update="agent_message_chunk", content=tool_calls.text(text), message_id=f"m{self._message}"
+            ))  # fmt: skip
+
+    def _whole(self, text: str) -> None:
+        """The answer as it joins the history: what of it was not said yet, as what the model gave to `finished`."""
+        step = self.transcript.step
+        said = step.text if step is not None else ""
+        if step is None or step.done or not text.startswith(said):
+            self.new_message()
+            said = ""
+        self.say(text[len(said) :])
+
+    def think(self, text: str) -> None:
+        """Words that lead to it."""
+        if text:
+            self._tell(schema.AgentThoughtChunk(
+                session_update="agent_thought_chunk", content=tool_calls.text(text), message_id=f"t{self._message}"
+            ))  # fmt: skip
+
+    def note(self, words: str, *, grave: bool = False) -> None:
+        """Words of Fanout itself: beside the answer where they matter, else among the thoughts."""
+        self.new_message()
+        (self.say if grave else self.think)(f"{words}\n\n")
+        self.new_message()
+
+    def _usage(self) -> None:
+        usage, window = self.transcript.usage, self._window()
+        if window:  # without it the protocol has no place for the rest
+            cost = None if usage.cost is None else schema.Cost(amount=usage.cost, currency="USD")
+            self._tell(schema.UsageUpdate(session_update="usage_update", used=usage.context, size=window, cost=cost))
+
+    # -- calls
+
+    def _call(self, event: ev.Event, call: CallView) -> None:
+        if isinstance(event, ev.CallReady) and call.origin == "text":
+            return
+        begun = call.id in self._told
+        if not begun and not isinstance(event, ev.CallLog | ev.CallProgress):
+            self.begin(call)
+        match event:
+            case ev.CallReady() if begun:
+                self._update(
+                    call.id,
+                    **tool_calls.shape(call, self._spec_of(call), self._folder),
+                    content=self._edits(call) or None,
+                )
+            case ev.ApprovalResolved(arguments=dict()) | ev.CallRestarted():
+                shape = tool_calls.shape(call, self._spec_of(call), self._folder)
+                self._update(call.id, status="pending", **shape, content=self._edits(call) or None)
+            case ev.CallStarted():
+                self._update(call.id, status="in_progress")
+            case ev.CallProgress() | ev.CallLog():
+                self._news[call.id] = None
+            case ev.CallFinished():
+                self._end(call)
+            case _:
+                pass
+
+    def begin(self, call: CallView) -> None:
+        """Tells that there is a call."""
+        self._told.add(call.id)
+        self._tell(schema.ToolCallStart(
+            session_update="tool_call", tool_call_id=call.id, status="pending", content=self._edits(call) or None,
+            **tool_calls.shape(call, self._spec_of(call), self._folder),
+        ))  # fmt: skip
+
+    def diffs(self, call_id: str) -> tool_calls.Contents:
+        """What a call that has not ended would change, as far as that is known."""
+        return self._diffs.get(call_id, [])
+
+    def keep_diffs(self, call_id: str, diffs: tool_calls.Contents) -> None:
+        """What it would change is known."""
+        self._diffs[call_id] = diffs
+
+    def _edits(self, call: CallView) -> tool_calls.Contents:
+        if call.arguments is not None:
+            self._diffs[call.id] = tool_calls.edits(call.arguments, self._folder)
+        return self.diffs(call.id)
+
+    def _end(self, call: CallView) -> None:
+        self._news.pop(call.id, None)
+        self._told.discard(call.id)
+        diffs = self._diffs.pop(call.id, [])
+        self._update(call.id, **tool_calls.ending(call, diffs))
+
+    def _drop(self, call_id: str) -> None:
+        """What was told of as a call is none."""
+        if call_id in self._told:
+            self._told.discard(call_id)
+            self._update(call_id, status="failed", content=[tool_calls.content("This was no call, and did not run.")])
+
+    def _update(self, call_id: str, **fields: Any) -> None:
+        self._tell(schema.ToolCallProgress(session_update="tool_call_update", tool_call_id=call_id, **fields))
+
+    # -- what was said before
+
+    def replay(self, transcript: Transcript) -> Iterator[None]:
+        """Tells of a whole conversation, a turn at a time; it is the one that goes on from here."""
+        self.transcript = transcript
+        for turn in transcript.turns:
+            self._replay_turn(turn)
+            yield
+        if transcript.todo:
+            self._tell(plan(transcript.todo))
+        self._usage()
+
+    def _replay_turn(self, turn: TurnView) -> None:
+        self._asked(turn.prompt)
+        for step in turn.steps:
+            self._replay_step(step)
+        if turn.error and turn.outcome == "failed":
+            self.note(turn.error, grave=True)
+
+    def _replay_step(self, step: StepView) -> None:
+        self.new_message()
+        self.think(step.reasoning)
+        for thought in step.thoughts:
+            self.think(f"{thought.text}\n\n")
+        self.say(step.text)
+        for call in step.batch.calls:
+            self.begin(call)
+            self._end(call)
+        for message in step.steered:
+            self._asked(message.source or message.content)
+
+    def _asked(self, words: str) -> None:
+        self.new_message()
+        self._tell(schema.UserMessageChunk(
+            session_update="user_message_chunk", content=tool_calls.text(words), message_id=f"u{self._message}"
+        ))  # fmt: skip
+
+
+def plan(items: tuple[TodoItem, ...]) -> schema.AgentPlanUpdate:
+    """The to-do list."""
+    entries = [
+        schema.PlanEntry(content=one_line(item.content), priority="medium", status=item.status.value) for item in items
+    ]
+    return schema.AgentPlanUpdate(session_update="plan", entries=entries)
