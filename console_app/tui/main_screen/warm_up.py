@@ -40,6 +40,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.prompt.editor",
     "console_app.tui.servers.using",
     "console_app.tui.servers.prompt_screen",
+    "console_app.tui.servers.resource_screen",
     "console_app.tui.servers.tool_screen",
     "console_app.tui.servers.trust_screen",
     "console_app.tui.servers.wire_screen",
