@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult
 from console_app.tui.main_screen.find_bar import FindBar
 from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.finder import Finder
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from console_app.tui.transcript_view.user_block import UserBlock
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, painted, say, see, seen, until
@@ -189,6 +191,23 @@ async def test_thousands_of_results_are_counted_in_slices(tmp_path: Path) -> Non
         bar.open("straw")
         await pilot.press("x")  # is written while it counts: "strawx" is nowhere
         await see(pilot, "nothing found")
+
+
+async def test_what_a_count_that_is_given_up_was_at_is_counted_all_the_same(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        view = chat(pilot.app).view
+        for number in range(1_000):
+            view.add_block(AssistantBlock(f"straw {number}", final=True))
+        await at_rest(pilot)
+        finder = Finder(view)
+        looking = asyncio.create_task(finder.look_for("straw"))
+        await asyncio.sleep(0)
+        beside = asyncio.create_task(finder.recount())  # as the bar does twice a second
+        await asyncio.sleep(0)
+        beside.cancel()
+        await looking
+        await finder.recount()
+        assert finder.total == 1_000
 
 
 async def test_enter_stays_at_a_match_that_is_far_down_in_a_panel(tmp_path: Path) -> None:

@@ -119,7 +119,12 @@ class Finder:
                 looked += min(len(search.text), SEARCHED)
                 if looked > SLICE or blocks >= BLOCKS:
                     looked = blocks = 0
-                    await asyncio.sleep(REST)
+                    try:
+                        await asyncio.sleep(REST)
+                    except asyncio.CancelledError:  # whoever counts next counts it
+                        if found.pattern is pattern:
+                            found.stale[block] = None
+                        raise
                     if found.pattern is not pattern or block in found.stale:
                         break
             if found.pattern is not pattern:
