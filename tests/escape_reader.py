@@ -72,6 +72,8 @@ def _known_csi(private: str, parameters: str, between: str, final: str) -> bool:
             return all(number.isdigit() and int(number) in _MODES for number in parameters.split(";"))
         case ("?", "$", "p"):
             return parameters in ("2026", "2048")
+        case (">", "", "q"):
+            return not parameters  # which terminal it is
         case (">", "", "u"):
             return parameters.isdigit()
         case ("<", "", "u"):

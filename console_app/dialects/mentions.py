@@ -1,12 +1,14 @@
 """What looks like a call of a tool that exists, in an answer without any: so that none is lost in silence.
 
-It calls nothing, it is told of: a mark of some dialect that a tool's name follows. Marks are compared without what
-Markdown or a tokenizer adds to them: backslashes, blanks beside brackets and bars, other letters for bars and joints.
+It calls nothing, it is told of: a mark of some dialect that a tool's name follows, or what was meant as one. Marks are
+compared without what Markdown or a tokenizer adds to them: backslashes, blanks beside brackets and bars, other letters
+for bars and joints.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 
@@ -21,7 +23,9 @@ from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _MOST = 200  # marks that are looked at
 _REACH = 200
-_MOST_ENDS = 5
+_LONG = 100_000  # characters from which on an answer is not a lost call
+_MOST_WORDS = 5  # words that are compared with the tools' names, and ends that are looked at
+_LIKE = 0.85
 _WORD = lazily(r"\w[\w.\-]*")
 _LAST_WORD = lazily(r"\w[\w.\-]{0,100}\s*\Z")
 _ADDED = lazily(r"\\(?=[^\w\s]|_)|(?<=[<\[|])[ \t]{1,2}|[ \t]{1,2}(?=[>\]|])")
@@ -38,6 +42,21 @@ attributes or with text in place of parameters; a list of calls in Python; a lab
 """
 _QUOTES = ("'", '"', "“", "‘", "«")
 _ENDS = lazily(r"call|tool|function|action", re.IGNORECASE)
+_NAMING = lazily(
+    r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
+)
+_GOES_ON = lazily(r"[\"'`]?[ \t]*(?:/?>|\n\s*(?:[{<]|(?:\w+ )?(?:input|arg|param)\w*[ \t]*[:=]))", re.IGNORECASE)
+_LETTERS = lazily(r"\w[\w.-]*")
+_TAG = lazily(r"^[ \t]*<(?P<name>[A-Za-z][\w.-]{3,80})>(?=\s*<[\w.-]{1,80}>)", re.M)
+_CALLS = ("action", "call", "function", "function_call", "invoke", "recipient", "tool", "tool_call", "tool_name")
+_TOLD_APART = lazily(r"[_.:-]|[a-z][A-Z]")  # in a name that is no word like any other, as of a setting or a person
+_INPUT = lazily(r"arg|param|input", re.IGNORECASE)
+_OBJECT = lazily(r"\A\s*[\[{][\s\S]*[\]}]\s*\Z")
+_VALUE = lazily(r"[\"'](?:name|tool|tool_name|function|action)[\"']\s*:\s*[\"'](?P<name>[\w.-]{3,80})[\"']")
+_PYTHON = lazily(r"\A\s*(?:print\s*\(\s*)?(?P<name>[A-Za-z_][\w.]{2,80})\([^\n]*\)\s*\Z")
+MISSPELT = "its mark is not written as in any dialect"
+NO_SUCH = "no tool has exactly this name"
+IS_CODE = "it is written as code"
 WHY = "it is quoted, or its mark is not written as in any dialect"
 
 
@@ -97,11 +116,38 @@ def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
-    """The end of a call that an answer without calls holds alone: where there are tools it seems to have meant one."""
+    """What an answer without calls seems to have meant as one, where no dialect's mark stands before a tool's name:
+    misspelt, as code, or an end alone.
+    """
+    known = {_letters(name): name for name in names} if len(raw) <= _LONG else {}
+    for at, name, why in _meant(raw, known):
+        return Places(raw).problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)
     if names and (end := _lone_end(raw)):
         why = f"The answer holds the end of a call ({raw[slice(*end)]}) and no call."
         return Places(raw).problem("ignored", why, *end, None)
     return None
+
+
+def _meant(raw: str, known: dict[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Where a tool, `known` by its letters, seems to be called, its name, and why that is no call."""
+    for mark in _NAMING.finditer(raw):
+        word = _LETTERS.match(raw, mark.end())
+        if word is not None and (name := known.get(_letters(word.group()))) and _GOES_ON.match(raw, word.end()):
+            if not _TOLD_APART.search(name) and not get_close_matches(mark["mark"].lower(), _CALLS, 1, _LIKE):
+                continue  # of YAML, say
+            yield mark.start("mark"), name, MISSPELT
+    if (called := _PYTHON.match(raw)) and (name := known.get(_letters(called["name"]))):
+        yield called.start("name"), name, IS_CODE
+    tags = (tag for tag in islice(_TAG.finditer(raw), _MOST_WORDS) if f"</{tag['name']}>" in raw)
+    values = islice(_VALUE.finditer(raw), _MOST_WORDS) if _OBJECT.match(raw) else ()
+    for word in (*tags, *values):
+        like = get_close_matches(_letters(word["name"]), known, 1, _LIKE)
+        if like and (_TOLD_APART.search(known[like[0]]) or _INPUT.search(raw)):
+            yield word.start("name"), known[like[0]], NO_SUCH
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[_.-]", "", name).lower()
 
 
 def _lone_end(raw: str) -> tuple[int, int] | None:
@@ -111,7 +157,7 @@ def _lone_end(raw: str) -> tuple[int, int] | None:
     last, special = _end_patterns()
     if found := last.search(raw, max(0, len(raw) - 200)):
         return found.span("end")
-    for found in islice(special.finditer(raw), _MOST_ENDS):
+    for found in islice(special.finditer(raw), _MOST_WORDS):
         before = raw[: found.start()]
         if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
             return found.span()

@@ -54,6 +54,7 @@ def test_tools_of_another_form_are_refused_with_a_reason(tools: object) -> None:
     ("text", "told"),
     [
         ('{"path": "a"}\n</tool_call>', "the end of a call"),
+        ("<functon=read_file><parameter=path>a</parameter></functon>", "not written as in any dialect"),
         (r"\<function=read\_file>\<parameter=path>a\</parameter>\</function>", "not written as in any dialect"),
         ("A </tool_call> ends a call.", ""),
     ],
