@@ -16,7 +16,10 @@ OVER = "^Done"
 
 
 def typed(terminal: Terminal, line: str, *patterns: str) -> str:
-    """Types a line, and waits for what comes of it below, in this order; returns that."""
+    """Types a line, and waits for what comes of it below, in this order; returns that. It is typed when nothing more is
+    said: the terminal shows it where it is written, in the middle of a long answer too.
+    """
+    terminal.at_rest()
     echo = re.compile(rf"^{re.escape(line)}$", re.MULTILINE)
     before = len(echo.findall(terminal.text()))
     wanted = re.compile("(?s:.*?)".join(patterns), re.MULTILINE)

@@ -287,7 +287,7 @@ def rules_and_time(terminal: Terminal) -> None:
 
 def the_session(terminal: Terminal) -> None:
     """What goes to the model and what it took; copies, and back to before a message."""
-    typed(terminal, "/request", "The last request, as it was sent(?s:.*)RESULT of lab_do")
+    typed(terminal, "/request", "The last request, as it was sent(?s:.*)It had sent nothing so far")
     typed(terminal, "/cost", "tokens of these came from the provider's cache(?s:.*)  more$")
     typed(terminal, "/fork 1", "A session of 1 turn is open")
     typed(terminal, "again", "Turn 2 begins", "^Next done.$", OVER)
