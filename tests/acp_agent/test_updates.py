@@ -22,7 +22,7 @@ TURN = (ev.TurnStarted(prompt="Do it"), ev.StepStarted(step=1))
 
 def told(*events: ev.Event) -> list[dict[str, Any]]:
     updates: list[Any] = []
-    shown = Updates(updates.append, lambda _: None, Path("/work"), lambda: None)
+    shown = Updates(updates.append, lambda _: None, Path("/project"), lambda: None)
     for event in (*TURN, *events):
         shown.show(event)
         shown.flush()
@@ -35,7 +35,7 @@ def test_a_call_that_was_read_from_text_is_told_of_once_it_is_sure() -> None:
     assert told(announced, ready, ev.CallDropped(call_id="a")) == []
     begun, started = told(announced, ready, ev.CallStarted(call_id="a"))
     assert (begun["title"], begun["status"], begun["raw_input"]) == ("s · t: x.py", "pending", ready.arguments)
-    assert begun["locations"] == [{"path": "/work/x.py", "line": 3}]
+    assert begun["locations"] == [{"path": "/project/x.py", "line": 3}]
     assert started["status"] == "in_progress"
     # One that was told of, and is none after all, has an end.
     native = announced.model_copy(update={"origin": "native"})
@@ -77,7 +77,7 @@ def test_kinds_are_what_names_and_annotations_say() -> None:
 
 def test_a_conversation_is_told_again_as_it_is_now() -> None:
     updates: list[Any] = []
-    shown = Updates(updates.append, lambda _: None, Path("/work"), lambda: 1000)
+    shown = Updates(updates.append, lambda _: None, Path("/project"), lambda: 1000)
     events = [
         ev.TurnStarted(turn=1, prompt="One"),
         ev.StepStarted(turn=1, step=1),

@@ -12,6 +12,7 @@ from console_app.tui.transcript_view.finder import Finder
 from console_app.tui.transcript_view.markdown_units import MOST_MADE
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from console_app.tui.transcript_view.selection import ROWS_A_BLOCK
+from console_app.tui.transcript_view.view import ConversationView
 from tests.tui.transcript_view.scenes import PALETTE, TinyApp, painted, screen_lines
 
 PART = """## Part {n}
@@ -58,16 +59,22 @@ def read_line(app: TinyApp) -> str:
     return next(line.strip("▎█ ") for line in screen_lines(app) if line.strip("▎█ "))
 
 
+def known_by_block(view: ConversationView) -> AssistantBlock:
+    """The long answer in a view, read as far as its blocks are known, and painted."""
+    view.add_block(block := AssistantBlock(TEXT, final=True))
+    view.paint_frame()
+    while block.markdown._rest:
+        block.lay_out()
+    view.changed(block)
+    view.paint_frame()
+    return block
+
+
 async def test_a_long_answer_opens_at_its_end_and_is_laid_out_there_first() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 30)) as pilot:
         view = app.view
-        view.add_block(block := AssistantBlock(TEXT, final=True))
-        view.paint_frame()
-        while block.markdown._rest:
-            block.lay_out()
-        view.changed(block)
-        view.paint_frame()
+        block = known_by_block(view)
         assert any("value of 299" in line for line in screen_lines(app))
         assert estimated(block) > 100
         seen = screen_lines(app)
@@ -198,12 +205,7 @@ async def test_what_is_selected_stays_selected_while_what_is_above_it_is_laid_ou
     app = TinyApp()
     async with app.run_test(size=(100, 30)) as pilot:
         view = app.view
-        view.add_block(block := AssistantBlock(TEXT, final=True))
-        view.paint_frame()
-        while block.markdown._rest:
-            block.lay_out()
-        view.changed(block)
-        view.paint_frame()
+        block = known_by_block(view)
         row = next(y for y, line in enumerate(screen_lines(app)) if "value of 299" in line)
         _, index, place = view._lines(row, 1)[0]
         y = index * ROWS_A_BLOCK + place
