@@ -73,9 +73,10 @@ class JsonLines:
             self._numbers[task] = message["id"]
             task.add_done_callback(self._forget)
         self._put(message)
-        self._prompts.pop(message.get("id"), None)
-        if "method" not in message and (then := self._behind.pop(task, None)) is not None and "result" in message:
-            then()
+        if "method" not in message:  # an answer: requests have numbers of ours
+            self._prompts.pop(message.get("id"), None)
+            if (then := self._behind.pop(task, None)) is not None and "result" in message:
+                then()
 
     def behind_the_answer(self, then: Callable[[], None]) -> None:
         """`then` is called once the request that this task answers has a result."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,30 @@ def test_halves_of_characters_are_none() -> None:
     assert json_lines.read(rb'{"id": 1, "method": "m", "params": {"\udc00": ["a\ud83d\ude00", "\ud800"]}}') == {
         "id": 1, "method": "m", "params": {"\ufffd": ["a\U0001f600", "\ufffd"]}
     }  # fmt: skip
+
+
+async def test_a_prompt_is_taken_back_whatever_number_a_request_of_ours_has() -> None:
+    reads, writes = os.pipe()
+    lines = json_lines.JsonLines(_Written(), reads)
+    prompt = _request(0, "session/prompt", sessionId="one")
+    back = b'{"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 0}}'
+    os.write(writes, b"%s\n%s\n" % (prompt, back))
+    assert (await lines.receive() or {})["id"] == 0
+    await lines.send({"id": 0, "method": "session/request_permission", "params": {}})
+    stop = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "one"}}
+    assert await lines.receive() == stop
+    await lines.send({"id": 0, "result": {}})
+    os.write(writes, back + b"\n")
+    os.close(writes)
+    assert await lines.receive() is None
+    os.close(reads)
+
+
+class _Written:
+    """What was written, that nobody reads."""
+
+    def out(self, text: str) -> None:
+        pass
+
+    async def drain(self) -> None:
+        pass
