@@ -232,6 +232,11 @@ class CallQuestions:
             task.cancel()
         self._asking.withdraw(call_id)
 
+    def close(self) -> None:
+        """Nothing is asked any more."""
+        for call_id in [*self._tasks]:
+            self.over(call_id)
+
     def _begin(self, call: CallView, work: Coroutine[Any, Any, None]) -> None:
         if (before := self._tasks.pop(call.id, None)) is not None:
             before.cancel()

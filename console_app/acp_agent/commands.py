@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from acp import schema
 from console_app.conversation.command_turns import turn_of
 from console_app.conversation.context_report import context_report
 from console_app.conversation.cost_report import cost_report
+from console_app.conversation.queued import Around
 from console_app.conversation.slash_commands import parse
 from console_app.domain.safe_text import one_line
 
@@ -71,14 +73,17 @@ class EditorCommands:
         for name, prompt in self._parts.hub.typed_prompts().items():
             yield name, prompt.description or prompt.title, " ".join(one.name for one in prompt.arguments)
 
-    async def run(self, words: str) -> bool:
-        """Runs what `words` are the command for, or begins to; False for words that are none. A server's prompt is for
-        the message to read. Raises UsageError."""
+    def written(self, words: str) -> tuple[str, Around]:
+        """The words that people wrote for the command that `words` are, and what its turn runs within; others as they
+        are. A server's prompt is for the message to read."""
         name, rest = parse(words) or ("", "")
-        if (written := (self._written or {}).get(name)) is not None:
-            around = partial(turn_of, written, self._parts.engine, self._parts.models)
-            self._conversation.send(written.prompt(rest), around=around)
-            return True
+        if (written := (self._written or {}).get(name)) is None:
+            return words, nullcontext
+        return written.prompt(rest), partial(turn_of, written, self._parts.engine, self._parts.models)
+
+    def run(self, words: str) -> bool:
+        """Runs what of Fanout `words` are the command for, or begins to; False for others. Raises UsageError."""
+        name, _ = parse(words) or ("", "")
         match name:
             case "compact":
                 self._conversation.compact()

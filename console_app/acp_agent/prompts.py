@@ -33,9 +33,11 @@ def words_of(blocks: Sequence[Block]) -> str:
     return "".join(_words(block) for block in blocks).strip()
 
 
-async def message_of(blocks: Sequence[Block], attachments: Attachments) -> tuple[UserMessage, Sequence[str]]:
-    """The message that a prompt means, and what its sender should know of it. Raises FanoutError."""
-    words = words_of(blocks)
+async def message_of(
+    words: str, blocks: Sequence[Block], attachments: Attachments
+) -> tuple[UserMessage, Sequence[str]]:
+    """The message that these words mean, with what goes along with a prompt, and what its sender should know of it.
+    Raises FanoutError."""
     composed = await attachments.compose(words)
     own = [one for block in blocks if (one := await _attached(block, attachments)) is not None]
     if sum(len(one.text) for one in own) > MOST_TEXT:

@@ -86,6 +86,7 @@ class EditorSession:
         self._known: Sequence[str] = ()
         self._fault = ""  # what kept a prompt from its answer
         self._cancelled = False
+        self._stops = 0  # how often that was asked for
         self._work: asyncio.Task[schema.StopReason] | None = None
         self._titled = ""
         self._notes = [*parts.notes]
@@ -138,6 +139,7 @@ class EditorSession:
         for task in filter(None, (self._starting, self._listing)):
             task.cancel()
         await self.conversation.close()
+        self._questions.close()
         await self.parts.close()
 
     async def replay(self) -> None:
@@ -155,8 +157,11 @@ class EditorSession:
         """Sends a prompt; why its turn stopped. Raises FanoutError, which says why there is no answer."""
         if self._work is not None and not self._cancelled:
             raise UsageError("this conversation still answers a prompt", "Cancel that, or wait for its end.")
+        stops = self._stops
         while self._work is not None:  # it is about to end: an editor may cancel and send in one go
             await asyncio.wait({self._work})
+            if self._stops != stops:
+                return "cancelled"
         self._cancelled, self._fault = False, ""
         self._work = work = asyncio.create_task(self._answer(blocks), name="prompt")
         try:
@@ -167,21 +172,24 @@ class EditorSession:
         return "cancelled" if work.cancelled() else work.result()
 
     def cancel(self) -> None:
-        """The prompt that is answered ends, with all its calls."""
+        """The prompt that is answered ends, with all its calls, and so do those that wait for that."""
         if self._work is None:
             return
         self._cancelled = True
+        self._stops += 1
         if not self.conversation.stop("cancelled in the editor") and not self.conversation.busy:
             self._work.cancel()
 
     async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
         await self._ready()
         before = self.conversation.last_turn
-        if not await self._commands.run(prompts.words_of(blocks)):
-            message, notices = await prompts.message_of(blocks, self._attachments)
+        words = prompts.words_of(blocks)
+        if not self._commands.run(words):
+            words, around = self._commands.written(words)
+            message, notices = await prompts.message_of(words, blocks, self._attachments)
             for notice in notices:
                 self.updates.note(notice, grave=True)
-            self.conversation.send(message.source or message.content, message=message)
+            self.conversation.send(message.source or message.content, message=message, around=around)
         await self.conversation.ended()
         while self.conversation.take_back() is not None:
             pass  # stopped before its turn began: it is the editor's again

@@ -64,6 +64,7 @@ class Editor:
         assert event.message["jsonrpc"] == "2.0"
         if event.direction is StreamDirection.OUTGOING and "id" in event.message and "method" in event.message:
             self.newest = event.message["id"]
+            self._changed.set()
         elif event.message.get("method") == "$/cancel_request":
             self.taken_back.append(event.message["params"]["requestId"])
             self._changed.set()

@@ -40,6 +40,7 @@ async def test_each_conversation_goes_its_own_way_and_all_end_with_their_editor(
                 for folder, servers in ((fanout.cwd, [hold]), (other, [asks]))
             ]
             await _stopped(editor, model, one, two)
+            await _closed(editor, model, fanout.cwd, hold)
             await _asked(editor, model, two)
             model.answers["Leave"] = [
                 Answer(*(Call("hold_hold", as_arguments(text=f"{n}"), f"l{n}") for n in range(2)))
@@ -59,9 +60,8 @@ async def test_each_conversation_goes_its_own_way_and_all_end_with_their_editor(
         await store.close()
     assert stored.turn is not None
     assert stored.turn.outcome == "cancelled"
-    assert {call.id: call.outcome for call in stored.calls.values()} == {
-        "h0": Outcome.CANCELLED, "h1": Outcome.CANCELLED, "l0": Outcome.CANCELLED, "l1": Outcome.CANCELLED
-    }  # fmt: skip
+    calls = ("h0", "h1", "h2", "l0", "l1")
+    assert {call.id: call.outcome for call in stored.calls.values()} == dict.fromkeys(calls, Outcome.CANCELLED)
 
 
 async def _stopped(editor: Editor, model: Model, one: str, two: str) -> None:
@@ -81,6 +81,16 @@ async def _stopped(editor: Editor, model: Model, one: str, two: str) -> None:
     assert await again == "end_turn"
     assert editor.calls(one) == {"h0": ["pending", "in_progress", "failed"], "h1": ["pending", "failed"]}
     assert editor.said(one) == "Here again."
+    model.answers["Hold"] = [Answer(Call("hold_hold", as_arguments(text="2"), "h2"))]
+    held = asyncio.ensure_future(editor.ask(one, "Hold"))
+    await editor.asks_for("h2")
+    model.answers["Never"] = [Reply([never := Gate()])]
+    await editor.agent.cancel(session_id=one)
+    before, behind = editor.newest, asyncio.ensure_future(editor.ask(one, "Never"))
+    await editor.until(lambda: editor.newest != before, "the prompt behind the stop")
+    await editor.agent.cancel(session_id=one)
+    assert await asyncio.gather(held, behind) == ["cancelled"] * 2
+    never.open()
     # Before its first word, and as any request is taken back.
     gate = Gate()
     model.answers["Slow"] = [Reply([gate])]
@@ -98,6 +108,18 @@ async def _stopped(editor: Editor, model: Model, one: str, two: str) -> None:
 async def _cancelled_and_asked(editor: Editor, session_id: str) -> str:
     await editor.agent.cancel(session_id=session_id)
     return await editor.ask(session_id, "Again")
+
+
+async def _closed(editor: Editor, model: Model, folder: Path, hold: schema.McpServerStdio) -> None:
+    """What a conversation asked is taken back when the editor closes it."""
+    third = (await editor.agent.new_session(cwd=str(folder), mcp_servers=[hold])).session_id
+    model.answers["Close"] = [Answer(Call("hold_hold", as_arguments(text="3"), "c0"))]
+    closed = asyncio.ensure_future(editor.ask(third, "Close"))
+    await editor.asks_for("c0")
+    editor.taken_back.clear()
+    await editor.agent.close_session(session_id=third)
+    assert await closed == "cancelled"
+    await editor.until(lambda: len(editor.taken_back) == 1, "the question that is taken back")
 
 
 async def _asked(editor: Editor, model: Model, session_id: str) -> None:

@@ -25,6 +25,8 @@ async def test_a_conversation_is_gone_on_with_and_says_how_each_prompt_ended(tmp
     fanout, model = Fanout(tmp_path), Model()
     fanout.write("home/mcp.json", '{"mcpServers": {}}')
     fanout.write("home/commands/greet.md", "---\ndescription: Greets\n---\nGreet $1 kindly.\n")
+    fanout.write("home/commands/look.md", "See @note.txt and $1.\n")
+    fanout.write("note.txt", "from the folder\n")
     asks = stdio("asks", [sys.executable, str(ROOT / ASKING)])
     with WireServer(model) as server:
         base = server.base_url("openai-chat")
@@ -88,7 +90,7 @@ async def _choices(editor: Editor, model: Model, session: schema.NewSessionRespo
 
 async def _commands(editor: Editor, model: Model, session_id: str) -> None:
     listed = editor.of(schema.AvailableCommandsUpdate)[-1].available_commands
-    assert [one.name for one in listed] == ["compact", "context", "cost", "greet", "asks:review"]
+    assert [one.name for one in listed] == ["compact", "context", "cost", "greet", "look", "asks:review"]
     assert listed[-1].input.root.hint == "language style"
     assert await editor.ask(session_id, "/context") == "end_turn"
     assert "The next request, counted at" in editor.said()
@@ -97,6 +99,13 @@ async def _commands(editor: Editor, model: Model, session_id: str) -> None:
     model.answers["Greet Ada kindly."] = [Answer(Text("Hello, Ada."))]
     assert await editor.ask(session_id, "/greet Ada") == "end_turn"
     assert editor.said().endswith("Hello, Ada.")
+    unsaved = schema.TextResourceContents(uri="file:///elsewhere/open.py", text="unsaved = True")
+    model.answers["See "] = [Answer(Text("Seen."))]
+    embedded = schema.EmbeddedResourceContentBlock(type="resource", resource=unsaved)
+    assert await editor.ask(session_id, "/look ", embedded) == "end_turn"
+    last: Any = model.bodies[-1]["messages"]
+    assert "from the folder" in str(last[-1])
+    assert "unsaved = True" in str(last[-1])
     model.answers["Review this Python."] = [Answer(Text("Fine."))]
     assert await editor.ask(session_id, "/asks:review language=Python") == "end_turn"
     model.answers["ummary"] = [Answer(Text("We spoke of much."))]
