@@ -92,7 +92,8 @@ class JsonLines:
         self._put({"method": CLIENT_METHODS["session_update"], "params": serialize_params(note)})
 
     async def room(self) -> None:
-        """Returns when the editor keeps up."""
+        """Returns when the editor keeps up, and whatever else goes on had its turn."""
+        await asyncio.sleep(0)
         await self._output.drain()
 
     def _meant(self, message: Message) -> Message | None:

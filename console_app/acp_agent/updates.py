@@ -196,19 +196,19 @@ class Updates:
     # -- what was said before
 
     def replay(self, transcript: Transcript) -> Iterator[None]:
-        """Tells of a whole conversation, a turn at a time; it is the one that goes on from here."""
+        """Tells of a whole conversation, a step at a time; it is the one that goes on from here."""
         self.transcript = transcript
         for turn in transcript.turns:
-            self._replay_turn(turn)
-            yield
+            yield from self._replay_turn(turn)
         if transcript.todo:
             self._tell(plan(transcript.todo))
         self._usage()
 
-    def _replay_turn(self, turn: TurnView) -> None:
+    def _replay_turn(self, turn: TurnView) -> Iterator[None]:
         self._asked(turn.prompt)
         for step in turn.steps:
             self._replay_step(step)
+            yield
         if turn.error and turn.outcome == "failed":
             self.note(turn.error, grave=True)
 

@@ -30,7 +30,7 @@ class Delivery:
         self._store = store
         self._ui = ui
         self.closing = False
-        self._last_fault = ""  # the newest fault: one that comes with every event is told once
+        self._last_fault = ""  # the newest: one that comes with every event that is shown is told once
 
     async def one(self, event: Event) -> None:
         """An event that belongs to nothing that goes on."""
@@ -62,17 +62,17 @@ class Delivery:
         try:
             self._ui.show(event)
         except Exception as error:
-            self.failed(error)
+            self.failed(error, once=True)
 
-    def failed(self, error: Exception) -> None:
-        """Tells of a fault, where that can be."""
+    def failed(self, error: Exception, *, once: bool = False) -> None:
+        """Tells of a fault, where that can be; with `once` not if it was the newest that was told, too."""
         if isinstance(error, FanoutError):
             line = error.line
         else:
             log.error("a fault of the program", exc_info=error)
             line = f"Fanout made a mistake: {error!r}. /log has the details."
         try:
-            if line != self._last_fault:
+            if not once or line != self._last_fault:
                 self._ui.tell("error", line)
             self._last_fault = line
         except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -111,6 +112,18 @@ async def test_a_prompt_is_taken_back_whatever_number_a_request_of_ours_has() ->
     await lines.send({"id": 0, "result": {}})
     os.write(writes, back + b"\n")
     os.close(writes)
+    assert await lines.receive() is None
+    os.close(reads)
+
+
+async def test_whoever_tells_much_lets_others_go_on() -> None:
+    reads, writes = os.pipe()
+    os.close(writes)
+    lines = json_lines.JsonLines(_Written(), reads)
+    had_their_turn: list[int] = []
+    asyncio.get_running_loop().call_soon(had_their_turn.append, 1)
+    await lines.room()
+    assert had_their_turn
     assert await lines.receive() is None
     os.close(reads)
 

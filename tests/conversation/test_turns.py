@@ -326,6 +326,9 @@ async def test_a_session_that_cannot_be_begun_keeps_the_prompt() -> None:
     await conversation.ended()
     assert conversation.paused
     assert list(conversation.waiting) == ["go"]
+    conversation.resume()
+    await conversation.ended()
+    assert screen.told == [("error", FanoutError("the disk is gone").line)] * 2  # each time
     store.fails = None
     conversation.resume()
     await conversation.ended()
