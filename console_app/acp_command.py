@@ -72,6 +72,7 @@ class OpenedSessions:
     def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
         self._setup = setup
         self._to_end = to_end
+        self._frozen = False  # what the first conversation brought with it
 
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
@@ -116,7 +117,7 @@ class OpenedSessions:
             pictures=setup.paths.files,
             question_limit=setup.settings.question_timeout,
             custom_commands=partial(custom_commands.find, setup.paths, folder),
-            start=_starter(hub, models, library),
+            start=partial(self._start, hub, models, library),
             close=self._closer(engine, hub, library),
             stored=opened.events if opened is not None else (),
             notes=[setup.redactor.clean(note) for note in notes],
@@ -150,16 +151,7 @@ class OpenedSessions:
         foreign = frozenset(all_of) - {one.name for one in chosen.servers}
         return replace(chosen, servers=tuple(all_of.values())), foreign
 
-    def _closer(self, engine: Engine, hub: Hub, library: Library | None) -> Callable[[], Awaitable[None]]:
-        async def close() -> None:
-            kept = [library.close()] if library is not None else []
-            await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.provider.close(), *kept)
-
-        return close
-
-
-def _starter(hub: Hub, models: Models, library: Library | None) -> Callable[[], Awaitable[Sequence[str]]]:
-    async def start() -> Sequence[str]:
+    async def _start(self, hub: Hub, models: Models, library: Library | None) -> Sequence[str]:
         await hub.start()
         if library is not None:
             await library.store.check()
@@ -167,10 +159,17 @@ def _starter(hub: Hub, models: Models, library: Library | None) -> Callable[[], 
             await asyncio.to_thread(wiring.preload_servers)
         await models.load()
         await asyncio.gather(hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
-        wiring.freeze_collector()
+        if not self._frozen:  # conversations come and go: what is left of one has to be found
+            self._frozen = True
+            wiring.freeze_collector()
         return failures(hub.statuses())
 
-    return start
+    def _closer(self, engine: Engine, hub: Hub, library: Library | None) -> Callable[[], Awaitable[None]]:
+        async def close() -> None:
+            kept = [library.close()] if library is not None else []
+            await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.provider.close(), *kept)
+
+        return close
 
 
 def _with_key(choice: ModelChoice) -> ModelChoice:

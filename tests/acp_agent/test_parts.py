@@ -1,0 +1,32 @@
+"""What conversations run on is made for each, and goes with it."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from console_app import wiring
+from console_app.acp_command import OpenedSessions
+from console_app.command_line.parser import parse_arguments
+from console_app.headless.interrupts import TimeToEnd
+
+
+async def test_the_collector_looks_at_all_but_what_was_there_for_the_first_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FANOUT_HOME", str(tmp_path))
+    setup = wiring.prepare(parse_arguments(["acp", "--model", "offline/rehearsal", "--no-mcp"]))
+    opened = OpenedSessions(setup, TimeToEnd())
+    try:
+        frozen: list[int] = []
+        for _ in range(2):
+            parts = await opened(tmp_path, [])
+            await parts.start()
+            frozen.append(gc.get_freeze_count())
+            await parts.close()
+        assert frozen[0] > 0
+        assert frozen[1] <= frozen[0]
+    finally:
+        gc.unfreeze()
