@@ -198,7 +198,7 @@ class MarkdownStream:
         """All lines, each laid out."""
         if self._due or self._rest:
             self._absorb(0)
-        laid = self._laid_in(look, self._units)
+        laid = self._laid_in(look, self._units, keep_all=True)
         return [line for unit in self._all_units() for line in laid.all_of(unit)]
 
     @property
@@ -215,7 +215,7 @@ class MarkdownStream:
             return 0
         return self.text.count("\n", self._taken) + (self.length - self._taken) // width
 
-    def _laid_in(self, look: TextLook, now: Sequence[Unit]) -> Laid:
+    def _laid_in(self, look: TextLook, now: Sequence[Unit], *, keep_all: bool = False) -> Laid:
         """With these units laid out, and the tail."""
         look = self._as_defined(look)
         units = self._all_units()
@@ -226,7 +226,8 @@ class MarkdownStream:
             units = [self._tail_unit]
         self._written = False
         tail = [] if self._tail_unit is None else [self._tail_unit]
-        self._laid = Laid(units, look, self._rest_height(look.width), self._laid, [*now, *tail])
+        rest = self._rest_height(look.width)
+        self._laid = Laid(units, look, rest, self._laid, [*now, *tail], keep_all=keep_all)
         return self._laid
 
     def _as_defined(self, look: TextLook) -> TextLook:

@@ -229,12 +229,20 @@ class Mark:
 
 class Laid(Lookup[Line]):
     """All lines of a text in one look: of its units, `now` laid out, and of so many empty ones for what isn't taken in
-    yet."""
+    yet. With `keep_all` not only some of them are kept."""
 
     def __init__(
-        self, units: Sequence[Unit], look: TextLook, rest: int, before: Laid | None, now: Sequence[Unit] = ()
+        self,
+        units: Sequence[Unit],
+        look: TextLook,
+        rest: int,
+        before: Laid | None,
+        now: Sequence[Unit] = (),
+        *,
+        keep_all: bool = False,
     ) -> None:
         self.look = look
+        self._keep_all = keep_all
         self._units = [*units]
         self._rest = rest
         self._made: dict[Unit, tuple[list[Row], dict[int, Line]]] = {}  # rows, and the lines of those that were seen
@@ -254,7 +262,7 @@ class Laid(Lookup[Line]):
 
     def all_of(self, unit: Unit) -> list[Line]:
         """The lines of a unit."""
-        rows, lines = self._made_of(unit, keep_all=True)
+        rows, lines = self._made_of(unit)
         return [self._line(rows, lines, at) for at in range(len(rows))]
 
     def _line(self, rows: list[Row], lines: dict[int, Line], at: int) -> Line:
@@ -262,10 +270,10 @@ class Laid(Lookup[Line]):
             lines[at] = self.look.frame(rows[at])
         return lines[at]
 
-    def _made_of(self, unit: Unit, *, keep_all: bool = False) -> tuple[list[Row], dict[int, Line]]:
+    def _made_of(self, unit: Unit) -> tuple[list[Row], dict[int, Line]]:
         made = self._made.get(unit)
         if made is None:
-            if not keep_all and self.kept > MOST_MADE:
+            if not self._keep_all and self.kept > MOST_MADE:
                 self._made.clear()
             made = self._made[unit] = (unit.lay_out(self.look), {})
         return made

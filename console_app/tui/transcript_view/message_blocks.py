@@ -77,10 +77,10 @@ class AssistantBlock(Block):
 
     @property
     def unfinished(self) -> bool:
-        return self.markdown.unfinished
+        return self._look is not None and self.markdown.unfinished
 
     def lay_out(self) -> None:
-        if self._look is not None and self.unfinished:
+        if self._look is not None and self.markdown.unfinished:
             self.markdown.lay_out(self.look_in(*self._look))
             self.touch()
 

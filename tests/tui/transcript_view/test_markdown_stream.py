@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from console_app.tui.transcript_view.markdown_cut import HUGE
 from console_app.tui.transcript_view.markdown_stream import MarkdownStream
+from console_app.tui.transcript_view.markdown_units import MOST_MADE, TextLook
+from console_app.tui.widgets.lines import Line, Row, fit
 from tests.tui.transcript_view.scenes import PALETTE, markdown_lines, text_of
 
 FRAGMENTS = [
@@ -165,6 +167,22 @@ def test_only_web_links_can_be_opened() -> None:
 def test_what_looks_like_our_markup_is_text() -> None:
     text = "[/red] [@click=app.quit]press[/] [bold]x[/bold]"
     assert text_of(markdown_lines(MarkdownStream(text, final=True))) == text
+
+
+def test_of_a_long_text_that_grows_only_what_is_new_is_laid_out_again() -> None:
+    framed: list[Row] = []
+
+    def frame(row: Row) -> Line:
+        framed.append(row)
+        return fit(row.pieces, 60, PALETTE.base)
+
+    look = TextLook(60, PALETTE, frame, "one look")
+    stream = MarkdownStream("\n\n".join(f"part {n}" for n in range(MOST_MADE)))
+    assert len(stream.all_lines(look)) == len(framed) == 2 * MOST_MADE - 1
+    stream.append("\n\nmore")
+    framed.clear()
+    assert len(stream.all_lines(look)) == 2 * MOST_MADE + 1
+    assert len(framed) < 10
 
 
 def test_links_defined_at_the_end_are_resolved_when_the_text_ends() -> None:

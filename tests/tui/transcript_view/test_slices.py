@@ -278,6 +278,18 @@ def test_an_answer_laid_out_in_slices_is_that_laid_out_at_once(
     assert list(block.render(width, palette))[1:] == whole.markdown.all_lines(whole.look_in(width, palette))
 
 
+def test_an_answer_that_is_forgotten_half_way_is_gone_on_with_when_it_is_seen() -> None:
+    """It kept the slices busy meanwhile, which had nothing to do."""
+    block = AssistantBlock()
+    block.append("\n\n".join(f"part {n} of many" for n in range(2000)))
+    block.render(70, PALETTE)
+    assert block.unfinished
+    block.forget()
+    assert not block.unfinished
+    block.render(70, PALETTE)
+    assert block.unfinished
+
+
 async def test_a_long_answer_comes_into_view_from_below_with_its_end() -> None:
     """And from above with its beginning, to which the rest is added while that is read."""
     app = TinyApp()
