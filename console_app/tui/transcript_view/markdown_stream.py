@@ -207,11 +207,12 @@ class MarkdownStream:
         return self._laid
 
     def height(self, width: int) -> int:
-        """How many lines it takes at a width, or about how many; of what is taken in."""
-        return sum(unit.height(width) for unit in self._all_units()) + self._rest_height(width)
+        """How many lines it takes at a width, or about how many."""
+        return sum(unit.height(width) for unit in self._all_units()) + self._left_height(width)
 
-    def _rest_height(self, width: int) -> int:
-        if not (self._rest and self._whole):
+    def _left_height(self, width: int) -> int:
+        """About how many lines come of what isn't taken in yet."""
+        if not (self._due or self._rest):
             return 0
         return self.text.count("\n", self._taken) + (self.length - self._taken) // width
 
@@ -226,7 +227,7 @@ class MarkdownStream:
             units = [self._tail_unit]
         self._written = False
         tail = [] if self._tail_unit is None else [self._tail_unit]
-        rest = self._rest_height(look.width)
+        rest = self._left_height(look.width) if self._whole else 0
         self._laid = Laid(units, look, rest, self._laid, [*now, *tail], keep_all=keep_all)
         return self._laid
 

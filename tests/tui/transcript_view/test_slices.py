@@ -290,6 +290,23 @@ def test_an_answer_that_is_forgotten_half_way_is_gone_on_with_when_it_is_seen() 
     assert block.unfinished
 
 
+async def test_an_answer_that_goes_on_below_what_is_seen_makes_the_conversation_longer() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for n in range(100):
+            app.view.add_notice("info", f"above {n}")
+        app.view.add_block(block := AssistantBlock())
+        block.append("\n\n".join(f"part {n} of many" for n in range(200)))
+        await painted(pilot)
+        app.view.action_line(-app.view.max_scroll_y)
+        await painted(pilot)
+        before = app.view.virtual_size.height
+        block.append("\n\n".join(f"part {n} of more" for n in range(500)))
+        app.view.changed(block)
+        await painted(pilot)
+        assert app.view.virtual_size.height - before > 900
+
+
 async def test_a_long_answer_comes_into_view_from_below_with_its_end() -> None:
     """And from above with its beginning, to which the rest is added while that is read."""
     app = TinyApp()
