@@ -152,6 +152,18 @@ class BlockList:
         block.measured = True
         return self._set_height(block, height)
 
+    def whole(self, block: Block, palette: Palette, now: float) -> Sequence[Line]:
+        """All lines of a block, each laid out."""
+        if not block.measured or not block.lines or block.unfinished:
+            put = self._hold(block)
+            self.paint(block, palette, now)
+            while block.unfinished:
+                block.lay_out()
+            self.paint(block, palette, now)
+            put()
+            self.dirty[block] = None
+        return block.lines
+
     def measure_seen(
         self, top: int, height: int, palette: Palette, now: float, whole: bool = False
     ) -> tuple[int, bool]:

@@ -383,12 +383,12 @@ class BlockScroll(ScrollView):
         now = self._clock()
 
         def lines_of(index: int) -> Sequence[Line]:
-            block = self.blocks[index]
-            lines = block.lines if block.measured and block.lines else self._list.paint(block, self.palette, now)
-            self._list.drop_cold(())
+            lines = self._list.whole(self.blocks[index], self.palette, now)
+            self._list.drop_cold(self._on_screen())
+            self.frames.wake()
             return lines
 
-        text = selected_text(selection, len(self.blocks), lines_of)
+        text = selected_text(selection, self.blocks, lines_of)
         return (text, "\n") if text else None
 
     def selection_updated(self, selection: Selection | None) -> None:

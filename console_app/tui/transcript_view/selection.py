@@ -41,19 +41,24 @@ def hold(view: Widget, block: Block) -> Callable[[], None]:
     """Gives what has the text that is selected of a block stay so, when its lines have come to stand elsewhere."""
     if (selection := view.text_selection) is None:
         return lambda: None
-    top = block.index * ROWS_A_BLOCK
-    ends = (selection.start, selection.end)
-    marks = [None if end is None or not 0 <= end.y - top < ROWS_A_BLOCK else block.mark(end.y - top) for end in ends]
+    moved = _moved(selection, block)
 
     def put() -> None:
-        again = Selection(*(
-            end if end is None or mark is None else Offset(end.x, top + block.line_of(mark))
-            for end, mark in zip(ends, marks, strict=True)
-        ))  # fmt: skip
-        if again != selection:
+        if (again := moved()) != selection:
             view.screen.selections = {**view.screen.selections, view: again}
 
     return put
+
+
+def _moved(selection: Selection, block: Block) -> Callable[[], Selection]:
+    """The same text of a block, wherever its lines stand when that is asked for."""
+    top = block.index * ROWS_A_BLOCK
+    ends = (selection.start, selection.end)
+    marks = [None if end is None or not 0 <= end.y - top < ROWS_A_BLOCK else block.mark(end.y - top) for end in ends]
+    return lambda: Selection(*(
+        end if end is None or mark is None else Offset(end.x, top + block.line_of(mark))
+        for end, mark in zip(ends, marks, strict=True)
+    ))  # fmt: skip
 
 
 def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
@@ -72,10 +77,17 @@ def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
     return Strip(segments, line.cell_length)
 
 
-def selected_text(selection: Selection, count: int, lines_of: Callable[[int], Sequence[Line]]) -> str:
-    """The selected text of `count` blocks; rows that only wrap are joined as they were written."""
+def selected_text(selection: Selection, blocks: Sequence[Block], lines_of: Callable[[int], Sequence[Line]]) -> str:
+    """The selected text of the blocks; rows that only wrap are joined as they were written. `lines_of` gives all lines
+    of one of them, of which not all may have been laid out when they were selected."""
+    count = len(blocks)
     first = selection.start.y // ROWS_A_BLOCK if selection.start is not None else 0
     last = selection.end.y // ROWS_A_BLOCK if selection.end is not None else count - 1
+    for index in {first, last}:
+        if 0 <= index < count:
+            moved = _moved(selection, blocks[index])
+            lines_of(index)
+            selection = moved()
     out: list[str] = []
     for index in range(max(first, 0), min(last, count - 1) + 1):
         lines, top = lines_of(index), index * ROWS_A_BLOCK

@@ -201,6 +201,33 @@ async def test_find_and_selection_are_right_in_what_was_estimated() -> None:
         assert everything[0].count("Part ") == 300
 
 
+async def test_what_is_selected_is_copied_whole_though_it_was_not_seen_for_long() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 30)) as pilot:
+        view = app.view
+        view.add_notice("info", "above")
+        words = "\n\n".join(f"part {n} of many" + " and more" * (n % 40) for n in range(600))
+        view.add_block(block := AssistantBlock(words, final=True))
+        view.add_notice("info", "below")
+        await painted(pilot)
+        everything = view.get_selection(Selection(None, None))
+        assert everything is not None
+        assert everything[0].count("part ") == 600
+        assert everything[0].count(" and more") == words.count(" and more")
+        place = next(at for at, line in enumerate(block.lines) if "part 400 " in line.text)
+        app.screen.selections = {view: Selection(None, Offset(60, block.index * ROWS_A_BLOCK + place))}
+        before = app.screen.get_selected_text()
+        assert before is not None
+        assert before.count("part ") == 401
+        view.following = False
+        view.action_line(-view.max_scroll_y)
+        block.forget()
+        for _ in range(2):
+            assert view.get_selection(Selection(None, None)) == everything
+            assert app.screen.get_selected_text() == before
+            await painted(pilot)
+
+
 async def test_what_is_selected_stays_selected_while_what_is_above_it_is_laid_out() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 30)) as pilot:

@@ -93,7 +93,7 @@ def test_only_the_rows_that_are_looked_at_are_made(kind: str) -> None:
         assert "of many" in "".join(line.text for line in seen)
         assert all(line.text[start:end] for line, y in zip(seen, range(top, top + 40), strict=True)
                    for _, start, end in matches.on(y))  # fmt: skip
-    everything = selected_text(Selection(Offset(0, 0), Offset(9, len(lines) - 1)), 1, lambda _: lines)
+    everything = selected_text(Selection(Offset(0, 0), Offset(9, len(lines) - 1)), [block], lambda _: lines)
     assert everything.count("of many") >= COUNT
     assert window_of(block).made < 400
 
