@@ -108,12 +108,7 @@ class Conversation:
         return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
 
     def send(
-        self,
-        text: str,
-        *,
-        typed: str | None = None,
-        message: UserMessage | None = None,
-        around: Around = nullcontext,
+        self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
     ) -> None:
         """Sends a prompt, after what is queued already; in its old place when it had been called off.
 
@@ -372,9 +367,13 @@ class Conversation:
         unsent: Sequence[UserMessage] = ()
         try:
             async with prompt.around():
-                self.last_turn = turn = self._begin(prompt, message)
-                outcome = await self._play(turn)
-                unsent = turn.unsent
+                if self.paused:  # stopped meanwhile: it has not begun
+                    self._queue.appendleft(prompt)
+                    outcome = "cancelled"
+                else:
+                    self.last_turn = turn = self._begin(prompt, message)
+                    outcome = await self._play(turn)
+                    unsent = turn.unsent
         except UsageError as error:
             self._ui.tell("error", error.line)
             if not self._ui.give_back(prompt.text):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -333,6 +335,27 @@ async def test_a_session_that_cannot_be_begun_keeps_the_prompt() -> None:
     conversation.resume()
     await conversation.ended()
     assert screen.endings == ["completed"]
+
+
+async def test_a_prompt_that_is_stopped_before_its_turn_begins_stays_in_the_queue() -> None:
+    """As where a command of your own waits for its model."""
+    screen, gate = Screen(), Gate()
+
+    @asynccontextmanager
+    async def another_model() -> AsyncGenerator[None]:
+        await gate()
+        yield
+
+    conversation = Conversation(engine_of(Model()), None, screen)
+    conversation.send("go", around=another_model)
+    await gate.asked.wait()
+    assert conversation.stop()
+    gate.opened.set()
+    await conversation.ended()
+    assert (conversation.paused, list(conversation.waiting), screen.prompts) == (True, ["go"], [])
+    conversation.resume()
+    await conversation.ended()
+    assert (screen.prompts, screen.endings) == (["go"], ["completed"])
 
 
 def test_closing_while_calls_run_stores_how_they_ended() -> None:
