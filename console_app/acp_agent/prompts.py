@@ -91,9 +91,9 @@ def _path(uri: str) -> Path | None:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    if parts.scheme == "file" and parts.netloc in ("", "localhost") and "\0" not in (path := unquote(parts.path)):
-        return Path(path)
-    return None
+    path = unquote(parts.path)
+    here = parts.scheme == "file" and parts.netloc in ("", "localhost")
+    return Path(path) if here and path.startswith("/") and "\0" not in path else None
 
 
 def _name(uri: str) -> str:

@@ -10,6 +10,7 @@ from acp import RequestError, schema
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.agent import server_of
+from console_app.acp_agent.prompts import words_of
 from console_app.acp_agent.updates import Updates
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
@@ -111,3 +112,12 @@ def test_a_server_of_the_editor_is_one_of_mcp_json() -> None:
         server_of(schema.HttpMcpServer(type="http", name="file", url="file:///etc/passwd", headers=[]))
     with pytest.raises(RequestError, match="is no server that is reached over stdio or HTTP"):
         server_of(schema.AcpMcpServer.model_validate({"type": "acp", "serverId": "x", "name": "within"}))
+
+
+def test_what_names_no_file_of_this_machine_is_a_name_and_an_address() -> None:
+    def words(uri: str) -> str:
+        return words_of([schema.ResourceContentBlock(type="resource_link", name="x", uri=uri)])
+
+    assert words("file:///a/x") == words("file://localhost/a/x") == "x"
+    for other in ("file://", "file:a/x", "file://far/a/x", "file:///a%00", "https://a/x", "http://[x"):
+        assert words(other) == f"x ({other})"
