@@ -26,7 +26,7 @@ from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
 from console_app.tui.transcript_view.scroll_bar import QuickScrollBar, set_total
-from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, hold, paint_selection, selected_text
+from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, ends_in, hold, paint_selection, selected_text
 from console_app.tui.transcript_view.slices import Sliced, Slices
 from console_app.tui.transcript_view.stuck_line import StuckLine
 from console_app.tui.widgets.lines import Line
@@ -232,6 +232,9 @@ class BlockScroll(ScrollView):
         stuck, visible = self._stuck.block, self._list.visible(self.top, self.size.height)
         return visible if stuck is None or stuck.index < 0 else [*visible, stuck]
 
+    def _drop_cold(self) -> None:
+        self._list.drop_cold([*self._on_screen(), *ends_in(self.text_selection, self.blocks)])
+
     def _anchor(self) -> Block | None:
         """The block that stays in its line of the view while others grow: the first that is visible."""
         index, _ = self._list.find(self.top)
@@ -265,7 +268,7 @@ class BlockScroll(ScrollView):
                 break
             self.refresh()
         self._restick()
-        self._list.drop_cold(self._on_screen())
+        self._drop_cold()
 
     def _jump(self, y: float) -> None:
         if round(y) == self.top and self.scroll_target_y == round(y):
@@ -291,7 +294,7 @@ class BlockScroll(ScrollView):
                 self._settle(shift=pushed)
             else:
                 self._restick()
-                self._list.drop_cold(self._on_screen())
+                self._drop_cold()
         self.frames.wake()
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
@@ -384,7 +387,7 @@ class BlockScroll(ScrollView):
 
         def lines_of(index: int) -> Sequence[Line]:
             lines = self._list.whole(self.blocks[index], self.palette, now)
-            self._list.drop_cold(self._on_screen())
+            self._drop_cold()
             self.frames.wake()
             return lines
 

@@ -61,6 +61,12 @@ def _moved(selection: Selection, block: Block) -> Callable[[], Selection]:
     ))  # fmt: skip
 
 
+def ends_in(selection: Selection | None, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks in which a selection begins and ends: its lines are told apart only while they are laid out."""
+    ends = () if selection is None else (selection.start, selection.end)
+    return [blocks[at] for end in ends if end is not None and 0 <= (at := end.y // ROWS_A_BLOCK) < len(blocks)]
+
+
 def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
     """The line with `style` over its characters from `start` to `end`."""
     segments: list[Segment] = []

@@ -201,6 +201,26 @@ async def test_find_and_selection_are_right_in_what_was_estimated() -> None:
         assert everything[0].count("Part ") == 300
 
 
+async def test_what_is_selected_stays_selected_while_it_is_not_seen() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 30)) as pilot:
+        view = app.view
+        for n in range(600):
+            view.add_notice("info", f"above {n}")
+        words = "\n\n".join(f"part {n} of many" + " and more" * (n % 40) for n in range(600))
+        view.add_block(block := AssistantBlock(words, final=True))
+        await painted(pilot)
+        place = next(at for at, line in enumerate(block.lines) if "part 400 " in line.text)
+        y = block.index * ROWS_A_BLOCK + place
+        app.screen.selections = {view: Selection(Offset(0, y), Offset(60, y))}
+        while view.top:  # what was seen last is kept, and this is more
+            view.action_line(-25)
+            view.paint_frame()
+        view.action_line(view._list.top_of(block) + 100)
+        await painted(pilot)
+        assert app.screen.get_selected_text() == "part 400 of many"
+
+
 async def test_what_is_selected_is_copied_whole_though_it_was_not_seen_for_long() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 30)) as pilot:
