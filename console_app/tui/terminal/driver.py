@@ -177,7 +177,8 @@ class ConsoleDriver(LinuxDriver):
         except OSError:
             return None
         rows, columns, width, height = struct.unpack("HHHH", size)
-        return (width // columns, height // rows) if rows and columns and width and height else None
+        cell = (width // columns, height // rows) if rows and columns else (0, 0)
+        return cell if all(cell) else self._questions.cell
 
     def _draw_anew(self) -> None:
         """Another terminal took the place of this one: it has none of the modes, and nothing is painted on it."""
@@ -261,8 +262,9 @@ class ConsoleDriver(LinuxDriver):
         self._drawing = False
         try:
             os.set_blocking(TERMINAL, False)
-            pictures = self.canvas.close()  # one may be cut off: its string is ended first
-            os.write(TERMINAL, ((pictures and ENDED + pictures) + RESTORE_TITLE + RESTORE).encode())
+            # A picture may be cut off: its string is ended first.
+            pictures = ENDED + self.canvas.close() if self.canvas.is_open else ""
+            os.write(TERMINAL, (pictures + RESTORE_TITLE + RESTORE).encode())
         except OSError:
             pass
         finally:

@@ -19,7 +19,7 @@ from console_app.tui.terminal.canvas import (
     name_answer,
     pictures_answer,
 )
-from console_app.tui.terminal.sixels import COLOURS_QUESTION, USUAL_COLOURS, colours_answer, takes_sixels
+from console_app.tui.terminal.sixels import DETAILS_QUESTION, USUAL_COLOURS, cell_answer, colours_answer, takes_sixels
 
 # Seconds that the end waits for answers, and how long after the questions there is still hope of any.
 ANSWERS, HOPE = 1.5, 10.0
@@ -37,6 +37,7 @@ class TerminalQuestions:
         self._name: ExpectedAnswer | None = None
         self._pictures: ExpectedAnswer | None = None  # from one that may draw them among text
         self._colours: ExpectedAnswer | None = None  # from one that takes sixels
+        self._cell = cell_answer()
         self._may_draw = False  # sixels, if it takes them
         self._last = last_answer()
         self._lasts = 0  # of these answers that are still to come
@@ -69,6 +70,12 @@ class TerminalQuestions:
             return 0
         return int((self._colours.found and self._colours.found[1]) or USUAL_COLOURS)
 
+    @property
+    def cell(self) -> tuple[int, int] | None:
+        """The pixels of a cell, side by side and in height, of a terminal that takes sixels and says so."""
+        found = self._cell.found
+        return (int(found[2]), int(found[1])) if found and int(found[2]) and int(found[1]) else None
+
     def without(self, text: str) -> str:
         """What of `text` is typed."""
         if self._background is not None and self._background.found is None:
@@ -84,13 +91,15 @@ class TerminalQuestions:
             self._known()
         if self._colours is not None and self._colours.found is None:
             text = self._colours.without(text)
+        if self._colours is not None:
+            text = self._cell.without(text)
         while self._lasts:
             text = self._last.without(text)
             if self._last.found is None:
                 break
             self._lasts -= 1
             if self._may_draw and not (self._pictures or self._colours) and takes_sixels(self._last.found[1]):
-                self._colours = self._ask(COLOURS_QUESTION, colours_answer())
+                self._colours = self._ask(DETAILS_QUESTION, colours_answer())
             if self._lasts:
                 self._last = last_answer()
             else:
@@ -100,7 +109,7 @@ class TerminalQuestions:
 
     def held(self) -> str:
         """What was taken for the beginning of an answer, and is none: nothing followed for a while."""
-        answers = (self._background, self._name, self._pictures, self._colours, self._last)
+        answers = (self._background, self._name, self._pictures, self._colours, self._cell, self._last)
         return "".join(answer.tick() for answer in answers if answer is not None)
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 from console_app.tui.terminal.answers import ExpectedAnswer
@@ -21,7 +22,8 @@ from console_app.tui.terminal.placeholders import CELLS, MARKS
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
-COLOURS_QUESTION = "\x1b[?1;1;0S"  # how many colours at once: asked only of who takes sixels, others might scroll
+# How many colours at once, and how many pixels a cell has: asked only of who takes sixels, others might scroll.
+DETAILS_QUESTION = "\x1b[?1;1;0S\x1b[16t"
 USUAL_COLOURS = 256
 MOST_SIXEL_PIXELS = 1_500_000  # of a picture that is made into strips: a second or two
 MOST_STRIPS = 2_000_000  # characters of a picture's strips
@@ -32,7 +34,8 @@ _BAND = 6  # lines of pixels that are written together
 _LETTERS = bytes(range(63, 127)) + bytes(192)  # for each set of pixels in a column of a band
 _RUN = re.compile(r"(.)\1{3,}")
 _GROUND = "\0"
-_PLACE_OR_CELLS = re.compile(rf"\x1b\[([0-9]+);[0-9]+H|(\x1b\[[0-9;]*m)?({CELLS.pattern})")
+_PLACE_OR_CELLS = re.compile(rf"\x1b\[([0-9]+);([0-9]+)H|(\x1b\[[0-9;]*m)?({CELLS.pattern})")
+_INK = re.compile(r"\x1b\[[0-9;]*m")
 _MARK = {mark: at for at, mark in enumerate(MARKS)}
 
 
@@ -42,9 +45,15 @@ def takes_sixels(kind: str) -> bool:
 
 
 def colours_answer() -> ExpectedAnswer:
-    """The answer to `COLOURS_QUESTION`: its only group is the number, and missing where there is an error."""
+    """The first answer to `DETAILS_QUESTION`: its only group is the number, and missing where there is an error."""
     whole = re.compile(r"\x1b\[\?1;[0-9](?:;([0-9]{1,9}))?(?:;[0-9;]{0,32})?S")
     return ExpectedAnswer(whole, re.compile(r"\x1b(?:\[(?:\?[0-9;]{0,48})?)?\Z"))
+
+
+def cell_answer() -> ExpectedAnswer:
+    """The second answer to `DETAILS_QUESTION`: the groups are a cell's height and width in pixels."""
+    whole = re.compile(r"\x1b\[6;([0-9]{1,4});([0-9]{1,4})t")
+    return ExpectedAnswer(whole, re.compile(r"\x1b(?:\[(?:6(?:;[0-9;]{0,9})?)?)?\Z"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +70,16 @@ class Strips:
 def strips(picture: Pixels, small: Pixels, cell: tuple[int, int], colours: int, system: ColorSystem) -> Strips | None:
     """`picture` (RGBA) in as many cells as `small` has pixels in a line, and half as many as it has lines; None where
     that would be too much to write."""
+    from PIL.Image import Quantize  # 40 ms, and only for pictures
+
     sides = small.width * cell[0], -(-small.height * cell[1] // 2)
     if sides[0] * sides[1] > MOST_SIXEL_PIXELS:
         return None
     drawn = picture.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
-    few = drawn.convert("RGB").quantize(min(colours, _OPEN))
+    opaque = drawn.convert("RGB")
+    few = opaque.quantize(min(colours, _OPEN), Quantize.FASTOCTREE)  # which keeps even grounds, as charts have them
     palette = few.getpalette() or []
-    exact = drawn.convert("RGB").quantize(palette=few)  # which mixes what the palette has not
+    exact = opaque.quantize(palette=few)  # mixes what the palette has not
     opacity = drawn.getchannel("A")
     exact.paste(_OPEN, mask=opacity.point([0 if value >= _SEEN else 255 for value in range(256)]))  # pyright: ignore[reportUnknownMemberType]
     data = exact.tobytes()
@@ -135,21 +147,22 @@ def drawn(
     frame: str, picture: Callable[[int], Strips | None], *, last_line: int, is_read: bool
 ) -> tuple[str, frozenset[str]]:
     """A frame as it is written, and the cells that are half blocks in it; `picture` gives what has a number. Nothing is
-    drawn on the last line, since some terminals scroll behind it."""
-    line, coarse = 0, set[str]()
+    drawn on the last line, since some terminals scroll behind it. Nor is the cursor saved: the alternate screen has."""
+    line, column, since, coarse = 0, 0, 0, set[str]()
 
     def written(found: re.Match[str]) -> str:
-        nonlocal line
+        nonlocal line, column, since
         if found[1]:
-            line = int(found[1])
+            line, column, since = int(found[1]), int(found[2]), found.end()
             return found[0]
-        ground, cells = found[2] or "", found[3]
+        ground, cells = found[3] or "", found[4]
         row, first, number = (_MARK[mark] for mark in cells[1:4])
         count, shown = len(cells) // 4, picture(number)
         if shown is None or row >= len(shown.sharp):
             return ground + " " * count
-        if is_read and count == shown.columns and line != last_line:
-            return f"{ground}\x1b7{' ' * count}\x1b8{shown.sharp[row]}\x1b8\x1b[{count}C"
+        if is_read and count == shown.columns and 0 < line < last_line:
+            at = column + cell_len(_INK.sub("", frame[since : found.start()]))
+            return f"{ground}{' ' * count}\x1b[{line};{at}H{shown.sharp[row]}\x1b[{line};{at + count}H"
         coarse.add(cells)
         return ground + "".join(shown.coarse[row][first : first + count]).replace(_GROUND, ground)
 
