@@ -120,8 +120,8 @@ def test_a_terminal_that_takes_sixels_gets_a_strip_for_each_row(
         assert it.wait_until(lambda _: len(STRIP.findall(it.raw)) >= 20)
         first = STRIP.findall(it.raw)
         assert {(width, height) for _, width, height in first} == {(b"600", b"20")}
-        lines = [int(line) for line, _, _ in first]
-        assert lines == list(range(lines[0], lines[0] + len(lines))), "each in its own line, from the first on"
+        lines = [int(line) for line, _, _ in first[:20]]
+        assert lines == list(range(lines[0], lines[0] + 20)), "each in its own line, from the first on"
         assert it.screen.cursor.y < 40
         before = len(first)
         it.press("ctrl+p")
@@ -139,7 +139,7 @@ def test_a_terminal_that_takes_sixels_gets_a_strip_for_each_row(
 
 @pytest.mark.parametrize(
     ("kind", "cell", "environment"),
-    [(b"?63;1;2;4;6", (0, 0), {}), (b"?63;4", (10, 20), {"TMUX": "/tmp/none,1,0"}), (b"?63;4", (10, 20), {"NO_COLOR": "1"})],
+    [(b"?63;4", (0, 0), {}), (b"?63;4", (10, 20), {"TMUX": "/tmp/none,1,0"}), (b"?63;4", (10, 20), {"NO_COLOR": "1"})],
 )  # fmt: skip
 def test_where_sixels_would_not_fit_or_are_not_known_there_are_none(
     tmp_path: Path, kind: bytes, cell: tuple[int, int], environment: dict[str, str]
