@@ -165,7 +165,7 @@ class Canvas:
     def with_strips(self, frame: str, last_line: int, *, is_read: bool) -> tuple[str, bool]:
         """A frame as it is written. While the terminal has not read what went before, and where a picture is not seen
         in its full width, it is half blocks. Also whether all painted anew, at rest, would be finer."""
-        if not (self.sixels and self.is_open and PLACEHOLDER in frame):
+        if not self.sixels or PLACEHOLDER not in frame:
             return frame, False
         written, coarse = drawn(frame, self._strips, last_line=last_line, is_read=is_read)
         if not is_read:

@@ -41,6 +41,7 @@ class TerminalQuestions:
         self._may_draw = False  # sixels, if it takes them
         self._last = last_answer()
         self._lasts = 0  # of these answers that are still to come
+        self._all_answered = False  # once at least
         self._asked = 0.0  # when, as `time.monotonic` has it
         self._answered = threading.Event()  # all that was asked, or nobody will
 
@@ -65,8 +66,8 @@ class TerminalQuestions:
 
     @property
     def sixels(self) -> int:
-        """How many colours of sixels it takes at once; 0 until all is answered, and where it takes none."""
-        if self._colours is None or self._lasts:
+        """How many colours of sixels it takes at once; 0 until all was answered once, and where it takes none."""
+        if self._colours is None or not self._all_answered:
             return 0
         return int((self._colours.found and self._colours.found[1]) or USUAL_COLOURS)
 
@@ -103,6 +104,7 @@ class TerminalQuestions:
             if self._lasts:
                 self._last = last_answer()
             else:
+                self._all_answered = True
                 self._answered.set()
                 self._known()
         return text
