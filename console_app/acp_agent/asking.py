@@ -133,6 +133,9 @@ class EditorQuestions:
                 return _answer(await self._asked(question.call_id, self._editor.create_elicitation(message, mode)))
         except Withdrawn:
             return ElicitationAnswer("cancel")
+        except ValidationError:
+            self._note(f"{message}\nThe server asked to open a page that is none for the editor: it was declined.")
+            return ElicitationAnswer("decline")
         except TimeoutError:
             raise Unanswered(f"nobody replied within {self._limit:g} s") from None
 
