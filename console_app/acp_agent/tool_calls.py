@@ -133,7 +133,7 @@ def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
     return {
         "status": "completed" if call.outcome is Outcome.SUCCEEDED else "failed",
         "content": [*diffs, *([content(said)] if said else []), *files],
-        "raw_output": call.structured,
+        "raw_output": call.structured if len(json.dumps(call.structured)) <= LONGEST_OUTPUT else None,
     }
 
 

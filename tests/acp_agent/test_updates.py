@@ -63,6 +63,9 @@ def test_a_long_result_is_cut_and_a_file_is_a_link() -> None:
         session_update="tool_call_update", tool_call_id="a", **tool_calls.ending(call, [])
     ).model_dump()
     assert update["content"][0]["content"]["text"].endswith("x\n[10 more characters]")
+    for size, whole in ((10, True), (tool_calls.LONGEST_OUTPUT, False)):
+        call.structured = {"rows": ["x" * size]}
+        assert tool_calls.ending(call, [])["raw_output"] == (call.structured if whole else None)
 
 
 def test_kinds_are_what_names_and_annotations_say() -> None:
