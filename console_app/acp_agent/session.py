@@ -140,6 +140,7 @@ class EditorSession:
             task.cancel()
         await self.conversation.close()
         self._questions.close()
+        self.parts.hub.on_change = None  # that servers end is no news
         await self.parts.close()
 
     async def replay(self) -> None:

@@ -114,7 +114,9 @@ async def _commands(editor: Editor, model: Model, session_id: str) -> None:
 
 
 async def _loaded(editor: Editor, model: Model, session_id: str, cwd: str) -> None:
+    editor.updates.clear()
     await editor.agent.close_session(session_id=session_id)
+    assert not editor.updates  # as that its servers have no prompts any more
     with pytest.raises(RequestError, match=r"no conversation .* is open here") as gone:
         await editor.ask(session_id, "Anybody?")
     assert gone.value.code == -32002
