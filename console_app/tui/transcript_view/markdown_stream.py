@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.tui.transcript_view.code import Code
-from console_app.tui.transcript_view.markdown_cut import cut_after, table_head
+from console_app.tui.transcript_view.markdown_cut import LONG, cut_after, table_head
 from console_app.tui.transcript_view.markdown_rows import language_of
 from console_app.tui.transcript_view.markdown_tail import mend
 from console_app.tui.transcript_view.markdown_units import (
@@ -308,7 +308,7 @@ class MarkdownStream:
         read = self._read(shown)
         blocks = [token for token in read.blocks if token.level == 0 and token.map and token.type != "inline"]
         if not blocks:
-            return False
+            return self._take_definitions()
         lines: list[str] = shown.split("\n")
         begin: int = blocks[-1].map[0]
         last = blocks[-1]
@@ -332,6 +332,15 @@ class MarkdownStream:
         if cut := cut_after(last.type, "\n".join(source[begin:])):
             return self._cut(last.type, source[:begin], "\n".join(source[begin:]), cut)
         return False
+
+    def _take_definitions(self) -> bool:
+        """Of very many definitions of links, which show nothing, all but the last are complete. True when there were
+        any."""
+        end = self._tail.rfind("\n[") + 1 if len(self._tail) > LONG else 0
+        if not end or (read := BlocksRead(self._tail[:end], self._defined)).blocks:
+            return False
+        self._defined, self._tail = read.references, self._tail[end:]
+        return True
 
     def _close(self, lines: list[str]) -> None:
         """The first lines of the tail are complete."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.tui.transcript_view.markdown_cut import HUGE
+from console_app.tui.transcript_view.markdown_cut import HUGE, LONG
 from console_app.tui.transcript_view.markdown_stream import MarkdownStream
 from console_app.tui.transcript_view.markdown_units import MOST_MADE, TextLook
 from console_app.tui.widgets.lines import Line, Row, fit
@@ -235,3 +235,18 @@ def test_no_frame_parses_more_than_a_few_pages_of_an_endless_block(text: str) ->
     assert text_of(markdown_lines(MarkdownStream(text, final=True), 80)) == seen
     letters = [char for char in text if char.isalnum() or char == "="]
     assert len(letters) <= sum(char.isalnum() or char == "=" for char in seen)
+
+
+def test_no_frame_parses_more_than_a_few_pages_of_endless_definitions() -> None:
+    text = "".join(f"[r{n}]: http://x.y/{n}\n  'the\n  page {n}'\n" for n in range(1000)) + "\nSee [r0] and [r999].\n"
+    stream = MarkdownStream()
+    longest = 0
+    for at in range(0, len(text), 500):
+        stream.append(text[at : at + 500])
+        markdown_lines(stream, 80)
+        longest = max(longest, len(stream._tail))
+    assert longest <= LONG + 1000
+    stream.finish()
+    seen = [line.text.strip() for line in markdown_lines(stream, 80)]
+    assert seen == [line.text.strip() for line in markdown_lines(MarkdownStream(text, final=True), 80)]
+    assert seen == ["See r0 (http://x.y/0) and r999 (http://x.y/999)."]
