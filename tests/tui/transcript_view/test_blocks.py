@@ -129,7 +129,7 @@ def test_of_a_message_there_is_enough_or_nothing_beside_the_count() -> None:
     call = a_call(progress=3, total=40, message="3 of 40 folders and all that is in them", news_at=START)
     for width in range(36, 80):
         text = shown(panel(call), width)
-        assert "%  3 of 40 folders" in text, text
+        assert re.search(r"%  3 of 40 (f|…)", text), text
         assert text.count("of 40") == 1
     call.message = "a long story of what goes on " * 9
     for width in range(36, 80):
