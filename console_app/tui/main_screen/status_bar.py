@@ -89,19 +89,13 @@ def pieces(status: Status, room: Room | None = None) -> list[Content]:
 
 
 def fitting(status: Status, width: int, gap: int) -> list[Content]:
-    """As many parts as fit, with `gap` cells between them; what went and fits beside what went after it comes back."""
+    """As many parts as fit, with `gap` cells between them."""
     room, parts = Room(), pieces(status)
-    gone: list[str] = []
     for part in NARROWER:
         if _taken(parts, gap) <= width:
             break
-        gone.append(part)
         room = replace(room, **{part: False})
         parts = pieces(status, room)
-    for part in reversed(gone[:-1]):
-        wider = replace(room, **{part: True})
-        if _taken(more := pieces(status, wider), gap) <= width:
-            room, parts = wider, more
     return parts
 
 
