@@ -150,7 +150,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         """Every key, before what it does: one right behind another was not meant for the board."""
         if self.has_focus:
-            self.selection.keys.pressed()
+            self.selection.keys.pressed(event.key)
             self._paint_keys()
 
     def on_paste(self, event: events.Paste) -> None:

@@ -123,7 +123,7 @@ class ApprovalSelection:
             self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
             self.keys.changed()
             return True
-        there = self.waiting and not self.keys.was_brought
+        there = self.waiting and not self.keys.on_its_way
         return bool(there) and self.go((self.selected + delta) % len(self.waiting))
 
     def back(self) -> bool:

@@ -29,6 +29,7 @@ class SettledKeys(Generic[T]):
         self._held: T | None = None
         self._held_here = False  # that is for what is selected alone
         self._quiet = float("-inf")  # when the newest key came
+        self._newest = ""  # which that was, where it was told
         self._brought = float("-inf")  # when the focus came by itself
 
     @property
@@ -42,9 +43,9 @@ class SettledKeys(Generic[T]):
         return self._clock() - self._here_since >= SETTLE
 
     @property
-    def was_brought(self) -> bool:
-        """Whether the focus has just come by itself: a key that leads here was on its way, and leads nowhere else."""
-        return self._clock() - self._brought < SETTLE
+    def on_its_way(self) -> bool:
+        """Whether the newest key was a Tab, which leads here, and the focus had just come by itself."""
+        return self._newest == "tab" and self._clock() - self._brought < SETTLE
 
     def brought(self) -> None:
         """The focus came by itself."""
@@ -72,12 +73,12 @@ class SettledKeys(Generic[T]):
         self._since, self._here_since = max(self._since, moved), max(self._here_since, moved)
         self._held = None
 
-    def pressed(self) -> None:
+    def pressed(self, key: str = "") -> None:
         """Any key at all, also a paste: called before what the key does. It voids a decision right before it."""
         now = self._clock()
         if self._held is not None or now - self._quiet < ALONE:
             self.changed()
-        self._quiet = now
+        self._quiet, self._newest = now, key
 
     def decide(self, decision: T, *, here: bool = False) -> bool:
         """A key that decides, perhaps what is selected alone: held until it proves to be alone. False when it comes too
