@@ -22,6 +22,7 @@ from tests.tui.rooms import furnished, walk
 
 SIZES = [(60, 15), (80, 24), (120, 40), (200, 60)]
 OPENED = SIZES[1]
+TURNS = [OPENED, *(size for size in SIZES if size != OPENED)]
 THEMES = ["fanout-dark", "fanout-light"]
 
 
@@ -54,19 +55,19 @@ def out_of_reach(app: App[Any]) -> list[str]:
 
 
 async def drawn(pilot: Pilot[Any], lost: list[str]) -> str:
-    """The room that is open, at each size and in each theme; both are changed as seldom as can be. How far something
-    is scrolled may depend on the sizes before. What is out of reach is added to `lost`."""
+    """The room that is open, at each size and in each theme. Both are changed as seldom as can be: it begins with the
+    theme and the size that are there, and ends with that size. How far something is scrolled may depend on the sizes
+    before. What is out of reach is added to `lost`."""
     seen: dict[tuple[str, tuple[int, int]], tuple[str, Cells]] = {}
-    for theme, sizes in zip(THEMES, (SIZES, SIZES[::-1]), strict=True):
+    themes = THEMES if pilot.app.theme == THEMES[0] else THEMES[::-1]
+    for theme, sizes in zip(themes, (TURNS, TURNS[::-1]), strict=True):
         pilot.app.theme = theme
         for size in sizes:
-            await pilot.resize_terminal(*size)
+            if pilot.app.size != size:
+                await pilot.resize_terminal(*size)
             await at_rest(pilot)
             seen[theme, size] = looks(pilot.app)
             lost += out_of_reach(pilot.app)
-    pilot.app.theme = THEMES[0]
-    await pilot.resize_terminal(*OPENED)
-    await at_rest(pilot)
     return "".join(of_size(size, *(seen[theme, size] for theme in THEMES)) for size in SIZES)
 
 
