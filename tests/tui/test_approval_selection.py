@@ -362,3 +362,16 @@ def test_two_digits_typed_in_a_row_are_the_number_of_one_panel() -> None:
     person.wait(2)
     assert not person.selection.go_to_number(0)
     assert [go(1), go(0)] == [1, 10]
+
+
+def test_a_key_on_its_way_to_the_board_does_not_go_past_the_row_it_came_for() -> None:
+    person = Person()
+    person.show([case("a"), case("b")])
+    person.wait(5)
+    person.selection.keys.brought()
+    person.wait(SETTLE / 2)
+    assert not person.selection.move(1)
+    assert person.selection.selected == 0
+    person.wait(SETTLE)
+    assert person.selection.move(1)
+    assert person.selection.selected == 1

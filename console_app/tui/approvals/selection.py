@@ -123,7 +123,8 @@ class ApprovalSelection:
             self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
             self.keys.changed()
             return True
-        return bool(self.waiting) and self.go((self.selected + delta) % len(self.waiting))
+        there = self.waiting and not self.keys.was_brought
+        return bool(there) and self.go((self.selected + delta) % len(self.waiting))
 
     def back(self) -> bool:
         """Out of the stage for a rule or words; False when there is nothing to leave."""

@@ -29,6 +29,7 @@ class SettledKeys(Generic[T]):
         self._held: T | None = None
         self._held_here = False  # that is for what is selected alone
         self._quiet = float("-inf")  # when the newest key came
+        self._brought = float("-inf")  # when the focus came by itself
 
     @property
     def settled(self) -> bool:
@@ -39,6 +40,15 @@ class SettledKeys(Generic[T]):
     def settled_here(self) -> bool:
         """Whether a key would count that is for what is selected alone."""
         return self._clock() - self._here_since >= SETTLE
+
+    @property
+    def was_brought(self) -> bool:
+        """Whether the focus has just come by itself: a key that leads here was on its way, and leads nowhere else."""
+        return self._clock() - self._brought < SETTLE
+
+    def brought(self) -> None:
+        """The focus came by itself."""
+        self._brought = self._clock()
 
     @property
     def holds(self) -> T | None:
