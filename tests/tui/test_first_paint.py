@@ -64,6 +64,8 @@ class Slow:
             try:
                 yield pilot
             finally:
+                if not self.go_on.is_set():
+                    self.app.exit()  # or the chat screen would be opened on what is being taken down
                 self.go_on.set()  # or the thread would be waited for
 
     def typed(self, *keys: str) -> None:
