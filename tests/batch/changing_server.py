@@ -3,12 +3,12 @@ with `wait` ends once the file's neighbour `go` is there."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, Tool
+from tests.patience import until_so
 
 _NAME = {"name": {"type": "string"}}
 
@@ -21,8 +21,8 @@ def _write(journal: Path, name: str) -> None:
 async def run(arguments: Arguments, context: CallContext) -> str:
     journal, name = Path(os.environ["JOURNAL"]), arguments["name"]
     _write(journal, name)
-    while name.startswith("wait") and not journal.with_name("go").exists():  # noqa: ASYNC110  a file has no event
-        await asyncio.sleep(0.05)
+    if name.startswith("wait"):
+        await until_so(journal.with_name("go").exists, "the file `go`")
     return f"done {name}"
 
 

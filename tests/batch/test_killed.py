@@ -6,13 +6,14 @@ import json
 import os
 import signal
 import subprocess
-import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.batch.conftest import results
 from tests.batch.models import calculating
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_there
 from tests.program.process import Fanout
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Gate, Reply, Request, WireServer
@@ -47,12 +48,19 @@ def write_items(program: Fanout) -> Path:
 
 def wait_for_lines(path: Path, count: int) -> None:
     """Waits until the file has that many lines."""
-    waiting = threading.Event()
-    for _ in range(int(PATIENCE / 0.02)):
-        if path.exists() and path.read_bytes().count(b"\n") >= count:
-            return
-        waiting.wait(0.02)
-    raise TimeoutError(f"{path} has not {count} lines")
+    until_there(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, f"{count} lines in {path.name}")
+
+
+def wait_for_status(program: Fanout, fact: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
+    """What is told of the run once it is so."""
+    told: dict[str, Any] = {}
+
+    def there() -> bool:
+        told.update(json.loads(program.run("batch", "status", "r", "--json").out or "{}"))
+        return fact(told)
+
+    until_there(there, what)
+    return told
 
 
 def end(process: subprocess.Popen[bytes]) -> tuple[int, str]:
@@ -119,12 +127,9 @@ def test_a_run_is_seen_and_stopped_from_another_terminal(program: Fanout) -> Non
         process = program.start(*arguments(server))
         wait_for_lines(path, 3)
         server.wait_requests(3 + 4)
-        waiting = threading.Event()
-        for _ in range(int(PATIENCE / 0.2)):
-            told = json.loads(program.run("batch", "status", "r", "--json").out)
-            if told["counts"] == {"completed": 3} and len(told["running"]) == 4:
-                break
-            waiting.wait(0.2)
+        told = wait_for_status(
+            program, lambda told: told["counts"] == {"completed": 3} and len(told["running"]) == 4, "4 that run"
+        )
         assert (told["state"], told["pid"]) == ("running", process.pid)
         shown = program.run("batch", "show", "r").out
         assert "3/30 done" in shown
@@ -181,12 +186,7 @@ def test_an_endpoint_that_wants_a_rest_is_told_of(program: Fanout) -> None:
 
     with WireServer(calculating(odd)) as server:
         process = program.start(*arguments(server))
-        waiting = threading.Event()
-        for _ in range(int(PATIENCE / 0.2)):
-            told = json.loads(program.run("batch", "status", "r", "--json").out or "{}")
-            if told.get("paused"):
-                break
-            waiting.wait(0.2)
+        told = wait_for_status(program, lambda told: bool(told.get("paused")), "a rest")
         process.send_signal(signal.SIGINT)
         _, said = end(process)
     assert 1 < told["paused"] <= 50

@@ -10,6 +10,7 @@ from console_app.batch.engine import BatchEngine
 from console_app.batch.local_engine import LocalEngine
 from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, ItemStarted, WorkItem
 from tests.patience import PATIENCE
+from tests.tui.quiet import quiet
 
 
 class Gates:
@@ -67,7 +68,7 @@ async def test_items_end_in_any_order_and_no_more_run_at_once_than_fit() -> None
     worker = Gates()
     engine = LocalEngine(worker, lambda: 2)
     submit(engine, *(WorkItem(id=str(n), prompt=f"p{n}") for n in range(4)))
-    await asyncio.sleep(0)
+    await quiet()
     for name in ("1", "0", "3", "2"):
         worker.open(name)
     found = await results(engine, 4)
@@ -82,7 +83,7 @@ async def test_room_that_grows_is_used_with_the_next_end() -> None:
     worker, room = Gates(), [1]
     engine = LocalEngine(worker, lambda: room[0])
     submit(engine, *(WorkItem(id=str(n)) for n in range(5)))
-    await asyncio.sleep(0)
+    await quiet()
     room[0] = 4
     worker.open("0")
     await results(engine, 1)
@@ -95,7 +96,7 @@ async def test_one_is_stopped_and_its_siblings_end_well() -> None:
     worker = Gates()
     engine = LocalEngine(worker, lambda: 2)
     submit(engine, *(WorkItem(id=name) for name in "abc"))
-    await asyncio.sleep(0)
+    await quiet()
     engine.cancel("a")
     engine.cancel("c")  # which waits
     worker.open("b")
@@ -108,7 +109,7 @@ async def test_closing_ends_everything_with_a_result() -> None:
     worker = Gates()
     engine = LocalEngine(worker, lambda: 2)
     submit(engine, *(WorkItem(id=name) for name in "abc"))
-    await asyncio.sleep(0)
+    await quiet()
     await engine.close()
     await engine.close()
     found = [ItemResult.model_validate_json(text) async for text in engine.results()]

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from console_app.providers.rate_limiter import RateLimiter
+from tests.tui.quiet import quiet
 
 
 class Clock:
@@ -52,7 +53,7 @@ async def test_after_a_refusal_half_as_many_run_and_each_end_lets_in_more() -> N
             running -= 1
 
     first = [asyncio.create_task(one()) for _ in range(8)]
-    await asyncio.sleep(0)
+    await quiet()
     assert running == 8
     limiter.refused(1)
     limiter.refused(1)  # of the same moment: it counts once
@@ -61,8 +62,7 @@ async def test_after_a_refusal_half_as_many_run_and_each_end_lets_in_more() -> N
     gate.clear()
     most = 0
     second = [asyncio.create_task(one()) for _ in range(8)]
-    for _ in range(50):
-        await asyncio.sleep(0)
+    await quiet()
     assert 4 <= most < 8
     gate.set()
     await asyncio.gather(*second)

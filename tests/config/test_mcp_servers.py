@@ -152,8 +152,8 @@ def test_comments_trailing_commas_and_a_byte_order_mark_are_read() -> None:
 
 def test_variables_are_filled_in_inside_values() -> None:
     fields = {"command": "${BIN}/run", "args": ["--key=${KEY:-none}", "${env:BIN}"], "env": {"A": "${EMPTY:-x}"}}
-    (server,) = read({"mcpServers": {"a": fields}}, BIN="/opt", EMPTY="").servers
-    assert (server.command, server.args, server.env) == ("/opt/run", ("--key=none", "/opt"), {"A": "x"})
+    (server,) = read({"mcpServers": {"a": fields}}, BIN="/none/such", EMPTY="").servers
+    assert (server.command, server.args, server.env) == ("/none/such/run", ("--key=none", "/none/such"), {"A": "x"})
 
 
 def test_an_unset_variable_fails_its_server_alone_and_is_named() -> None:

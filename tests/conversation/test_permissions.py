@@ -147,7 +147,7 @@ async def test_a_call_that_runs_again_between_turns_is_decided_too(tmp_path: Pat
 async def test_rules_in_force_are_listed_and_taken_out_again(tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     permissions, gate = asked.permissions, asked.conversation.engine.gate
-    gate.rules.append(Rule("allow", "demo.*", "/home/me/project/.fanout/config.toml"))
+    gate.rules.append(Rule("allow", "demo.*", "/none/such/.fanout/config.toml"))
     assert permissions.add_rule("deny", "demo.danger", keep=True)
     assert permissions.add_rule("deny", "demo.danger", keep=True)
     assert permissions.add_rule("ask", "nobody.*", keep=False)

@@ -15,7 +15,7 @@ from console_app.engine.rule_bindings import RuleBindings, RuleKey
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec
 
 MINE, THEIRS = (ServerIdentity(digest=text, text=text) for text in ("uvx files", "python evil.py"))
-FILE = "/home/me/config.toml"
+FILE = "/none/such/config.toml"
 
 
 def of(identity: ServerIdentity) -> ToolSpec:

@@ -14,6 +14,7 @@ from console_app.engine.engine import Engine
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
 from tests.engine.peers import DONE, Model, Tools, calls, play, results_of, spec
+from tests.patience import until_so
 
 
 def engine(tools: Tools, slots: Slots, arguments: list[dict[str, Any]], **settings: Any) -> Engine:
@@ -43,8 +44,7 @@ async def test_limits_hold_for_all_together(tool: ToolSpec, settings: dict[str, 
         engine(tools, slots, [{"do": "wait", "n": "all", "k": n} for n in range(3)], **settings) for _ in range(4)
     ]
     playing = [asyncio.create_task(play(one)) for one in engines]
-    while tools.running < most:  # noqa: ASYNC110  calls start by themselves, and nothing tells of it
-        await asyncio.sleep(0)
+    await until_so(lambda: tools.running >= most, f"{most} that run")  # they start by themselves: nothing tells of it
     gate.set()
     ended = await asyncio.gather(*playing)
     assert tools.most_running == most
@@ -62,8 +62,7 @@ async def test_a_turn_that_is_stopped_gives_its_slots_to_the_others() -> None:
     tools, slots = Tools([spec(server_limit=1)]), Slots()
     hanging = engine(tools, slots, [{"do": "hang"}])
     async with hanging.start("go"):
-        while not tools.running:  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        await until_so(lambda: tools.running > 0, "one that hangs")
         waiting = asyncio.create_task(play(engine(tools, slots, [{}])))
     events = await waiting
     assert [result.outcome for result in results_of(events)] == [Outcome.SUCCEEDED]

@@ -23,7 +23,7 @@ from console_app.mcp_client.status import ServerState
 from tests import npm_packages
 from tests.mcp_client.conftest import Bench, Reports
 from tests.mcp_client.people import OneAnswer, Person
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_told
 from tests.wire_server import free_port
 
 EVERYTHING = {
@@ -117,15 +117,16 @@ async def everything(request: pytest.FixtureRequest) -> AsyncIterator[ServerConf
 
 async def listening(port: int) -> None:
     """Returns once something answers there: other people's servers have no other way to say so."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)
-                continue
-            writer.close()
-            return
+
+    async def answers() -> bool:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            return False
+        writer.close()
+        return True
+
+    await until_told(answers, f"port {port}")
 
 
 async def test_everything_that_the_everything_server_has(

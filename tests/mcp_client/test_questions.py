@@ -136,7 +136,8 @@ async def test_a_question_whose_server_dies_is_withdrawn(start_hub: StartHub) ->
 async def test_a_server_that_asks_the_model_for_no_call_is_refused(start_hub: StartHub) -> None:
     person, model = Person(), OneAnswer()
     bench = await start_hub(SERVER, asking=Asking(person, ProviderSampler(lambda: model)))
-    assert (await bench.call("ask_later")).content == "asked after this"
+    assert (await bench.call("ask_later")).content == "asked with the next subscription"
+    await bench.hub.subscribe("asking", "note://1/0")
     await bench.until_logged("only for a tool call", "asking")
     assert (person.asked, model.requests) == ([], [])
 

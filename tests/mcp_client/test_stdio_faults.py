@@ -30,9 +30,9 @@ LATE = Invocation("late", ToolSpec(name="odd_work", server="odd", tool="work"), 
         (ServerConfig(name="odd", command="/etc"), "/etc can't be run: permission denied"),
         (faulty("exits"), "exited with code 2: error: no API token given"),
         (faulty("garbage"), "is not an MCP server: its output starts with 'Welcome to the wrong program'"),
-        (faulty("hang", timeout=2), "no answer to the handshake in time; it last said: loading models..."),
+        (faulty("hang", timeout=5), "no answer to the handshake in time; it last said: loading models..."),
         (
-            faulty("quiet-garbage", timeout=2),
+            faulty("quiet-garbage", timeout=5),
             "is not an MCP server: its output starts with 'Server started on port 3000'",
         ),
         (

@@ -16,18 +16,17 @@ OVER = "^Done"
 
 
 def typed(terminal: Terminal, line: str, *patterns: str) -> str:
-    """Types a line, and waits for what comes of it below, in this order; returns that. It is typed when nothing more is
-    said: the terminal shows it where it is written, in the middle of a long answer too.
+    """Types a line, and waits for what comes of it below, in this order; returns that. The terminal shows the line
+    where it is written: also in the middle of a long answer, behind words of it and wrapped.
     """
-    terminal.at_rest()
-    echo = re.compile(rf"^{re.escape(line)}$", re.MULTILINE)
-    before = len(echo.findall(terminal.text()))
+    echo = re.compile(r"\n?".join(map(re.escape, line)) + "$", re.MULTILINE)
+    above = len(terminal.text().rstrip())
     wanted = re.compile("(?s:.*?)".join(patterns), re.MULTILINE)
     terminal.type(f"{line}\n")
 
     def below(text: str) -> str:
-        found = list(echo.finditer(text))
-        return text[found[before].end() :] if len(found) > before else ""
+        shown = echo.search(text, above)
+        return text[shown.end() :] if shown is not None else ""
 
     if not terminal.wait_until(lambda text: wanted.search(below(text))):
         raise NotSeen(f"{line}: {patterns} never came\n{terminal.text()}")

@@ -61,7 +61,6 @@ QUERIES = [
 MODES_TO_RESTORE = {1000, 1002, 1003, 1006, 1015, 1016, 1049, 2004, 2026, 2048, 1004}
 FRAME_START, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
 LONGEST_CUT = 256  # bytes of a sequence
-MOMENT, AT_MOST = 0.1, 2.0  # seconds
 CUT = re.compile(rb"(?:\x1b(?:\[[0-9;:?<>=]*)?|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 
 
@@ -237,15 +236,6 @@ class Terminal:
                 return False
             with self._more:
                 self._more.wait_for(lambda: len(self.raw) > count, min(left, 0.5))  # noqa: B023
-
-    def at_rest(self) -> None:
-        """Once the program has said nothing for a moment; at the latest after `AT_MOST`."""
-        end = time.monotonic() + AT_MOST
-        with self._more:
-            count = -1
-            while count < len(self.raw) and time.monotonic() < end:
-                count = len(self.raw)
-                self._more.wait_for(lambda: len(self.raw) > count, MOMENT)  # noqa: B023
 
     def expect(self, pattern: str) -> str:
         """The screen once it matches `pattern` (multi-line); fails with the screen when it never does."""

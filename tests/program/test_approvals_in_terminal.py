@@ -31,11 +31,6 @@ steps = [{{ text = "All decided." }}]
 
 
 @pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
-@pytest.fixture
 def console(fanout: Fanout, tmp_path: Path) -> Callable[..., Terminal]:
     """Opens the console on a model that makes these calls of the spy at once."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,6 @@ from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
 
 Open = Callable[..., AbstractContextManager[Terminal]]
-
-
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,6 @@ import atexit, os, sys
 if name := os.environ.get("MODULES"):
     atexit.register(lambda: open(name, "w").write("\\n".join(sys.modules)))
 """
-
-
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
-@pytest.fixture
-def server() -> Iterator[WireServer]:
-    with WireServer() as running:
-        yield running
 
 
 def model(server: WireServer) -> list[str]:

@@ -33,11 +33,6 @@ steps = [ { text = "And this is the end of it, at last, in so many words that it
 """
 
 
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
 @pytest.mark.parametrize("lines", [2, 5, 9, 14, 20, 27, 34, 40])
 async def test_kill_9_of_a_run_loses_nothing_that_was_printed(fanout: Fanout, lines: int) -> None:
     script = fanout.write("script.toml", SCRIPT)

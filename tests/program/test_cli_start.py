@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,11 +11,6 @@ from console_app._version import __version__
 from tests.program.process import Fanout
 
 HEAVY = ("textual", "pydantic", "asyncio", "argparse", "openai", "anthropic", "mcp", "typing", "logging")
-
-
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])

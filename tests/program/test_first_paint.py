@@ -54,11 +54,6 @@ main()
 
 
 @pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
-@pytest.fixture
 def console(fanout: Fanout) -> Open:
     """Opens the console with the given arguments."""
 

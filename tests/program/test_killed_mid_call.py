@@ -7,8 +7,6 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,17 +88,6 @@ def given_back(api: Api, body: dict[str, Any]) -> tuple[Any, list[str], list[str
 
 
 RESPONSES_KINDS = ("function_call", "function_call_output")
-
-
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
-@pytest.fixture
-def server() -> Iterator[WireServer]:
-    with WireServer() as running:
-        yield running
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -27,11 +27,6 @@ steps = [{{ text = "All answered." }}]
 
 
 @pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
-@pytest.fixture
 def console(fanout: Fanout, tmp_path: Path) -> Callable[..., Terminal]:
     """Opens the console on a model that makes these calls at once; its browser writes down what it is to open."""
 

@@ -35,11 +35,6 @@ main()
 """
 
 
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
-
-
 def console(fanout: Fanout, *arguments: str, argv: list[str] | None = None, **more: object) -> Terminal:
     env: dict[str, str] = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **more.pop("env", {})}  # type: ignore[dict-item]
     argv = argv or fanout.argv("--no-mcp", *arguments)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-from pathlib import Path
-
-import pytest
 
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
 MUTE = {"mcpServers": {"mute": {"command": "python", "args": ["-c", "import time; time.sleep(600)"]}}}
-
-
-@pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
 
 
 def opened(fanout: Fanout, *arguments: str) -> Terminal:

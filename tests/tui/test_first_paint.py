@@ -28,13 +28,14 @@ from console_app.tui.services import ConsoleServices
 from tests.conversation.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
 from tests.tui.parts import THEMES, Server, WrittenModel, chat, seen, services, until
+from tests.tui.quiet import quiet
 
 
 class Slow:
     """A console whose services are there when the test says so."""
 
     def __init__(self, folder: Path, *, fault: Exception | None = None, **more: Any) -> None:
-        self.go_on = threading.Event()
+        self.loading, self.go_on = threading.Event(), threading.Event()
         self.model = WrittenModel()
         self._make = lambda: services(folder, self.model, **more)
         self._fault = fault
@@ -49,6 +50,7 @@ class Slow:
         )
 
     def _load(self) -> ConsoleServices:
+        self.loading.set()
         assert self.go_on.wait(PATIENCE)
         if self._fault is not None:
             raise self._fault
@@ -62,6 +64,8 @@ class Slow:
             try:
                 yield pilot
             finally:
+                if not self.go_on.is_set():
+                    self.app.exit()  # or the chat screen would be opened on what is being taken down
                 self.go_on.set()  # or the thread would be waited for
 
     def typed(self, *keys: str) -> None:
@@ -103,18 +107,21 @@ async def test_two_sizes_in_one_moment_are_no_endless_layout(slow: Slow) -> None
     async with slow.opened((100, 30)):
         screen = slow.app.screen
         layouts: list[object] = []
+        endless = asyncio.Event()
 
         def count(which: object) -> None:
             layouts.append(which)
-            assert len(layouts) < 100
+            if len(layouts) == 100:
+                endless.set()
 
         screen.screen_layout_refresh_signal.subscribe(screen, count)  # pyright: ignore[reportUnknownMemberType]
         with slow.app.batch_update():
             for size in (Size(90, 30), Size(100, 30), Size(90, 30), Size(100, 30)):
                 screen.post_message(events.Resize(size, size))
                 screen.call_later(screen.refresh)
-            for _ in range(50):
-                await asyncio.sleep(0)
+            at_rest = asyncio.create_task(quiet())
+            await asyncio.wait({at_rest, asyncio.create_task(endless.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        assert not endless.is_set()
         assert screen.size == Size(100, 30)
 
 
@@ -320,13 +327,13 @@ async def test_left_while_it_loads_the_services_are_closed_all_the_same(tmp_path
     slow = Slow(tmp_path, close=close)
 
     async def leave(pilot: Pilot[int]) -> None:
-        await until(pilot, lambda: isinstance(slow.app.screen, StartupScreen) and slow.app.screen.ready)
-        await asyncio.sleep(0)
+        await until(pilot, slow.loading.is_set)
         slow.typed("ctrl+d")
-        threading.Timer(0.2, slow.go_on.set).start()
+        await until(pilot, lambda: slow.app.return_code is not None)
+        slow.go_on.set()
 
     assert await slow.app.run_async(headless=True, auto_pilot=leave) == 0
-    assert closed in ([True], [])  # none, where it was left before anything was loaded
+    assert closed == [True]
     assert slow.app.crash is None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.widgets.pick_list import PickList
-from tests.patience import PATIENCE
+from tests.patience import until_so
 from tests.tui.parts import Server, app, chat, pass_by, until
 from tests.tui.test_key_order import Ask, Writing
 
@@ -31,11 +30,12 @@ def typed(console: KeysInOrder[Any], *keys: str) -> None:
 async def comes(console: KeysInOrder[Any], holds: Callable[[], bool]) -> None:
     """Waits as a console does that is not tested: keys that are held up too long are given up, here at once, as on a
     machine that is so busy that no time is left for them."""
-    end = asyncio.get_running_loop().time() + PATIENCE
-    while not holds():
-        assert asyncio.get_running_loop().time() < end, console.held
-        await asyncio.sleep(0.001)
+
+    def look() -> bool:
         console.longest_hold = 0.0
+        return holds()
+
+    await until_so(look, f"what is typed, with {console.held} held up")
 
 
 @pytest.mark.parametrize(

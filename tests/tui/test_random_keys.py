@@ -18,8 +18,7 @@ from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.approval_gate import ApprovalGate
 from tests.engine.strict_history import check_events, check_history
-from tests.patience import PATIENCE
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_by, say, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_by, say, until
 
 SETTLE, WAIT = "half a second passes", "the decision proves to be alone"
 ALLOWS = {"y", "a", "A", "Y", "e", "shift+tab", "r"}
@@ -79,16 +78,15 @@ async def end(pilot: Pilot[Any], lab: Lab) -> None:
             await pilot.press("escape")
     assert pilot.app.screen is screen
     lab.let_go.set()
-    limit = asyncio.get_running_loop().time() + PATIENCE
-    while screen.conversation.busy:
-        assert asyncio.get_running_loop().time() < limit, seen(pilot.app)
-        if screen.boards.approvals.is_waiting:
-            screen.boards.approvals.focus()
-            if screen.boards.approvals.selection.stage in ("rule", "words"):
+    approvals, conversation = screen.boards.approvals, screen.conversation
+    while conversation.busy:
+        await until(pilot, lambda: approvals.is_waiting or not conversation.busy, "a question or the end")
+        if approvals.is_waiting:
+            approvals.focus()
+            if approvals.selection.stage in ("rule", "words"):
                 await pilot.press("escape")
             await decide(pilot, "N")
-        await pilot.pause(0.01)
-    assert not screen.boards.approvals.is_waiting
+    assert not approvals.is_waiting
 
 
 async def play(batch: list[str], keys: list[str]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,13 @@ from textual.widget import Widget
 from tests.tui.drawing import Cells, drawing, looks
 from tests.tui.parts import at_rest
 from tests.tui.rooms import furnished, walk
+from tests.tui.test_painted_contrast import THEMES as ALL_THEMES
+from tests.tui.test_painted_contrast import too_weak
 
 SIZES = [(60, 15), (80, 24), (120, 40), (200, 60)]
 OPENED = SIZES[1]
+TURNS = [OPENED, *(size for size in SIZES if size != OPENED)]
+READ_AT = SIZES[2]
 THEMES = ["fanout-dark", "fanout-light"]
 
 
@@ -53,20 +58,24 @@ def out_of_reach(app: App[Any]) -> list[str]:
     ]
 
 
-async def drawn(pilot: Pilot[Any], lost: list[str]) -> str:
-    """The room that is open, at each size and in each theme; both are changed as seldom as can be. How far something
-    is scrolled may depend on the sizes before. What is out of reach is added to `lost`."""
+async def drawn(pilot: Pilot[Any], lost: list[str], poor: Callable[[], Awaitable[None]]) -> str:
+    """The room that is open, at each size and in each theme. Both are changed as seldom as can be: it begins with the
+    theme and the size that are there, and ends with that size. How far something is scrolled may depend on the sizes
+    before. What is out of reach is added to `lost`; `poor` looks at other themes of it."""
     seen: dict[tuple[str, tuple[int, int]], tuple[str, Cells]] = {}
-    for theme, sizes in zip(THEMES, (SIZES, SIZES[::-1]), strict=True):
+    themes = THEMES if pilot.app.theme == THEMES[0] else THEMES[::-1]
+    for theme, sizes in zip(themes, (TURNS, TURNS[::-1]), strict=True):
         pilot.app.theme = theme
         for size in sizes:
-            await pilot.resize_terminal(*size)
+            if pilot.app.size != size:
+                await pilot.resize_terminal(*size)
             await at_rest(pilot)
             seen[theme, size] = looks(pilot.app)
             lost += out_of_reach(pilot.app)
-    pilot.app.theme = THEMES[0]
-    await pilot.resize_terminal(*OPENED)
-    await at_rest(pilot)
+            if theme == themes[0] and size == READ_AT:
+                await poor()
+                pilot.app.theme = theme
+                await at_rest(pilot)
     return "".join(of_size(size, *(seen[theme, size] for theme in THEMES)) for size in SIZES)
 
 
@@ -78,14 +87,23 @@ def of_size(size: tuple[int, int], dark: tuple[str, Cells], light: tuple[str, Ce
 
 
 async def test_every_room_at_every_size_dark_and_light(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    """And every room can be read in some themes more, which take turns; what rooms are made of is on the screens of
+    `test_painted_contrast`, in all of them."""
     kept = snapshot.use_extension(TextFile)
     other: list[str] = []
     lost: list[str] = []
+    weak: list[str] = []
+    turns = cycle(ALL_THEMES)
+
+    async def read() -> None:
+        weak.extend(f"{name}: {said}" for said in await too_weak(pilot, list(islice(turns, 3))))
+
     async with furnished(tmp_path) as console, console.run_test(size=OPENED) as pilot:
         async for name in walk(pilot):
-            picture = (await drawn(pilot, lost)).replace(os.fspath(tmp_path), "FOLDER")
+            picture = (await drawn(pilot, lost, read)).replace(os.fspath(tmp_path), "FOLDER")
             same: bool = kept(name=name) == picture
             if not same:
                 other.append(name)
     assert not lost, "\n".join(sorted(set(lost)))
+    assert not weak, "\n".join(weak)
     assert not other, "these look otherwise"

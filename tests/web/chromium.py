@@ -15,7 +15,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 
 from console_app.web.server import WebServer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_told
 from tests.web.parts import serving
 
 TO_PROMPT = "sk, or / for commands"
@@ -60,9 +60,7 @@ class Chromium:
     async def _listening(self) -> None:
         """Until something has the keyboard: a page gives it away after it has shown its text."""
         field = "return Boolean(document.activeElement?.matches('input, textarea'))"
-        async with asyncio.timeout(PATIENCE):
-            while not await self.ask(field):  # noqa: ASYNC110  # a browser tells nobody
-                await asyncio.sleep(0.1)
+        await until_told(lambda: self.ask(field), "a place for keys")
 
     async def tap(self, words: str) -> None:
         """A finger on the middle of what the terminal shows; on nothing where it isn't shown any more."""
@@ -92,10 +90,13 @@ class Chromium:
     async def until(self, fact: Callable[[str], Awaitable[bool]]) -> str:
         """What the page shows when it holds."""
         shown = ""
+
+        async def look() -> bool:
+            nonlocal shown
+            return await fact(shown := await self.text())
+
         try:
-            async with asyncio.timeout(PATIENCE):
-                while not await fact(shown := await self.text()):  # noqa: ASYNC110  # a browser tells nobody
-                    await asyncio.sleep(0.1)
+            await until_told(look, "the page")
         except TimeoutError:
             size = await self.ask("return [window.fanout?.size(), innerWidth, innerHeight]")
             raise AssertionError(f"it did not come, at {size}:\n{shown}") from None

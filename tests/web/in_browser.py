@@ -14,7 +14,7 @@ import psutil
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.patience import PATIENCE
+from tests.patience import until_so, until_told
 from tests.web.chromium import TO_PROMPT, Chromium, opened
 from tests.web.parts import OFFLINE, console_processes, gone, serving
 from tests.web.test_opening import ARGUMENTS, with_filing_server
@@ -156,9 +156,7 @@ async def test_a_link_opens_here_and_a_file_is_downloaded(chromium: Chromium, tm
         await chromium.chord(Keys.ALT, Keys.UP)
         await chromium.see("f files")
         await chromium.press("f")
-        async with asyncio.timeout(PATIENCE):
-            while not list((tmp_path / "downloads").glob("*.html")):  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
+        await until_so(lambda: any((tmp_path / "downloads").glob("*.html")), "the download")
         chromium.picture("downloaded")
         assert [one.read_text() for one in (tmp_path / "downloads").glob("*.html")] == ["<script>alert(1)</script>"]
         assert chromium.faults() == []
@@ -182,9 +180,11 @@ async def test_what_is_copied_is_on_the_browsers_clipboard(chromium: Chromium, t
         await chromium.see("✓ done ·")
         await chromium.press("/copy", Keys.ENTER)
         reads = "navigator.clipboard.readText().then(arguments[0], () => arguments[0](''))"
-        async with asyncio.timeout(PATIENCE):
-            while "rehearsal model" not in await asyncio.to_thread(chromium.driver.execute_async_script, reads):  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
+
+        async def copied() -> bool:
+            return "rehearsal model" in await asyncio.to_thread(chromium.driver.execute_async_script, reads)
+
+        await until_told(copied, "what was copied")
         assert chromium.faults() == []
 
 

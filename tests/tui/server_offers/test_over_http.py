@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from tests.mcp_client.conftest import FIXTURES
-from tests.patience import until_so
+from tests.patience import PATIENCE, until_so
 from tests.tui.server_offers.conftest import OpenConsole
 
 
@@ -46,9 +47,9 @@ async def test_prompts_resources_and_changes_over_http(console: OpenConsole, url
         await shown.until(lambda: shown.chat.commands.get("modern:late") is not None)
         await shown.chat.offers.watching.switch("modern", "note://a")
         watching = shown.chat.offers.watching
-        while watching.mark("modern", "note://a") != "changed":  # the stream is opened anew in the background
-            await shown.call("touch", uri="note://a")
-            await shown.pilot.pause(0.05)
+        async with asyncio.timeout(PATIENCE):
+            while watching.mark("modern", "note://a") != "changed":  # the stream is opened anew in the background
+                await shown.call("touch", uri="note://a")
         await shown.see("note://a of modern has changed.")
         await shown.pilot.press("ctrl+l")
         await shown.see("ready · http")
