@@ -205,6 +205,25 @@ def test_what_is_final_stays_whatever_follows() -> None:
     assert len(result.calls) == 1
 
 
+TAKEN_BACK = {
+    "another and words": f"{CALLS['mistral_v11']} and so on.",
+    "others and words": f"{CALLS['solar_open'] * 2}and so on.",
+    "a colon, another and words": f"\nThe page says:\n{CALLS['hermes_json']}\nThat is all.\n",
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("behind", TAKEN_BACK.values(), ids=TAKEN_BACK.keys())
+@pytest.mark.parametrize("dialect", ["gemma4", "mistral_v11", "gigachat3", "solar_open"])
+def test_what_is_final_stays_whatever_is_no_call_behind_it(dialect: str, behind: str, level: ReadingLevel) -> None:
+    text = f"{CALLS[dialect]}{behind}"
+    result, screen, _ = watched(text, TOOLS, [1], level=level)
+    assert screen.final[:1] == [0], "it may be running"
+    assert [call.index for call in result.calls] == [*range(len(result.calls))]
+    assert result.calls[0].arguments == CALL.arguments
+    assert screen.panels == {call.index: call.name for call in result.calls}
+
+
 MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4", "lfm2", "kimi_k2", "mistral_json"}
 
 
