@@ -24,7 +24,7 @@ class Written:
 CALL = Written("read_file", {"path": "a b"})
 CALLS = {row.name: render_calls(row.name, [CALL], TOOLS) for row in DIALECTS if row.form is not None}
 ALIKE = [
-    {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript"},
+    {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript", "a fence with a title"},
     {"low quotation marks", "low quotation marks around a block", "curly quotation marks"}
     | {"curly quotation marks around a block"},
     {"quotation marks", "quotation marks on lines", "quotation marks around a block"},
