@@ -43,6 +43,8 @@ def read(data: bytes | str, *, newlines: bool = False) -> Reading:
         elif match := _STRING.match(text, at):
             if match[1] == "]" and match[2].startswith("52;c;"):
                 found.clipboard.append(match[2][5:])
+            elif match[1] == "P" and re.fullmatch(r'0;1;0q"1;1;[0-9]+;[0-9]+[#;0-9!?-~$-]*', match[2]):
+                pass  # a picture
             elif not (match[1] == "]" and re.fullmatch(r"22;[a-z-]+|11;\?|2;fanout[^\x00-\x1f\x7f-\x9f]*", match[2])):
                 found.faults.append(f"string {match[0][:60]!r}")
             at = match.end()
@@ -74,6 +76,8 @@ def _known_csi(private: str, parameters: str, between: str, final: str) -> bool:
             return parameters in ("2026", "2048")
         case (">", "", "q"):
             return not parameters  # which terminal it is
+        case ("?", "", "S"):
+            return parameters == "1;1;0"  # how many colours a picture may have
         case (">", "", "u"):
             return parameters.isdigit()
         case ("<", "", "u"):
@@ -81,6 +85,6 @@ def _known_csi(private: str, parameters: str, between: str, final: str) -> bool:
         case ("", "", "c"):
             return parameters == "0"  # spelt so by the program alone: what kind of terminal, its last question
         case ("", "", "t"):
-            return parameters in ("22;2", "23;2")  # the window's title, kept and given back
+            return parameters in ("22;2", "23;2", "16")  # the window's title, kept and given back; the size of a cell
         case _:
             return False

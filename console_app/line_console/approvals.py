@@ -55,7 +55,9 @@ class LineApprovals:
         self._shown[call.id] = spec.fingerprint if spec else ""
         self._said_at[call.id] = self._dialogue.newest()
         risk, number = risk_of(spec, call.arguments or {}), self._numbers.of(call.id)
-        lines = [f"Call {number} needs approval: {label_of(call)}. {risk.word}, {risk.by}. {one_line(call.why, 200)}"]
+        why = [f"{risk.word}, {risk.by}", *([one_line(call.why, 200)] if call.why else [])]
+        said = [f"Call {number} needs approval: {label_of(call)}", *(f"{one[:1].upper()}{one[1:]}" for one in why)]
+        lines = [". ".join(said)]
         if spec is not None and (runs := self._engine.runs(spec, call.arguments or {})):
             lines.append(f"It runs {one_line(runs, 300)}")
         lines += argument_lines(call.arguments)
@@ -125,34 +127,37 @@ class LineApprovals:
             self._calls.run_again(call.id, arguments)
 
     async def _decide(self, rest: str, decision: Decision) -> None:
-        if not rest:
-            rest = await self._asked()
-        numbers, _, comment = rest.partition(" ")
+        listed = self.waiting
+        numbers, _, comment = (rest or await self._asked(listed)).partition(" ")
+        if numbers in ("all", "reads") and not (numbers := self._meant(numbers, listed)):
+            self._dialogue.say("No such call waits for approval.")
         if _NUMBERS.fullmatch(numbers):
             calls = [self._waiting_call(number) for number in numbers.split(",") if number]
         elif not numbers:
             return
         else:
-            raise UsageError(f"{one_line(numbers, 40)} is no number of a call", "As in: /approve 3,4 and a comment.")
+            raise UsageError(
+                f"{one_line(numbers, 40)} is no number of a call",
+                "As in: /approve 3,4 and a comment, or /approve reads.",
+            )
         ids = tuple(call.id for call in calls)
         self._permissions.decide(ApprovalDecision(ids, decision, feedback=comment.strip() or None, shown=self._shown))
 
-    async def _asked(self) -> str:
-        """The numbers that were typed to the list of what waits; "all" and "reads" mean the calls of that list."""
-        calls: Sequence[CallView] = self.waiting
+    async def _asked(self, calls: Sequence[CallView]) -> str:
+        """What was typed to the list of what waits."""
         if not calls:
             self._dialogue.say("No call waits for approval.")
             return ""
         for call in calls:
             self._say_again(call)
-        typed = await self._dialogue.ask(
-            "Which? Numbers with commas, all, or reads for all that only read. A full stop alone leaves."
-        )
-        first, _, comment = (typed or "").partition(" ")
-        if first in ("all", "reads"):
-            meant = [c for c in calls if first == "all" or risk_of(self.spec_of(c), c.arguments or {}).word == "reads"]
-            first = ",".join(str(self._numbers.of(call.id)) for call in meant if call.state is CallState.WAITING)
-        return f"{first} {comment}"
+        which = "Which? Numbers with commas, all, or reads for all that only read. A full stop alone leaves."
+        return await self._dialogue.ask(which) or ""
+
+    def _meant(self, word: str, calls: Sequence[CallView]) -> str:
+        """The numbers of all or all that only read, of the calls that waited when it was typed or were listed then."""
+        waiting = [call for call in calls if call.state is CallState.WAITING]
+        reads = [call for call in waiting if risk_of(self.spec_of(call), call.arguments or {}).word == "reads"]
+        return ",".join(str(self._numbers.of(call.id)) for call in (waiting if word == "all" else reads))
 
     def _waiting_call(self, word: str) -> CallView:
         call = self._numbers.call(word)

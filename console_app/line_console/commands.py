@@ -54,8 +54,9 @@ class Commands:
     def of_calls(self) -> Iterator[LineCommand]:
         """What is done with calls and questions, while they run too."""
         c, approvals, questions = self._c, self._c.approvals, self._c.questions
-        yield LineCommand("approve", "let calls run; alone, lists what waits", approvals.approve, "[3,4 [COMMENT]]")
-        yield LineCommand("deny", "don't let calls run, with words for the model", approvals.deny, "[3,4 [COMMENT]]")
+        which = "[3,4|reads|all [COMMENT]]"
+        yield LineCommand("approve", "let calls run; alone, lists what waits", approvals.approve, which)
+        yield LineCommand("deny", "don't let calls run, with words for the model", approvals.deny, which)
         yield LineCommand("allow", "let a call run, and others like it without asking", approvals.allow, "3")
         yield LineCommand("edit", "run a call with other arguments", approvals.edit, "3")
         yield LineCommand("cancel", "end a call; the others go on", self._of_call(c.calls.cancel), "3")

@@ -111,6 +111,8 @@ class LineConsole:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.quit, 128 + number)
         self.dialogue.say("Fanout, as lines. /help lists what you can do.")
+        if (provider := self.services.engine.provider).name == "offline":
+            self.dialogue.say(f"{provider.model}, a scripted offline model, answers. /connect connects another.")
         for problem in self.services.problems:
             self.dialogue.say(problem)
         await self.read_commands()

@@ -11,6 +11,7 @@ from typing import Any
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import Chunk, ModelRequest
+from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.headless.output import OutputStreams
 from console_app.line_console.commands import all_commands
@@ -86,6 +87,40 @@ async def test_an_approval_typed_before_the_call_was_said_approves_nothing(tmp_p
         shown.type("/approve 1")
         await shown.see("Call 1 is approved by you")
         await shown.see("Done")
+
+
+class Mixed(Tools):
+    """One tool that only reads and one that does not."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        changes = ToolAnnotations(read_only=False)
+        return [one.model_copy(update={"annotations": changes}) if one.tool == "do" else one for one in super().tools()]
+
+
+async def test_all_that_was_said_to_wait_or_only_what_reads_is_decided_by_a_word(tmp_path: Path) -> None:
+    begin, healthy = asyncio.Event(), asyncio.Event()
+    wanted = calls(("lab_look", "{}"), ("lab_do", '{"text": "a"}'), ("lab_look", '{"n": 2}'))
+    model = WrittenModel([begin, *wanted], say("Over."))
+    async with opened(
+        tmp_path, model, tools=Mixed({("lab", "look"): echo, ("lab", "do"): echo}), diagnose=held_up(healthy)
+    ) as shown:
+        shown.type("go")
+        await shown.see("Turn 1 begins")
+        shown.type("/doctor", "/approve all")
+        begin.set()
+        await shown.see("Call 3 needs approval")
+        healthy.set()
+        await shown.see("Nothing was decided")
+        assert "approved by you" not in shown.text
+        shown.type("/approve reads")
+        await shown.see("Call 3 is approved by you")
+        assert "Call 1 is approved by you" in shown.text
+        assert "Call 2 is approved" not in shown.text
+        shown.type("/approve reads")
+        await shown.see("No such call waits for approval.")
+        shown.type("/deny all not that one")
+        await shown.see("\nOver.\n")
+        assert shown.text.count("not that one") == 1
 
 
 async def test_a_line_typed_before_a_question_is_given_back(tmp_path: Path) -> None:

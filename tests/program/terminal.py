@@ -49,11 +49,11 @@ KEYS = {
     "f4": "\x1bOS",
 } | {f"ctrl+{chr(c)}": chr(c & 0x1F) for c in range(ord("a"), ord("z") + 1)}
 
+KIND = re.compile(rb"\x1b\[0?c")
 BACKGROUND = re.compile(rb"\x1b\]11;\?\x1b\\")
 # What else the program may ask, and what an xterm answers.
 QUERIES = [
     (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
-    (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
     (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
     (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
 ]
@@ -84,8 +84,11 @@ class Terminal:
         stderr: int | None = None,
         answers_after: bytes = b"",
         answers: Sequence[tuple[re.Pattern[bytes], bytes]] = (),
+        kind: bytes = b"?62;22",
+        cell: tuple[int, int] = (0, 0),
     ) -> None:
-        """`answers_after`: the terminal answers nothing until it was sent these bytes. `answers`: and to what else."""
+        """`answers_after`: the terminal answers nothing until it was sent these bytes. `answers`: and to what else.
+        `kind`: what it says that it is. `cell`: the pixels of a cell, as far as it tells."""
         self.rows, self.columns = rows, columns
         self.screen = pyte.Screen(columns, rows)
         # The emulator knows no kitty keyboard or synchronized-output sequences and would print parts of them.
@@ -97,7 +100,8 @@ class Terminal:
         self._answers_after = answers_after
         light = env.get("COLORFGBG", "").endswith(";15")
         ground = b"\x1b]11;rgb:%s\x1b\\" % (b"ffff/ffff/ffff" if light else b"1a1a/1b1b/2626")
-        self._queries = [(BACKGROUND, ground), *answers, *QUERIES]
+        self._queries = [(BACKGROUND, ground), *answers, *QUERIES, (KIND, b"\x1b[%sc" % kind)]
+        self.cell = cell
         self._more = threading.Condition()
         self._looks = 0  # of the reader that found nothing to read
         self._master, self._slave = pty.openpty()
@@ -124,7 +128,8 @@ class Terminal:
         self.close()
 
     def _set_size(self) -> None:
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, 0, 0))
+        pixels = self.columns * self.cell[0], self.rows * self.cell[1]
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, *pixels))
 
     def _read(self) -> None:
         tail, due = b"", b""
@@ -211,7 +216,7 @@ class Terminal:
             data = bytes(self.raw[self._fed : whole])
             self._fed = whole
             # Sequences with a private marker that pyte does not know end in text on its screen: left out.
-            self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?2026[hl]|\x1b_[^\x1b]*\x1b\\", b"", data))
+            self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?2026[hl]|\x1b[_P][^\x1b]*\x1b\\", b"", data))
 
     def text(self) -> str:
         """The screen, a line a row, trailing blanks cut."""

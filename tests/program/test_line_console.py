@@ -185,7 +185,7 @@ def decide(terminal: Terminal) -> None:
     typed(terminal, "/edit 3", "1 of 1: text")
     typed(terminal, "other", "Call 3, lab.do, done.*did other", "^First done.$", OVER)
     typed(terminal, "/show 1", "not that one")
-    typed(terminal, "/retry 2", "Call 2 needs approval.*it ran already")
+    typed(terminal, "/retry 2", "Call 2 needs approval.*It ran already")
     typed(terminal, "/approve 2", "Call 2 runs again, attempt 2", "Call 2, lab.do, done")
 
 

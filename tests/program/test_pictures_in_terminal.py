@@ -10,11 +10,14 @@ import pytest
 from PIL import Image
 
 from console_app.domain.safe_text import PLACEHOLDER
+from tests.escape_reader import read
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
 NAME = re.compile(rb"\x1b\[>q")
 PICTURES = re.compile(rb"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\")
+COLOURS, SIZE = re.compile(rb"\x1b\[\?1;1;0S"), re.compile(rb"\x1b\[16t")
+STRIP = re.compile(rb'\x1b\[(\d+);\d+H\x1bP0;1;0q"1;1;(\d+);(\d+)[^\x1b]+\x1b\\\x1b\[\d+;\d+H')
 CELL = PLACEHOLDER.encode()
 SENT = re.compile(rb"\x1b_Ga=T,U=1,f=100,t=d,q=2,i=(\d+),c=\d+,r=\d+,m=\d;")
 
@@ -23,14 +26,23 @@ def named(name: bytes, takes: bytes = b"OK") -> list[tuple[re.Pattern[bytes], by
     return [(NAME, b"\x1bP>|%s\x1b\\" % name), (PICTURES, b"\x1b_Gi=31;%s\x1b\\" % takes)]
 
 
-def with_picture(root: Path, answers: list[tuple[re.Pattern[bytes], bytes]], term: str = "xterm-kitty") -> Terminal:
+def with_picture(
+    root: Path,
+    answers: list[tuple[re.Pattern[bytes], bytes]],
+    term: str = "xterm-kitty",
+    *,
+    kind: bytes = b"?62;22",
+    cell: tuple[int, int] = (0, 0),
+    environment: dict[str, str] | None = None,
+) -> Terminal:
     """The console with a picture in a message; the endpoint is not there."""
     fanout = Fanout(root)
     noise = Image.frombytes("RGB", (300, 200), os.urandom(180_000))
     noise.save(fanout.cwd / "noise.png")
     argv = fanout.argv("-m", "gpt-4o", "--base-url", "http://127.0.0.1:9/v1", "--no-mcp")
-    env = fanout.environment({"TERM": term, "COLORTERM": "truecolor", "OPENAI_API_KEY": "none"})
-    return Terminal(argv, env=env, cwd=fanout.cwd, rows=40, columns=100, answers=answers)
+    more = {"TERM": term, "COLORTERM": "truecolor", "OPENAI_API_KEY": "none", **(environment or {})}
+    env = fanout.environment(more)
+    return Terminal(argv, env=env, cwd=fanout.cwd, rows=40, columns=100, answers=answers, kind=kind, cell=cell)
 
 
 def opened(it: Terminal) -> None:
@@ -93,3 +105,51 @@ def test_a_console_without_a_window_is_not_asked(tmp_path: Path) -> None:
         it.type("\x03\x03\x03")
         assert it.wait_exit() == 0
         assert NAME.search(it.raw) is None
+
+
+@pytest.mark.parametrize(
+    ("details", "cell"),
+    [([(COLOURS, b"\x1b[?1;0;256S"), (SIZE, b"\x1b[6;9;9t")], (10, 20)),
+     ([(COLOURS, b"\x1b[?1;3S"), (SIZE, b"\x1b[6;20;10t")], (0, 0))],
+)  # fmt: skip
+def test_a_terminal_that_takes_sixels_gets_a_strip_for_each_row(
+    tmp_path: Path, details: list[tuple[re.Pattern[bytes], bytes]], cell: tuple[int, int]
+) -> None:
+    with with_picture(tmp_path, details, "xterm-256color", kind=b"?63;1;2;4;6", cell=cell) as it:
+        opened(it)
+        assert it.wait_until(lambda _: len(STRIP.findall(it.raw)) >= 20)
+        first = STRIP.findall(it.raw)
+        assert {(width, height) for _, width, height in first} == {(b"600", b"20")}
+        lines = [int(line) for line, _, _ in first[:20]]
+        assert lines == list(range(lines[0], lines[0] + 20)), "each in its own line, from the first on"
+        assert it.screen.cursor.y < 40
+        before = len(first)
+        it.press("ctrl+p")
+        it.expect("Search for commands")
+        it.press("escape")
+        it.expect_gone("Search for commands")
+        assert it.wait_until(lambda _: len(STRIP.findall(it.raw)) >= before + 20), "what covered it is gone"
+        it.type("\x03\x03\x03")
+        assert it.wait_exit() == 0
+        assert CELL not in it.raw
+        assert read(bytes(it.raw), newlines=True).faults == []
+        assert it.left_changed() == []
+        assert it.left_to_read() == b""
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "environment"),
+    [(b"?63;4", (0, 0), {}), (b"?63;4", (10, 20), {"TMUX": "/tmp/none,1,0"}), (b"?63;4", (10, 20), {"NO_COLOR": "1"})],
+)  # fmt: skip
+def test_where_sixels_would_not_fit_or_are_not_known_there_are_none(
+    tmp_path: Path, kind: bytes, cell: tuple[int, int], environment: dict[str, str]
+) -> None:
+    with with_picture(tmp_path, [], "xterm-256color", kind=kind, cell=cell, environment=environment) as it:
+        opened(it)
+        if "NO_COLOR" not in environment:
+            it.expect("▀▀▀▀")
+        it.type("\x03\x03\x03")
+        assert it.wait_exit() == 0
+        assert STRIP.search(it.raw) is None
+        assert CELL not in it.raw
+        assert it.left_to_read() == b""

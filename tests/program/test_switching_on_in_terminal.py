@@ -67,8 +67,9 @@ def test_headless_it_is_denied_with_words_unless_a_rule_allows_it(tmp_path: Path
 def test_in_the_line_console_it_is_switched_on_by_number(tmp_path: Path) -> None:
     with console(Fanout(tmp_path), "--screen-reader") as terminal:
         terminal.expect("Fanout, as lines")
+        terminal.expect(r"^rehearsal, a scripted offline model, answers\. /connect connects another\.")
         terminal.type("Look up all orders for customer 'Acme Corp'\r")
-        terminal.expect(r"Call 1 needs approval: fanout\.enable_server\. changes, by Fanout itself")
+        terminal.expect(r"Call 1 needs approval: fanout\.enable_server\. Changes, by Fanout itself")
         terminal.expect(r"It runs .*python -m console_app\.servers\.order_database")
         terminal.expect(r"/approve 1, /deny 1")
         terminal.type("/approve 1 for this one\r")

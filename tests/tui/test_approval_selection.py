@@ -12,7 +12,7 @@ from console_app.domain.risk import UNKNOWN, Risk, risk_of
 from console_app.domain.tools import CallState, ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
 
 
 def case(name: str, *, rules: tuple[str, ...] = ("files.write",), risk: Risk = UNKNOWN) -> PendingApproval:
@@ -144,15 +144,32 @@ def test_a_call_that_comes_while_a_key_is_on_its_way_voids_it() -> None:
     assert one.approved == []
 
 
-def test_words_for_the_selected_call_and_its_form_open_while_others_come() -> None:
-    """They decide nothing; put off by each row of a long answer, what is typed then would steer the board.
-    What decides waits until the rows have stood still."""
-    one = person("a")
-    one.wait(0.6)
-    one.show([case("a"), case("b")])
+def test_keys_for_the_selected_call_count_while_others_come_and_those_for_more_wait() -> None:
+    """Put off by each row of a long answer, nothing could be decided until it ends, and words would steer the board."""
+    one = person("a", "z")
+    names = [*"az"]
+    for key, decides in (("Y", False), ("N", False), ("R", False), ("a", False), ("A", False), ("n", True)):
+        one.wait(0.6)
+        for name in ("b", "c"):
+            names.append(f"{name}{key}")
+            one.show([case(name) for name in names])
+            one.wait(0.2)
+        one.press(key)
+        assert (one.held_since is not None) is decides, key
+    names.append("more")
+    one.show([case(name) for name in names])
     one.wait(0.2)
+    assert [(decision.call_ids, decision.decision) for decision in one.decided] == [(("a",), Decision.DENY)]
     one.press("y")
-    assert one.held_since is None
+    assert one.held_since is None, "another call is under the cursor"
+    one.wait(0.6)
+    one.press("y")
+    one.wait(1)
+    assert one.approved == ["z"]
+
+
+def test_words_for_the_selected_call_and_its_form_open_while_others_come() -> None:
+    one = person("a")
     one.wait(0.6)
     one.show([case("a"), case("b"), case("c")])
     one.wait(0.2)
@@ -226,7 +243,7 @@ def test_nothing_is_approved_by_a_key_within_half_a_second_of_a_change_or_beside
     acts: list[tuple[str, object]],
 ) -> None:
     one = Person()
-    changed_at = one.now
+    changed_at = here_at = one.now  # and what is selected
     keys: list[tuple[float, str]] = []
     for kind, value in acts:
         before = len(one.decided)
@@ -236,23 +253,25 @@ def test_nothing_is_approved_by_a_key_within_half_a_second_of_a_change_or_beside
             one.wait(value)
             for decision in one.decided[before:]:
                 at, key = keys[-1]
-                assert at - changed_at >= SETTLE
+                assert at - (here_at if key in "yn" else changed_at) >= SETTLE
                 assert len(keys) == 1 or at - keys[-2][0] >= ALONE
                 assert set(decision.call_ids) <= waiting
                 assert (decision.decision is Decision.ALLOW) == (key in "yYaA")
                 assert decision.scope == {"a": "session", "A": "always"}.get(key, "once")
-                changed_at = at
+                changed_at = here_at = at
         elif kind == "press":
             assert isinstance(value, str)
             one.press(value)
             keys.append((one.now, value))
             if value == "j" and one.selection.waiting and one.selection.stage == "choosing":
-                changed_at = one.now
+                changed_at, here_at = (max(since, one.now - SETTLE + MOVED) for since in (changed_at, here_at))
         else:
             ids = {c.call.id for c in one.selection.waiting}
             one.show([case(name) for name in sorted(value)])  # type: ignore[call-overload]
             if ids != value:
                 changed_at = one.now
+                if not (ids and ids <= value):  # type: ignore[operator]
+                    here_at = one.now
         assert len(one.decided) <= before + 1
         place = one.selection.selected
         assert place == 0 or place < len(one.selection.waiting)
@@ -343,3 +362,16 @@ def test_two_digits_typed_in_a_row_are_the_number_of_one_panel() -> None:
     person.wait(2)
     assert not person.selection.go_to_number(0)
     assert [go(1), go(0)] == [1, 10]
+
+
+def test_a_key_on_its_way_to_the_board_does_not_go_past_the_row_it_came_for() -> None:
+    person = Person()
+    person.show([case("a"), case("b")])
+    person.wait(5)
+    person.selection.keys.brought()
+    person.wait(SETTLE / 2)
+    assert not person.selection.move(1)
+    assert person.selection.selected == 0
+    person.wait(SETTLE)
+    assert person.selection.move(1)
+    assert person.selection.selected == 1

@@ -223,6 +223,11 @@ async def test_the_board_takes_the_focus_from_an_empty_prompt_left_alone(tmp_pat
         assert prompt.has_focus
         await pass_by(pilot)
         await until(pilot, lambda: board.has_focus)
+        await pilot.press("tab")  # which was on its way here
+        await until(pilot, lambda: "Approve 1 of" in seen(pilot.app))
+        await pass_by(pilot)
+        await pilot.press("tab")
+        await see(pilot, "Approve 2 of")
 
 
 async def test_the_board_leaves_a_draft_alone(tmp_path: Path) -> None:

@@ -161,14 +161,32 @@ async def test_how_long_a_list_takes_is_seen_and_of_a_long_one_how_much_is_shown
             await gate.reached()
             await see(pilot, "1 s · esc gives up")
             gate.open()
-            await see(pilot, "1,000 models, 200 of them shown: type a part of a name.")
+            await see(pilot, "200 of 1,000 models: type a part of a name.")
             await see(pilot, "Model     a part of its name")
             await until(
                 pilot, lambda: console.screen.query_one("#box").size.height < 24, "no blank rows below the list"
             )
             await pilot.press(*"0999")
             await see(pilot, "│  model-0999")
-            await see(pilot, "│  1,000 models. Enter tries the highlighted one.")
+            await see(pilot, "│  1 of 1,000 models. Enter tries the highlighted one.")
+            await pilot.press("escape")
+
+
+async def test_an_address_that_changed_while_it_was_asked_is_asked_by_the_next_enter(tmp_path: Path) -> None:
+    gate = Gate()
+    listed = Reply.json({"data": [{"id": "one"}, {"id": "two"}]})
+    with WireServer(lambda _: replace(listed, before_headers=[gate])) as server:
+        console, _ = console_of(tmp_path, {})
+        async with console.run_test(size=(80, 24)) as pilot:
+            await opened(pilot)
+            await type_in(pilot, "address", server.url)
+            await pilot.press("enter")
+            await gate.reached()
+            await pilot.press("end", "x")
+            gate.open()
+            await see(pilot, "The address or the key was changed meanwhile: enter asks again.")
+            await pilot.press("backspace", "enter")
+            await see(pilot, "2 models. Enter tries the highlighted one.")
             await pilot.press("escape")
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.app import App
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
@@ -150,7 +153,7 @@ def board(folder: Path, *wanted: tuple[str, str]) -> Any:
     return app(
         folder,
         WrittenModel(calls(*wanted)),
-        Tools({("files", "edit"): echo, ("files", "look"): echo}, read_only=False),
+        Tools({("files", name): echo for name in ("edit", "look", "write")}, read_only=False),
         gate=ApprovalGate(ApprovalMode.ASK),
     )
 
@@ -208,3 +211,29 @@ async def test_what_an_edit_changes_is_seen_where_it_is_decided_beside_the_count
         assert "Ask, or / for commands" in seen(console)
         if size != (60, 15):
             await until(pilot, lambda: "line 12" in seen(console) and "to scroll" not in seen(console), "all of it")
+
+
+async def test_space_goes_a_page_on_in_a_change_and_is_named_where_it_does(folder: Path) -> None:
+    write = json.dumps({"path": "a.txt", "content": "".join(f"other {n}\n" for n in range(1, 41))})
+    console = board(folder, ("files_write", write))
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, "of 82 lines")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(console).boards.approvals.has_focus)
+        await see(pilot, "of 82 lines · space to scroll")
+        places = [place(console)]
+        await pilot.press("space")
+        await until(pilot, lambda: place(console) != places[0])
+        places.append(place(console))
+        assert places[0][0] == 1
+        assert places[1][0] == places[0][1], "the last line seen is the first of the next page"
+        await pilot.press("escape")
+        await until(pilot, lambda: "of 82 lines" in seen(console) and "space to scroll" not in seen(console))
+
+
+def place(console: App[Any]) -> tuple[int, int]:
+    """The first and the last line of the arguments in view, as the board says them."""
+    found = re.search(r"(\d+)-(\d+) of 82 lines", seen(console))
+    assert found is not None
+    return int(found[1]), int(found[2])

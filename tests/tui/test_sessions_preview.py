@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from console_app.domain.events import MessageAdded
 from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.tui.sessions.preview import plain
+from console_app.domain.tools import ToolResult
+from console_app.engine.results import cancelled, denied, interrupted, not_approved
+from console_app.sessions.tables import SessionInfo
+from console_app.tui.sessions.preview import plain, preview_lines
 from tests.tui.parts import Tools, WrittenModel, calls, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 
@@ -41,6 +47,23 @@ async def test_of_a_failed_call_its_own_words_stand_behind_failed(tmp_path: Path
         await pilot.press(*"/sessions", "enter")
         await see(pilot, "failed: the disk is full")
         assert "execut" not in seen(pilot.app)
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        (cancelled(["one of two"], started=True), "  cancelled by you"),
+        (cancelled([], started=False), "  cancelled by you"),
+        (denied(), "  denied by you"),
+        (denied("not that file"), "  denied: not that file"),
+        (not_approved("nobody answered within 5 s."), "  denied: This call was not run: nobody answered within 5 s."),
+        (interrupted(), "  interrupted: Interrupted before completion."),
+    ],
+)
+def test_of_a_call_that_did_not_run_to_its_end_what_came_of_it_in_words_for_you(result: ToolResult, shown: str) -> None:
+    message = MessageAdded(role="tool", content=result.content, outcome=result.outcome)
+    info = SessionInfo("id", "title", "model", "lab", "", None, 0, 0, 1, 0)
+    assert [line.plain for line in preview_lines(info, (1, None), [message], 80, 5)][1:] == [shown]
 
 
 def test_an_answer_is_shown_without_its_marks() -> None:

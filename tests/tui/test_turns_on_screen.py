@@ -336,6 +336,26 @@ async def test_who_reads_further_up_is_told_what_came_below_and_sees_what_they_s
         await until(pilot, lambda: "below" not in seen(pilot.app))
 
 
+async def test_where_nothing_stands_below_nothing_is_said_to(tmp_path: Path) -> None:
+    model = WrittenModel(say("\n\n".join(f"line {n}" for n in range(12))), say("Short."))
+    async with app(tmp_path, model).run_test(size=(80, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "line 11")
+        view = chat(pilot.app).view
+        await pilot.press("pageup")
+        await until(pilot, lambda: "below" not in seen(pilot.app) and view.following)
+        await pilot.press("alt+up")
+        await until(pilot, lambda: view.has_focus)
+        await pilot.resize_terminal(80, 20)
+        await pilot.press("home")
+        await see(pilot, "↓ more below · pgdn")
+        await pilot.resize_terminal(80, 40)
+        await until(pilot, lambda: "below" not in seen(pilot.app))
+        await pilot.resize_terminal(80, 20)
+        await pilot.press("home")
+        await see(pilot, "↓ more below · pgdn")
+
+
 @pytest.mark.parametrize("written", ["short", "of\nfour\nlong\nlines"])
 async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written: str) -> None:
     console = app(tmp_path)

@@ -125,9 +125,9 @@ class ArgumentsView(ScrollView, can_focus=False):
         return [first[id(self._lines[hunk])] for hunk in self._hunks if id(self._lines[hunk]) in first]
 
     def page(self, direction: int) -> None:
-        """A page on or back; on, to where a part of a diff begins that is in the next page, so nothing is passed by."""
+        """A page on or back; on, to where a part of a diff begins in the lower half of what is seen."""
         here, height = int(self.scroll_offset.y), max(self.size.height - 1, 1)
-        ahead = [start for start in self._starts() if here < start <= here + height]
+        ahead = [start for start in self._starts() if here + height / 2 < start <= here + height]
         goal = ahead[-1] if direction > 0 and ahead else here + direction * height
         self.scroll_to(y=max(goal, 0), animate=False, immediate=True)
 

@@ -387,8 +387,8 @@ class ApprovalBoard(Vertical, can_focus=True):
     @on(ArgumentsView.Resized)
     def _paint_place(self) -> None:
         if self.is_attached:
-            place = self.query_one(ArgumentsView).place
-            self.border_subtitle = f"{place} · space to scroll" if place and self.selection.stage != "rule" else ""
+            place = self.query_one(ArgumentsView).place if self.selection.stage != "rule" else ""
+            self.border_subtitle = f"{place} · space to scroll" if place and self.has_focus else place
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""

@@ -50,6 +50,7 @@ _CHOOSING_LOW = (  # what is left of them where lines are few; F1 names all
     ("j/k", "row"),
     ("esc", "later"),
 )
+_OF_ITS_ROW = frozenset(("y", "n", "f", "e", "c", "j/k", "esc"))  # which count while other rows come
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
 _WORDS = (("enter", "deny"), ("esc", "back"))
 _COMMENT = (("enter", "keep it for what you decide"), ("esc", "back"))
@@ -217,5 +218,7 @@ def keys(
         none = {*(() if rules else "aA"), *(() if many else ("Y", "N", "j/k")), *(() if reads else "R")}
         shown = [pair for pair in shown if pair[0] not in none]
     typing = stage in ("words", "comment")
-    counts = (selection.keys.settled or typing) and selection.keys.holds is None
+    counts: bool | frozenset[str] = (selection.keys.settled or typing) and selection.keys.holds is None
+    if stage == "choosing" and not selection.keys.settled and selection.keys.settled_here:
+        counts = _OF_ITS_ROW
     return key_lines(shown, width, accent="$warning", counts=counts, clicks=not typing)

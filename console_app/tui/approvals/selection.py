@@ -123,7 +123,8 @@ class ApprovalSelection:
             self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
             self.keys.changed()
             return True
-        return bool(self.waiting) and self.go((self.selected + delta) % len(self.waiting))
+        there = self.waiting and not self.keys.was_brought
+        return bool(there) and self.go((self.selected + delta) % len(self.waiting))
 
     def back(self) -> bool:
         """Out of the stage for a rule or words; False when there is nothing to leave."""
@@ -146,7 +147,7 @@ class ApprovalSelection:
 
     def once(self) -> bool:
         """Run the selected call, this time."""
-        return self._approve([self.current] if self.current else [], "once")
+        return self._approve([self.current] if self.current else [], "once", here=True)
 
     def all(self) -> bool:
         """Run every call that waits, this time."""
@@ -181,7 +182,7 @@ class ApprovalSelection:
         approvals = self.waiting if every else [self.current] if self.current else []
         if self.stage != "choosing" or not approvals:
             return False
-        return self.keys.decide(self._decision(approvals, Decision.DENY))
+        return self.keys.decide(self._decision(approvals, Decision.DENY), here=not every)
 
     def ask_words(self, stage: Literal["words", "comment"] = "words") -> bool:
         """Opens the line for words: those to deny with, or a comment that goes along with what you decide then."""
@@ -233,14 +234,14 @@ class ApprovalSelection:
         shown = {one.call.id: one.fingerprint for one in self.waiting if one.fingerprint is not None}
         return replace(decision, shown={call_id: shown[call_id] for call_id in decision.call_ids if call_id in shown})
 
-    def _approve(self, approvals: Sequence[PendingApproval], scope: Scope) -> bool:
+    def _approve(self, approvals: Sequence[PendingApproval], scope: Scope, *, here: bool = False) -> bool:
         if self.stage != "choosing" or not approvals:
             return False
         if not all(self._can_be_seen(approval) for approval in approvals):
             self.keys.changed()
             return False
         rule = approvals[0].rules[0] if scope == "session" else ""
-        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule))
+        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule), here=here)
 
     def _decision(
         self, approvals: Sequence[PendingApproval], decision: Decision, scope: Scope = "once", rule: str = ""

@@ -160,12 +160,10 @@ class ConnectScreen(Dialog[str | None]):
         models = self._listing.models if self._listing is not None else ()
         typed = self._input("model").value.strip()
         if self._names:
-            part = (
-                f", {MOST_SHOWN} of them shown: type a part of a name"
-                if MOST_SHOWN == len(self._names) < len(models)
-                else ""
-            )
-            return f"{_amount(models)}{part}. Enter tries the highlighted one."
+            shown = len(self._names)
+            part = "" if shown == len(models) else f"{shown} of "
+            more = ": type a part of a name" if MOST_SHOWN == shown < len(models) else ""
+            return f"{part}{_amount(models)}{more}. Enter tries the highlighted one."
         none = f"None of {_amount(models)} is called that." if models or self._listing is None else self._listing.why
         return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
@@ -252,7 +250,8 @@ class ConnectScreen(Dialog[str | None]):
             return
         self._busy = False
         if self._typed != (address, key):
-            return  # something else is typed meanwhile
+            self._say("The address or the key was changed meanwhile: enter asks again.")
+            return
         self._listing = listing
         self._fill()
         self._input("model").focus()

@@ -156,6 +156,7 @@ class WaitingBoards:
         wanted = self.wanted
         if wanted and self._prompt.has_focus and not self._prompt.text and idle and not self._put_off:
             wanted.focus()
+            self._board.selection.keys.brought()
 
 
 def _is_at(board: Board) -> bool:

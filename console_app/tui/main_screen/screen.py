@@ -223,11 +223,11 @@ class ChatScreen(MainScreen):
     def _key_refused(self, event: ConversationView.Refused) -> None:
         self.ui.refuse(event.why + ("" if self.ui.shown.boards.wanted is None else " tab goes to what needs you."))
 
-    @on(ConversationView.FollowChanged)
-    def _follow_changed(self, event: ConversationView.FollowChanged) -> None:
+    @on(ConversationView.BelowChanged)
+    def _below_changed(self, event: ConversationView.BelowChanged) -> None:
         """Who reads further up is told what goes on below."""
-        what = f"{event.below} new below" if event.below else "more below"
-        self.prompt.border_title = "" if event.following else f"↓ {what} · pgdn"
+        what = f"{event.new} new below" if event.new else "more below"
+        self.prompt.border_title = f"↓ {what} · pgdn" if event.more else ""
 
     @on(ConversationView.CopyRequested)
     def _copy(self, event: ConversationView.CopyRequested) -> None:

@@ -313,6 +313,7 @@ class HumanBoard(Vertical, can_focus=True):
         super().watch_has_focus(value)
         self.keys.changed()
         self._paint_keys()
+        self._paint_place()
 
     def on_descendant_focus(self) -> None:
         """The keys change with the focus."""
@@ -326,6 +327,7 @@ class HumanBoard(Vertical, can_focus=True):
         self._keep_time()
         self._paint_title()
         self._paint_keys()
+        self._paint_place()
 
     # -- painting
 
@@ -362,7 +364,7 @@ class HumanBoard(Vertical, can_focus=True):
     def _paint_place(self) -> None:
         if (view := self._shown) is not None:
             more = view.body.max_scroll_y > 0
-            self.border_subtitle = "space to scroll" if more and not self._withdrawn else ""
+            self.border_subtitle = "space to scroll" if more and self.has_focus and not self._withdrawn else ""
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""

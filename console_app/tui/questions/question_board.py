@@ -160,15 +160,20 @@ class QuestionBoard(Vertical, can_focus=True):
             if self._calls and not self._calls[0].options and not self._out_of_words:
                 self.query_one(Input).focus()
             self._out_of_words = False
-        self._paint_keys()
+        self._focus_moved()
 
     def on_descendant_focus(self) -> None:
         """The keys change with the focus."""
-        self._paint_keys()
+        self._focus_moved()
 
     def on_descendant_blur(self) -> None:
         """And the way here is named elsewhere."""
+        self._focus_moved()
+
+    def _focus_moved(self) -> None:
         self._paint_keys()
+        if self.is_attached:
+            self._say_more()
 
     @on(Input.Submitted)
     def _submit_words(self, event: Input.Submitted) -> None:
@@ -194,7 +199,8 @@ class QuestionBoard(Vertical, can_focus=True):
         self.call_after_refresh(self._say_more)
 
     def _say_more(self) -> None:
-        self.border_subtitle = "pgdn to scroll" if self.query_one(VerticalScroll).max_scroll_y > 0 else ""
+        more = self.query_one(VerticalScroll).max_scroll_y > 0
+        self.border_subtitle = "pgdn to scroll" if more and self.has_focus_within else ""
 
     def _meant(self) -> None:
         self.app.call_later(self.call_later, self._choose)

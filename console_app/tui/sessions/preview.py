@@ -14,7 +14,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.events import MessageAdded
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
-from console_app.engine.results import without_remarks
+from console_app.engine.results import DENIED, without_remarks
 from console_app.sessions.tables import SessionInfo
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
@@ -42,14 +42,21 @@ def _lines(message: MessageAdded, width: int) -> list[Content]:
     mark, style = _WHO[message.role]
     text = message.source or message.content
     if message.role == "tool":
-        outcome = "" if message.outcome is None else message.outcome.value.replace("_", " ")
-        said = text if message.outcome is Outcome.SUCCEEDED else own_error(without_remarks(text))
-        return [_line(mark, style, f"{outcome}: {said[:400]}", width, "$muted")]
+        return [_line(mark, style, _came(message.outcome, text), width, "$muted")]
     shown = plain(text[:1000]) if message.role == "assistant" else text[:400]
     lines = [_line(mark, style, shown, width, "$foreground")] if shown.strip() else []
     for call in message.tool_calls or ():
         lines.append(_line("  ", "$muted", f"→ {call.name} {_brief(call.arguments)}", width, "$accent"))
     return lines
+
+
+def _came(outcome: Outcome | None, text: str) -> str:
+    """What came of a call, without what is said to the model alone."""
+    word = "" if outcome is None else outcome.value.replace("_", " ")
+    if outcome is Outcome.SUCCEEDED:
+        return f"{word}: {text[:400]}"
+    said = "" if outcome is Outcome.CANCELLED else own_error(without_remarks(text).removeprefix(DENIED)).strip()
+    return f"{word}: {said[:400]}" if said else f"{word} by you"
 
 
 def plain(markdown: str) -> str:

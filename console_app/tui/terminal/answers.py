@@ -48,5 +48,5 @@ class ExpectedAnswer:
 
 
 def last_answer() -> ExpectedAnswer:
-    """The answer to `LAST_QUESTION`."""
-    return ExpectedAnswer(re.compile(r"\x1b\[\?[0-9;]*c"), re.compile(r"\x1b(?:\[(?:\?[0-9;]{0,32})?)?\Z"))
+    """The answer to `LAST_QUESTION`: its only group is what the terminal says that it is."""
+    return ExpectedAnswer(re.compile(r"\x1b\[\?([0-9;]*)c"), re.compile(r"\x1b(?:\[(?:\?[0-9;]{0,32})?)?\Z"))

@@ -1,4 +1,5 @@
-"""Pictures in a terminal that draws them itself: kitty and Ghostty, by kitty's graphics protocol.
+"""Pictures in a terminal that draws them itself: kitty and Ghostty, by kitty's graphics protocol, and those that take
+sixels (`sixels`), which are nothing to the terminal before a frame shows them.
 
 Which terminal it is, is asked with the modes (XTVERSION). One that knows cells of text which stand for a picture
 (`placeholders`) is asked whether it takes pictures now: others draw them and print such cells, or print the question.
@@ -16,8 +17,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from rich.color import ColorSystem
+
+from console_app.domain.safe_text import PLACEHOLDER
 from console_app.tui.terminal.answers import ExpectedAnswer
 from console_app.tui.terminal.placeholders import LOW_BYTES, cells
+from console_app.tui.terminal.sixels import Strips, drawn
 
 NAME_QUESTION = "\x1b[>q"
 PICTURES_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
@@ -31,10 +36,14 @@ PIECE = 4  # sequences between two looks at whether a frame waits
 _END = "\x1b_Gm=0,q=2;\x1b\\"  # of a picture that is not sent to its end: what comes next would be taken for more of it
 
 
+def is_shared(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal is a multiplexer's, which paints its own screen with nothing that it doesn't know."""
+    return bool(environ.get("TMUX") or environ.get("STY"))
+
+
 def may_be_asked(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal is one that may be asked: those meant call themselves xterm-something, also over ssh. What
-    runs inside a multiplexer is on its screen, which it paints with nothing that it doesn't know."""
-    return environ.get("TERM", "").startswith("xterm") and not (environ.get("TMUX") or environ.get("STY"))
+    """Whether the terminal may be asked its name: those meant call themselves xterm-something, also over ssh."""
+    return environ.get("TERM", "").startswith("xterm") and not is_shared(environ)
 
 
 def draws_cells(name: str) -> bool:
@@ -66,6 +75,7 @@ class _Upload:
     waiting: int  # characters of them
     begun: bool = False
     gone: bool = False
+    strips: Strips | None = None  # of one that goes with the frames
 
 
 @dataclass(eq=False)
@@ -99,6 +109,10 @@ class Canvas:
         self._wake = wake
         self.cell = cell
         self.is_open = False  # pictures can be placed
+        self.sixels = 0  # colours of sixels, where these are what it takes
+        self.system = ColorSystem.TRUECOLOR  # what half blocks are written in
+        self._at_rest = False
+        self._covered: frozenset[str] = frozenset()  # cells that are half blocks as long as nothing changes
         self._low = 0
         self._lock = threading.Lock()  # of all but the two queues' ends, which a picture that is let go of reaches
         self._kept: dict[int, _Upload] = {}  # by number, oldest first
@@ -106,30 +120,75 @@ class Canvas:
         self._left: deque[_Upload] = deque()  # nobody shows them any more
         self._last = 0
 
-    def open(self, colours: str | None) -> None:
-        """The terminal takes pictures; `colours` is what is written in, as Rich names it."""
-        self._low = LOW_BYTES.get(colours or "", 0)
+    def open(self, colours: str | None, sixels: int = 0) -> None:
+        """The terminal takes pictures, or sixels of so many colours; `colours` is what is written in, as Rich names
+        it."""
+        self._low, self.sixels = LOW_BYTES.get(colours or "", 0), sixels
+        self.system = ColorSystem.TRUECOLOR if colours == "truecolor" else ColorSystem.EIGHT_BIT
         self.is_open = self._low > 0
 
     def place(self, png: bytes, pixels: int, columns: int, rows: int) -> Placed | None:
         """Has a picture of so many pixels sent; None where that can't be now. Whoever keeps what it gives keeps it."""
-        size, due = 4 * pixels, -(-len(png) // 3) * 4
+        due = -(-len(png) // 3) * 4
         with self._lock:
-            waiting = sum(one.waiting for one in self._due)
-            if not self.is_open or size > MOST_KEPT or waiting + due > MOST_DUE or len(self._kept) > MOST_PICTURES:
+            if sum(one.waiting for one in self._due) + due > MOST_DUE or (number := self._room(4 * pixels)) is None:
                 return None
-            kept = [one for one in self._kept.values() if not one.gone]
-            while kept and (sum(one.size for one in kept) + size > MOST_KEPT or len(kept) >= MOST_PICTURES):
-                self._let_go(kept.pop(0))
-            number = next(one % 256 for one in range(self._last + 1, self._last + 257) if one % 256 not in self._kept)
-            self._last = number
-            upload = _Upload(number, size, deque(_pieces(png, self._number(number), columns, rows)), due)
+            upload = _Upload(number, 4 * pixels, deque(_pieces(png, self._number(number), columns, rows)), due)
             self._kept[number] = upload
             self._due.append(upload)
+        self._wake()
+        return self._placed(upload, columns, rows)
+
+    def place_strips(self, strips: Strips) -> Placed | None:
+        """Has a picture drawn with the frames, as `place` has one sent."""
+        with self._lock:
+            if (number := self._room(4 * strips.pixels)) is None:
+                return None
+            upload = self._kept[number] = _Upload(number, 4 * strips.pixels, deque(), 0, strips=strips)
+        return self._placed(upload, strips.columns, len(strips.sharp))
+
+    def _room(self, size: int) -> int | None:
+        """The number of a new picture, for which others make room."""
+        if not self.is_open or size > MOST_KEPT or len(self._kept) > MOST_PICTURES:
+            return None
+        kept = [one for one in self._kept.values() if not one.gone]
+        while kept and (sum(one.size for one in kept) + size > MOST_KEPT or len(kept) >= MOST_PICTURES):
+            self._let_go(kept.pop(0))
+        self._last = next(one % 256 for one in range(self._last + 1, self._last + 257) if one % 256 not in self._kept)
+        return self._last
+
+    def _placed(self, upload: _Upload, columns: int, rows: int) -> Placed:
         placed = Placed(columns, rows, upload)
         weakref.finalize(placed, self._let_go, upload).atexit = False
-        self._wake()
         return placed
+
+    def with_strips(self, frame: str, last_line: int, *, is_read: bool) -> tuple[str, bool]:
+        """A frame as it is written. While the terminal has not read what went before, and where a picture is not seen
+        in its full width, it is half blocks. Also whether all painted anew, at rest, would be finer."""
+        if not self.sixels or PLACEHOLDER not in frame:
+            return frame, False
+        written, coarse = drawn(frame, self._strips, last_line=last_line, is_read=is_read)
+        if not is_read:
+            return written, bool(coarse)
+        if self._at_rest:
+            self._at_rest, self._covered = False, coarse
+        return written, not coarse <= self._covered
+
+    def rest(self) -> None:
+        """The next frame has all that is seen: what is half blocks there stays so."""
+        self._at_rest = True
+
+    def _strips(self, number: int) -> Strips | None:
+        upload = self._kept.get(number)
+        return None if upload is None else upload.strips
+
+    def resized(self) -> None:
+        """Pictures for cells of another size are gone: the letters were made larger, say."""
+        cell = self.cell()
+        with self._lock:
+            for one in [*self._kept.values()]:
+                if one.strips is not None and one.strips.cell != cell and not one.gone:
+                    self._let_go(one)
 
     @property
     def pending(self) -> bool:

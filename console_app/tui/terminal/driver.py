@@ -10,6 +10,7 @@ terminal was asked and has not answered yet is read first, or the shell would ha
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import fcntl
 import logging
@@ -19,8 +20,6 @@ import signal
 import struct
 import sys
 import termios
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,20 +31,11 @@ from textual.message import Message
 
 from console_app.config.browser_page import page_in_use
 from console_app.config.web_browser import start_browser
-from console_app.tui.terminal.answers import LAST_QUESTION, ExpectedAnswer, last_answer
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
-from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
-from console_app.tui.terminal.canvas import (
-    NAME_QUESTION,
-    PICTURES_QUESTION,
-    Canvas,
-    draws_cells,
-    may_be_asked,
-    name_answer,
-    pictures_answer,
-)
+from console_app.tui.terminal.canvas import Canvas, is_shared, may_be_asked
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.terminal.hang_watch import HangWatch
+from console_app.tui.terminal.questions import TerminalQuestions
 from console_app.tui.terminal.writer import TerminalWriter
 from console_app.tui.textual_internals import XTermParser
 
@@ -53,6 +43,8 @@ PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16
 SMALLEST = (80, 25)  # for a terminal that doesn't say its size
 USUAL_CELL = (10, 20)  # pixels, for one that doesn't say theirs
+UNREAD = 100_000  # characters that the terminal has still to read, from which on pictures are drawn coarsely
+REST = 0.15  # seconds without change after which they are drawn finely
 TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
 # What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written),
 # for Alt with an arrow or a page key as rxvt does (it would be Esc, which stops the turn, and then the key), and
@@ -73,9 +65,6 @@ PIXELS_OFF = "\x1b[?1016l\x1b[?2048l\x1b[?2026l"
 REPORTS_OFF = "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
 ENDED = "\x1b\\"
 RESTORE = f"{REPORTS_OFF}{PIXELS_OFF}\x1b[?7h\x1b[0m\x1b[<u\x1b[?1049l\x1b[?25h"
-
-# Seconds that the end waits for answers, and how long after the questions there is still hope of any.
-ANSWERS, HOPE = 1.5, 10.0
 
 log = logging.getLogger(__name__)
 
@@ -133,14 +122,9 @@ class ConsoleDriver(LinuxDriver):
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
-        self._background: BackgroundAnswer | None = None
         self.canvas = Canvas(self._write_pictures, self._cell)
-        self._name: ExpectedAnswer | None = None  # of the terminal
-        self._pictures: ExpectedAnswer | None = None  # whether it draws any
-        self._last = last_answer()
-        self._lasts = 0  # of these answers that are still to come
-        self._asked = 0.0  # when, as `time.monotonic` has it
-        self._answered = threading.Event()  # all that was asked, or nobody will
+        self._questions = TerminalQuestions(self._ask, is_light=self._background_is, known=self._open_canvas)
+        self._finer: asyncio.TimerHandle | None = None  # paints pictures anew, when nothing moves any more
 
     # -- output
 
@@ -152,30 +136,32 @@ class ConsoleDriver(LinuxDriver):
         self._writer.start()
         self._drawing = True
         self.write(SAVE_TITLE)
-        asks = self._background is None and getattr(self._app, "asks_background", False)
-        questions = QUESTION if asks else ""
-        if asks:
-            self._background = BackgroundAnswer()
-        if self._name is None and page_in_use() is None and may_be_asked(os.environ):
-            self._name = name_answer()
-            questions += NAME_QUESTION
-        self._awaits_last()
+        questions = self._questions.begin(
+            background=getattr(self._app, "asks_background", False),
+            name=page_in_use() is None and may_be_asked(os.environ),
+            sixels=not is_shared(os.environ),
+        )
         super().start_application_mode()
         # Not before: until it reads key by key, the terminal writes on the screen what it answers.
-        self._writer.write(questions + LAST_QUESTION)
+        self._ask(questions)
         self._open_canvas()
         signal.signal(signal.SIGWINCH, self._window_changed)
         if (page := page_in_use()) is not None:
             page.when_taken_over(self._loop, self._draw_anew)
 
-    def _awaits_last(self) -> None:
-        self._last, self._lasts, self._asked = last_answer(), 1, time.monotonic()
-        self._answered.clear()
+    def _ask(self, questions: str) -> None:
+        if self._writer is not None:
+            self._writer.write(questions)
 
     def _open_canvas(self) -> None:
         """Pictures can be placed, if the terminal said that it draws them."""
-        if self._pictures is not None and self._pictures.found is not None and self._pictures.found[1] == "OK":
+        if self._questions.draws_cells:
             self.canvas.open(self._app.console.color_system)
+        elif self._questions.sixels and self._cell_or_none() is not None:
+            self.canvas.open(self._app.console.color_system, self._questions.sixels)
+
+    def _background_is(self, light: bool) -> None:
+        self._app.call_later(self._app.background_is, light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
 
     def _write_pictures(self) -> None:
         if self._writer is not None:
@@ -183,12 +169,16 @@ class ConsoleDriver(LinuxDriver):
 
     def _cell(self) -> tuple[int, int]:
         """The pixels of a cell, side by side and in height."""
+        return self._cell_or_none() or USUAL_CELL
+
+    def _cell_or_none(self) -> tuple[int, int] | None:
         try:
             size = fcntl.ioctl(TERMINAL, termios.TIOCGWINSZ, bytes(8))
         except OSError:
-            return USUAL_CELL
+            return None
         rows, columns, width, height = struct.unpack("HHHH", size)
-        return (width // columns, height // rows) if rows and columns and width and height else USUAL_CELL
+        cell = (width // columns, height // rows) if rows and columns else (0, 0)
+        return cell if all(cell) else self._questions.cell
 
     def _draw_anew(self) -> None:
         """Another terminal took the place of this one: it has none of the modes, and nothing is painted on it."""
@@ -212,13 +202,34 @@ class ConsoleDriver(LinuxDriver):
             self._loop.call_soon_threadsafe(self._tell_size)
 
     def _tell_size(self) -> None:
+        self.canvas.resized()
         size = Size(*self._get_terminal_size())
         self.send_message(events.Resize(size, size))
 
     def write(self, data: str) -> None:
         """Queues what may go to the terminal of `data`."""
         if self._writer is not None:
-            self._writer.write(cleaned(data))
+            is_read = self._writer.waiting < UNREAD
+            last = self._get_terminal_size()[1]
+            frame, could_be_finer = self.canvas.with_strips(cleaned(data), last, is_read=is_read)
+            self._writer.write(frame)
+            if could_be_finer:
+                self._paint_finer_soon()
+
+    def _paint_finer_soon(self) -> None:
+        if self._finer is not None:
+            self._finer.cancel()
+        self._finer = self._loop.call_later(REST, self._paint_finer)
+
+    def _paint_finer(self) -> None:
+        """Paints pictures as fine as can be, once nothing moves and the terminal has read all."""
+        if self._writer is None or not self._drawing:
+            return
+        if self._writer.waiting >= UNREAD:
+            self._paint_finer_soon()
+        else:
+            self.canvas.rest()
+            self._repaint_soon()
 
     def stop_application_mode(self) -> None:
         """Switches everything back."""
@@ -231,10 +242,10 @@ class ConsoleDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Stops reading, once the terminal has answered: a program that ends at once is quicker than some."""
-        if not self._answered.is_set() and time.monotonic() < self._asked + HOPE:
+        if self._questions.are_open:
             self.write(REPORTS_OFF)
-            self._answered.wait(ANSWERS)
-        self._answered.set()
+            self._questions.wait()
+        self._questions.close()
         super().disable_input()
 
     def close(self) -> None:
@@ -251,8 +262,9 @@ class ConsoleDriver(LinuxDriver):
         self._drawing = False
         try:
             os.set_blocking(TERMINAL, False)
-            pictures = self.canvas.close()  # one may be cut off: its string is ended first
-            os.write(TERMINAL, ((pictures and ENDED + pictures) + RESTORE_TITLE + RESTORE).encode())
+            # A picture may be cut off: its string is ended first.
+            pictures = ENDED + self.canvas.close() if self.canvas.is_open else ""
+            os.write(TERMINAL, (pictures + RESTORE_TITLE + RESTORE).encode())
         except OSError:
             pass
         finally:
@@ -296,7 +308,7 @@ class ConsoleDriver(LinuxDriver):
         try:
             self._read()
         finally:
-            self._answered.set()
+            self._questions.close()
 
     def _read(self) -> None:
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
@@ -316,44 +328,13 @@ class ConsoleDriver(LinuxDriver):
                         return
                     data, ahead = data[:ahead].replace(b"\n", b"\r") + data[ahead:], max(ahead - len(data), 0)
                     hangs.typed(data)
-                    for message in feed.feed(self._typed(decode(data))):
+                    for message in feed.feed(self._questions.without(decode(data))):
                         self.process_message(message)
-                elif held := "".join(answer.tick() for answer in self._expected if answer is not None):
+                elif held := self._questions.held():
                     for message in feed.feed(held):
                         self.process_message(message)
                 for message in feed.tick():
                     self.process_message(message)
-
-    def _typed(self, text: str) -> str:
-        """`text` without what the terminal says of itself; of its background the app is told."""
-        answer = self._background
-        if answer is not None and answer.found is None:
-            text = answer.without(text)
-            if answer.is_light is not None:
-                self._app.call_later(self._app.background_is, answer.is_light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
-        if self._name is not None and self._name.found is None:
-            text = self._name.without(text)
-            if self._name.found is not None and draws_cells(self._name.found[1]) and self._writer is not None:
-                self._pictures = pictures_answer()
-                self._lasts += 1
-                self._writer.write(PICTURES_QUESTION + LAST_QUESTION)
-        if self._pictures is not None and self._pictures.found is None:
-            text = self._pictures.without(text)
-            self._open_canvas()
-        while self._lasts:
-            text = self._last.without(text)
-            if self._last.found is None:
-                break
-            self._lasts -= 1
-            if self._lasts:
-                self._last = last_answer()
-            else:
-                self._answered.set()
-        return text
-
-    @property
-    def _expected(self) -> tuple[ExpectedAnswer | None, ...]:
-        return self._background, self._name, self._pictures, self._last
 
     def _end_hanging(self) -> None:
         self.restore_now()

@@ -70,6 +70,11 @@ class TerminalWriter:
             self._size += len(data)
             self._changed.notify()
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that the terminal has not read."""
+        return self._size
+
     def wake(self) -> None:
         """There is something behind the queue."""
         with self._changed:

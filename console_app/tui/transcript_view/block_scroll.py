@@ -40,13 +40,13 @@ class BlockScroll(ScrollView):
 
     ALLOW_SELECT = True
 
-    class FollowChanged(Message):
-        """The view began or ceased to follow the end. `below` counts blocks that came since it ceased."""
+    class BelowChanged(Message):
+        """Whether more stands below what is seen, and how many blocks of it came since the end was not followed."""
 
-        def __init__(self, following: bool, below: int) -> None:
+        def __init__(self, more: bool, new: int) -> None:
             super().__init__()
-            self.following = following
-            self.below = below
+            self.more = more
+            self.new = new
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
         super().__init__(id=id)
@@ -60,7 +60,7 @@ class BlockScroll(ScrollView):
         self._adjusting = False
         self.most_room = 0  # the most lines that it had in this terminal
         self._terminal = Size(0, 0)
-        self._below = 0
+        self._below, self._told = 0, (False, 0)  # blocks that came below, and what `BelowChanged` said last
         self._beat: Callable[[float], bool] | None = None
         self._held_back = False  # it would follow the end, but for what `_hold` says
         self.found = Found(self.slices.add)
@@ -110,7 +110,6 @@ class BlockScroll(ScrollView):
         self._list.add(block, before)
         if not self.following and block.index == len(self.blocks) - 1:
             self._below += 1
-            self.post_message(self.FollowChanged(False, self._below))
         self.changed(block)
 
     def remove_block(self, block: Block) -> None:
@@ -264,8 +263,7 @@ class BlockScroll(ScrollView):
             if not changed:
                 break
             self.refresh()
-        self._restick()
-        self._list.drop_cold(self._on_screen())
+        self._at_rest()
 
     def _jump(self, y: float) -> None:
         if round(y) == self.top and self.scroll_target_y == round(y):
@@ -290,8 +288,7 @@ class BlockScroll(ScrollView):
             if changed:
                 self._settle(shift=pushed)
             else:
-                self._restick()
-                self._list.drop_cold(self._on_screen())
+                self._at_rest()
         self.frames.wake()
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
@@ -304,11 +301,18 @@ class BlockScroll(ScrollView):
             self.following = following
             self._below = 0
             self._held_back = False
-            self.post_message(self.FollowChanged(following, 0))
+
+    def _at_rest(self) -> None:
+        self._restick()
+        self._list.drop_cold(self._on_screen())
+        told = (True, self._below) if not self.following and self.top < self.max_scroll_y else (False, 0)
+        if told != self._told:
+            self._told = told
+            self.post_message(self.BelowChanged(*told))
 
     def _scroll_by_hand(self, y: int) -> None:
         """As a reader scrolls: follows only when that leads to the end."""
-        self._follow(y >= self.max_scroll_y)
+        self._follow(max(y, 0) >= self.max_scroll_y)
         self._held_back = False
         self._settle(shift=y - self.top)
         self.frames.wake()

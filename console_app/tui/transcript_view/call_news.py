@@ -109,7 +109,10 @@ def _counted(done: float, total: float, message: list[Piece], room: int, palette
     if not message:
         return [(count, palette.muted)]
     if pieces_width(message) > room:
-        return [(f"{count}  ", palette.base), *message]
+        if said.startswith(count):
+            return message
+        beside = message if room - len(count) - 2 >= SAYING // 2 else []
+        return [(f"{count}  ", palette.base), *beside]
     return message if re.search(rf"(?<![\d.,]){re.escape(count)}(?![\d.,]*\d)", said) else [
         *message, (f"  {count}", palette.muted)]  # fmt: skip
 

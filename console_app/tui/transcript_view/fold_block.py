@@ -85,7 +85,7 @@ class FoldBlock(Fold):
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
         keys += [("o", ink.strong), (" show all" if only else " show" if counts else " fold", ink.muted)]
         gap = room - pieces_width(head) - pieces_width(keys)
-        if gap > 1:
+        if gap > 1 and (only or self.selected):  # elsewhere the letter does something else, or is text
             head += [(" " * gap, ink.base), *keys]
         mark = "▌" if self.selected else " "
         lead: list[Piece] = (

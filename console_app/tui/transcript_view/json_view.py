@@ -55,7 +55,8 @@ def brief_value(value: Any, limit: int) -> str:
     """A value in a few words: text as it is where that is clear, everything else as compact JSON."""
     if isinstance(value, str):
         text = _path_end(value, limit) or one_line(value, limit)
-        return text if text and _PLAIN.match(text) else f'"{text}"'
+        whole = one_line(value, 200)  # a value that is cut stands in quotes where all of it would
+        return text if _PLAIN.match(whole if len(value) <= 200 else whole[:-1].rstrip()) else f'"{text}"'
     try:
         return one_line(json.dumps(value, ensure_ascii=False, default=str), limit)
     except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from textual import events
 from textual.content import Content
@@ -49,14 +49,17 @@ class KeyLines(Static):
 
 
 def key_lines(
-    pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool, clicks: bool = False
+    pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool | Container[str], clicks: bool = False
 ) -> list[Content]:
-    """`pairs` are (key, what it does); faint while they don't count. `accent` is a colour of the theme.
+    """`pairs` are (key, what it does); faint are those that don't count. `accent` is a colour of the theme.
 
     `clicks` is whether they can be clicked in `KeyLines`; not where a field has the focus, which a click takes away.
     """
-    key, word = (f"bold {accent}", "$foreground") if counts else ("$muted", "$muted")
-    pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]
+    pieces: list[Content] = []
+    for key, does in pairs:
+        bright = counts if isinstance(counts, bool) else key in counts
+        ink, word = (f"bold {accent}", "$foreground") if bright else ("$muted", "$muted")
+        pieces.append(Content.styled(key, ink) + Content.styled(f" {does}", word))
     if clicks:
         pieces = [pressing(k, piece) for (k, _), piece in zip(pairs, pieces, strict=True)]
     total = sum(piece.cell_length for piece in pieces)

@@ -27,7 +27,9 @@ class SettledKeys(Generic[T]):
         self._since = clock()
         self._here_since = self._since  # and of what is selected alone
         self._held: T | None = None
+        self._held_here = False  # that is for what is selected alone
         self._quiet = float("-inf")  # when the newest key came
+        self._brought = float("-inf")  # when the focus came by itself
 
     @property
     def settled(self) -> bool:
@@ -36,8 +38,17 @@ class SettledKeys(Generic[T]):
 
     @property
     def settled_here(self) -> bool:
-        """Whether a key would count that decides nothing, and is for what is selected alone."""
+        """Whether a key would count that is for what is selected alone."""
         return self._clock() - self._here_since >= SETTLE
+
+    @property
+    def was_brought(self) -> bool:
+        """Whether the focus has just come by itself: a key that leads here was on its way, and leads nowhere else."""
+        return self._clock() - self._brought < SETTLE
+
+    def brought(self) -> None:
+        """The focus came by itself."""
+        self._brought = self._clock()
 
     @property
     def holds(self) -> T | None:
@@ -52,7 +63,8 @@ class SettledKeys(Generic[T]):
     def grew(self) -> None:
         """There is more to be decided, beside what is selected, which is as it was."""
         self._since = self._clock()
-        self._held = None
+        if not self._held_here:
+            self._held = None
 
     def moved(self) -> None:
         """You went to another row, where nothing changed but what is selected."""
@@ -67,12 +79,13 @@ class SettledKeys(Generic[T]):
             self.changed()
         self._quiet = now
 
-    def decide(self, decision: T) -> bool:
-        """A key that decides: held until it proves to be alone. False when it comes too early."""
-        if not self.settled:
+    def decide(self, decision: T, *, here: bool = False) -> bool:
+        """A key that decides, perhaps what is selected alone: held until it proves to be alone. False when it comes too
+        early."""
+        if not (self.settled_here if here else self.settled):
             self.changed()
             return False
-        self._held = decision
+        self._held, self._held_here = decision, here
         return True
 
     def take(self) -> T | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
-from tests.tui.parts import Answer, calls, chat, say, see, seen
+from tests.tui.parts import Answer, calls, chat, say, see, seen, until
 from tests.tui.questions.stage import stage
 
 PARIS: Answer = [TextChunk("Paris"), UsageChunk(70, 5, cost=0.25), FinishChunk("stop")]
@@ -113,5 +113,9 @@ async def test_a_long_request_scrolls_and_its_end_can_be_read(tmp_path: Path) ->
                 break
         assert "line 299 ␛[2J" in seen(s.console)
         assert board.has_focus
+        await s.pilot.press("escape")
+        await until(s.pilot, lambda: not board.has_focus and "to scroll" not in seen(s.console))
+        await s.pilot.press("tab")
+        await see(s.pilot, "space to scroll")
         await s.press("n")
         await s.ended()

@@ -125,6 +125,19 @@ def test_a_message_that_is_cut_off_does_not_take_the_count_along() -> None:
     assert "3 of 40  a long story" in shown(panel(call), 80)
 
 
+def test_of_a_message_there_is_enough_or_nothing_beside_the_count() -> None:
+    call = a_call(progress=3, total=40, message="3 of 40 folders and all that is in them", news_at=START)
+    for width in range(36, 80):
+        text = shown(panel(call), width)
+        assert re.search(r"%  3 of 40 (f|…)", text), text
+        assert text.count("of 40") == 1
+    call.message = "a long story of what goes on " * 9
+    for width in range(36, 80):
+        text = shown(panel(call), width)
+        assert "3 of 40" in text
+        assert not re.search(r"3 of 40  .{1,4}…", text), text
+
+
 def test_what_tells_calls_apart_comes_first_and_a_path_shows_its_end() -> None:
     calls = [a_call() for _ in range(6)]
     for n, call in enumerate(calls):

@@ -130,6 +130,10 @@ def test_where_there_is_no_room_for_a_name_the_value_alone_tells_calls_apart() -
     assert brief_arguments({"city": "Oslo"}, 9) == "city=Oslo"
     assert brief_arguments(arguments, 11) == "data.json …"
     assert brief_arguments({}, 8) == ""
+    assert brief_arguments({"service": "billing-v2-of-the-north"}, 16) == "service=billing…", "cut, it needs no quotes"
+    assert brief_arguments({"text": "a, b and c, d, e"}, 16) == 'text="a, b and c…"'
+    assert brief_arguments({"text": "one and two, three"}, 13) == 'text="one and…"', "as it would whole"
+    assert brief_arguments({"text": "word " * 90}, 20).startswith("text=word word")
 
 
 def test_the_next_failed_call_is_one_of_the_same_batch_where_the_selected_did_not_fail() -> None:

@@ -22,6 +22,7 @@ from console_app.config.plain_files import NotPlain, opened
 from console_app.domain.tools import Artifact
 from console_app.tui.terminal.canvas import Canvas, Placed
 from console_app.tui.terminal.placeholders import INK, MOST_COLUMNS
+from console_app.tui.terminal.sixels import strips
 from console_app.tui.transcript_view.wording import size
 from console_app.tui.widgets.lines import Piece, Row
 from console_app.tui.widgets.palette import Palette
@@ -146,13 +147,16 @@ def _scaled(picture: Pixels, width: int, canvas: Canvas | None) -> Drawing:
     columns, lines = _fitting(picture.size, width)
     whole = picture.convert("RGBA")
     small = whole.resize((columns, lines), reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
-    placed = None if canvas is None or not canvas.is_open else _placed(whole, columns, -(-lines // 2), canvas)
+    placed = None if canvas is None or not canvas.is_open else _placed(whole, small, canvas)
     return Drawing(columns, lines, small.tobytes(), placed)
 
 
-def _placed(picture: Pixels, columns: int, rows: int, canvas: Canvas) -> Placed | None:
+def _placed(picture: Pixels, small: Pixels, canvas: Canvas) -> Placed | None:
     """The picture as the terminal is to have it: not finer than its cells show it, nor than it is."""
-    cell, (width, height) = canvas.cell(), picture.size
+    cell, (width, height), columns, rows = canvas.cell(), picture.size, small.width, -(-small.height // 2)
+    if canvas.sixels:
+        made = strips(picture, small, cell, canvas.sixels, canvas.system)
+        return None if made is None else canvas.place_strips(made)
     share = min(columns * cell[0] / width, rows * cell[1] / height, (MOST_SENT / (width * height)) ** 0.5, 1.0)
     sides = max(int(width * share), 1), max(int(height * share), 1)
     sent = picture.resize(sides, reducing_gap=2.0) if share < 1 else picture  # pyright: ignore[reportUnknownMemberType]

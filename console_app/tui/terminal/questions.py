@@ -1,0 +1,133 @@
+"""What the console asks the terminal that it takes: whether it is light, and which pictures it draws.
+
+All is asked at once, with a last question behind that every terminal answers, in order. Two more follow where the
+answers say that they are understood. What is answered is taken out of what is typed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from console_app.tui.terminal.answers import LAST_QUESTION, ExpectedAnswer, last_answer
+from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
+from console_app.tui.terminal.canvas import (
+    NAME_QUESTION,
+    PICTURES_QUESTION,
+    draws_cells,
+    name_answer,
+    pictures_answer,
+)
+from console_app.tui.terminal.sixels import DETAILS_QUESTION, USUAL_COLOURS, cell_answer, colours_answer, takes_sixels
+
+# Seconds that the end waits for answers, and how long after the questions there is still hope of any.
+ANSWERS, HOPE = 1.5, 10.0
+
+
+class TerminalQuestions:
+    """The questions to one terminal. The thread that reads gives what it read; any may wait for the answers."""
+
+    def __init__(
+        self, write: Callable[[str], None], *, is_light: Callable[[bool], None], known: Callable[[], None]
+    ) -> None:
+        """`write` takes questions; `is_light` is told of the background, `known` when more is known of pictures."""
+        self._write, self._is_light, self._known = write, is_light, known
+        self._background: BackgroundAnswer | None = None
+        self._name: ExpectedAnswer | None = None
+        self._pictures: ExpectedAnswer | None = None  # from one that may draw them among text
+        self._colours: ExpectedAnswer | None = None  # from one that takes sixels
+        self._cell = cell_answer()
+        self._may_draw = False  # sixels, if it takes them
+        self._last = last_answer()
+        self._lasts = 0  # of these answers that are still to come
+        self._all_answered = False  # once at least
+        self._asked = 0.0  # when, as `time.monotonic` has it
+        self._answered = threading.Event()  # all that was asked, or nobody will
+
+    def begin(self, *, background: bool, name: bool, sixels: bool) -> str:
+        """What is to be asked now: what was asked before is known or never will be."""
+        questions = ""
+        if background and self._background is None:
+            self._background = BackgroundAnswer()
+            questions += QUESTION
+        if name and self._name is None:
+            self._name = name_answer()
+            questions += NAME_QUESTION
+        self._may_draw = sixels
+        self._last, self._lasts, self._asked = last_answer(), 1, time.monotonic()
+        self._answered.clear()
+        return questions + LAST_QUESTION
+
+    @property
+    def draws_cells(self) -> bool:
+        """Whether the terminal takes pictures in the place of cells."""
+        return self._pictures is not None and self._pictures.found is not None and self._pictures.found[1] == "OK"
+
+    @property
+    def sixels(self) -> int:
+        """How many colours of sixels it takes at once; 0 until all was answered once, and where it takes none."""
+        if self._colours is None or not self._all_answered:
+            return 0
+        return int((self._colours.found and self._colours.found[1]) or USUAL_COLOURS)
+
+    @property
+    def cell(self) -> tuple[int, int] | None:
+        """The pixels of a cell, side by side and in height, of a terminal that takes sixels and says so."""
+        found = self._cell.found
+        return (int(found[2]), int(found[1])) if found and int(found[2]) and int(found[1]) else None
+
+    def without(self, text: str) -> str:
+        """What of `text` is typed."""
+        if self._background is not None and self._background.found is None:
+            text = self._background.without(text)
+            if self._background.is_light is not None:
+                self._is_light(self._background.is_light)
+        if self._name is not None and self._name.found is None:
+            text = self._name.without(text)
+            if self._name.found is not None and draws_cells(self._name.found[1]):
+                self._pictures = self._ask(PICTURES_QUESTION, pictures_answer())
+        if self._pictures is not None and self._pictures.found is None:
+            text = self._pictures.without(text)
+            self._known()
+        if self._colours is not None and self._colours.found is None:
+            text = self._colours.without(text)
+        if self._colours is not None:
+            text = self._cell.without(text)
+        while self._lasts:
+            text = self._last.without(text)
+            if self._last.found is None:
+                break
+            self._lasts -= 1
+            if self._may_draw and not (self._pictures or self._colours) and takes_sixels(self._last.found[1]):
+                self._colours = self._ask(DETAILS_QUESTION, colours_answer())
+            if self._lasts:
+                self._last = last_answer()
+            else:
+                self._all_answered = True
+                self._answered.set()
+                self._known()
+        return text
+
+    def held(self) -> str:
+        """What was taken for the beginning of an answer, and is none: nothing followed for a while."""
+        answers = (self._background, self._name, self._pictures, self._colours, self._cell, self._last)
+        return "".join(answer.tick() for answer in answers if answer is not None)
+
+    @property
+    def are_open(self) -> bool:
+        """Whether there are answers to wait for."""
+        return not self._answered.is_set() and time.monotonic() < self._asked + HOPE
+
+    def wait(self) -> None:
+        """Waits a little for them."""
+        self._answered.wait(ANSWERS)
+
+    def close(self) -> None:
+        """There will be no more."""
+        self._answered.set()
+
+    def _ask(self, question: str, answer: ExpectedAnswer) -> ExpectedAnswer:
+        self._lasts += 1
+        self._write(question + LAST_QUESTION)
+        return answer
