@@ -36,7 +36,7 @@ _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
 _CALL_KEY = lazily(
-    rf"\s*\[?\s*\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
+    rf"\s*+(?:\[\s*+)?\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
 )
 _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")

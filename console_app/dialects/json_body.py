@@ -175,4 +175,4 @@ def next_value(src: Source, char: str) -> Reading[bool]:
 
 
 _SEPARATED = lazily(r"\s*[,;|]\s*[\[{]")
-_OPENS = lazily(r"\s*(?:(?P<value>\{\s*[\"'\w]|\[\s*\{)|\{\s*[^\s\"'\w]|\[\s*[^\s{])")
+_OPENS = lazily(r"\s*(?:(?P<value>\{\s*(?:[\"']|\w+\s*:)|\[\s*\{)|\{\s*(?:[^\s\"'\w]|\w+\s*[^\s\w:])|\[\s*[^\s{])")

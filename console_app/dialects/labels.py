@@ -89,12 +89,14 @@ def _no_action(state: ScanState, shown: str, after: int) -> None:
 
 def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
     src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
-    chosen = yield from src.match_first([_TO_ALL, tag_pattern(row.body.start, state.tools)])
+    starts = [_TO_ALL, tag_pattern(row.body.start)]
+    chosen = yield from src.match_first(starts)
+    named = starts[1].match(src.buf, src.pos) if chosen else None
     if chosen == 0 and (found := _TO_ALL.match(src.buf, src.pos)):
         src.pos = found.end()
         state.output.drop(src.at)
         state.last_row = row
-    elif chosen:
+    elif named and state.tools.resolve(named["name"]):
         state.last_row = row
         state.conclude((yield from state.read_body(row, Region(start, pretty=True))), shown=shown)
     elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):

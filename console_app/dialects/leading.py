@@ -37,10 +37,10 @@ _HEADING = lazily(r"#{1,6}[ \t]")
 _SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
 _COLON = lazily(r"[:：][*_ \t]*$")
 _LABEL = lazily(rf"[*_#`\s]*(?!(?i:json|{WRAPPERS})\W+$)[^\s`*_#:：]\S*?[`*_]*\s?[:：][*_ \t]*")
-_SENTENCE_END = lazily(r"[.!?…。！？][\"'”’»」』)\]*_~`]*$")
+_SENTENCE_END = lazily(r"(?<=[^\s/.!?…=^<|\\{(\[+#:;,-])[.!?…。！？]+[\"'”’»」』)\]*_~`]*$")
 _POINT = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\|")
 """A point of a list, a row of a table."""
-_NO_WORDS = lazily(r"`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z])\w+[.!。！]+\W*")
+_NO_WORDS = lazily(r"`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z\d])\w+[.!。！]+\W*")
 """A line that says nothing of what follows it: the end of a fence or an element, a word."""
 _ASIDE = lazily(
     r"[(\[<{].*|[*_]{0,3}(?:[—–―~]|--)[ \t]*\S.*|(?:END|EOF|End of \w[\w ]*)"

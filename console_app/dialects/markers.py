@@ -9,11 +9,13 @@ from console_app.dialects.patterns import any_of, compiled, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Reading
+from console_app.dialects.source import LOOKAHEAD, Reading
 from console_app.dialects.table import BY_NAME, SECTIONS
+from console_app.dialects.table_parts import IDENT
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _PREFIX = lazily(r"<([\w-]+:)")
+_TAG = lazily(rf"\s*<(?P<name>{IDENT})\s*/?>")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
 _DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
 _CHANNEL = lazily(
@@ -27,8 +29,11 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
     src, place = state.src, state.place()
     known = marker if marker in OPENERS else f"<{marker}"
-    patterns, rows = _choices(token, known, state.tools.names)
+    patterns, rows = _choices(token, known)
     chosen = yield from src.match_first(patterns)
+    if chosen is None and known in SECTIONS:
+        tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
+        chosen = 0 if tag and state.tools.resolve(tag["name"]) else None
     if chosen is None:
         if known in ("<|channel|>", "<|start|>"):
             yield from _channel(state)
@@ -69,18 +74,17 @@ def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _choices(token: str, marker: str, names: tuple[str, ...]) -> tuple[list[re.Pattern[str]], list[Dialect | None]]:
+def _choices(token: str, marker: str) -> tuple[list[re.Pattern[str]], list[Dialect | None]]:
     """Patterns for a marker and the start of a body, and the row each stands for; None for one that only groups
     calls.
     """
     patterns: list[re.Pattern[str]] = []
     rows: list[Dialect | None] = []
     if marker in SECTIONS:
-        tools = f"|<(?:{any_of(names)})" if names else ""
         inner = any_of(set(OPENERS) - {marker})
         again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
         nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
-        section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s{tools})"
+        section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s)"
         patterns.append(compiled(section))
         rows.append(None)
     for row in OPENERS[marker]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from html import unescape
 from itertools import islice
 
 from console_app.dialects.conclusions import Places
@@ -91,7 +92,10 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0) 
             if word := next(filter(tools.resolve, words), None):
                 there = text.find(word, at)
                 return SeemingCall(at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or "")
-    return None
+    at = text.find("&lt;", start)
+    if at < 0 or len(text) > _LONG or (call := mentioned(unescape(text[at:]), tools, unmarked=unmarked)) is None:
+        return None
+    return SeemingCall(at, max(at, text.find(call.name, at)) + len(call.name), call.name)
 
 
 def _plain(text: str) -> str:

@@ -36,7 +36,7 @@ class NamedBody:
         return self.head
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
-        head = yield from src.match(tag_pattern(self.head, draft.tools))
+        head = yield from src.match(tag_pattern(self.head))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
             return

@@ -281,19 +281,21 @@ class ScanOutput:
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
 
     def _judge(self, level: ReadingLevel, unasked: bool) -> None:
-        """Decide by what stands before and after them which calls are text, and which a person has to judge."""
+        """Decide by what stands before and after them which calls are text, and which a person has to judge; those that
+        are final run.
+        """
         said = aside = False
         first = len(self._attempts())
         for segment in reversed(self.segments):
             first -= len(segment.attempts)
-            if segment.kind == "calls":
+            if segment.kind == "calls" and first >= self.final:
                 if why := self._no_call(segment, said, unasked):
                     self._demote(segment, why)
                 elif segment.led == "label" or (
                     segment.led and (said or (segment.led != "loose" and level == "marked"))
                 ):
                     segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
-                elif level == "marked" and aside and first >= self.final and not (segment.led or segment.follows_text):
+                elif level == "marked" and aside and not (segment.led or segment.follows_text):
                     segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
             if segment.kind == "text" and says_something(text := self._text_of(segment)):
                 said, aside = True, is_aside(text)
@@ -320,16 +322,16 @@ class ScanOutput:
             self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
-        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
+        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves. What is
+        final stays, for it may be running.
+        """
         self.attempts = len(after)
-        if len(before) == len(after) and all(
-            old.failure == new.failure for old, new in zip(before, after, strict=True)
-        ):
+        if [one.failure for one in before] == [one.failure for one in after]:
             return
-        for index, attempt in enumerate(before):
+        for index, attempt in enumerate(before[self.final :], self.final):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
-        for index, attempt in enumerate(after):
+        for index, attempt in enumerate(after[self.final :], self.final):
             if attempt.failure is None and attempt.name:
                 self._events.append(CallNamed(index, attempt.name, attempt.dialect))
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 _USES = ("match", "search", "fullmatch", "findall", "finditer", "split", "sub", "pattern")
+_DEEPEST = 100  # characters of a literal of a trie: a server may name its parameters as it likes
 _WAITING: "list[_Later]" = []
 
 
@@ -57,7 +58,9 @@ def any_of(literals: Iterable[str]) -> str:
 
 @lru_cache(maxsize=512)
 def _any_of(literals: tuple[str, ...]) -> str:
-    return _alternatives(_trie(literals))
+    long = sorted((one for one in literals if len(one) > _DEEPEST), key=len, reverse=True)
+    short = _alternatives(_trie(one for one in literals if len(one) <= _DEEPEST))
+    return f"(?:{'|'.join((*map(re.escape, long), *([short] if short else ())))})" if long else short
 
 
 def partly(literals: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ _OPENING = lazily(
     r"(?P<pair>[“„«»「『‹《【‚＂])"
     r"|(?<!\w)(?P<curly>‘)"
     r"|(?<![^\s(\[{:=,>—–*_])(?P<single>'(?!''|[\s\d]|tis\b|twas\b|em\b|cause\b|til\b|n\b))"
-    r"|(?<![^\s(\[{:=,>—–*_])(?P<ascii>\"\"\"|'''|\")"
+    r"|(?P<ascii>(?<!\w)(?:\"\"\"|''')|(?<![^\s(\[{:=,>—–*_])\")"
     r"|(?P<comment><!--|<!\[CDATA\[|<%)"
     r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s)|\[\[(?=\n))"
     r"|(?P<template>\{\{)(?=\w+\|)"
@@ -69,12 +69,12 @@ _PART = lazily(
     r"|(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$"
     r"|^[ \t]*(?:#|//|--|;|%|REM\b|\$\s)"  # a comment
     rf"|(?:\b{_TEXTILE}\.{{1,2}}"
-    r"|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
+    r"|^\W+$|(?<=\s):$|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
 )
 """What makes what follows it on a line part of something else, as in `- `, `x = ` or `(`."""
 _SENTENCE_ENDS = lazily(
     r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$"
-    r"|[^\s;→⇥│║>]$|[\w\"'|/｜-]>$"
+    r"|[^\s;>\u200b-\u200f\u2060\u2190-\u21ff\u2500-\u259f\ufeff]$|[\w\"'|/｜-]>$"
 )
 """The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""
 

@@ -30,15 +30,11 @@ def _behind(marked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What stands behind a call on its line: words; or nothing, for another line or another mark begins. Behind one
     that is not marked there may be what separates it from the next.
     """
-    spare, brackets = ("", r"\]") if marked else (r"(?:[,;|}\]][ \t]*)*", r"\]{},;|")
+    spare, brackets = ("", r"\]") if marked else (r"(?:[,;|}\]][ \t]*+)*", r"\]{},;|")
     words = rf"[^\s<\[{brackets}]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>]"
-    nothing = r"[^\S\n]*\n\s*(?=\S)|[ \t]*(?=[<\[{])(?!</|<\Z|\[\^?\Z)"
-    return (
-        re.compile(rf"(?:\s*{_CLOSER})*[ \t]*{spare}(?:{words})"),
-        re.compile(
-            rf"(?:\s*{_CLOSER})*[ \t]*{spare}(?:{nothing})(?!{_CLOSER}|{partly({*CLOSERS, *SECTIONS.values()})}\Z)"
-        ),
-    )
+    nothing = r"[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{])(?!</|<\Z|\[\^?\Z)"
+    behind, half = rf"(?:\s*+{_CLOSER})*+[ \t]*+{spare}", partly({*CLOSERS, *SECTIONS.values()})
+    return re.compile(f"{behind}(?:{words})"), re.compile(rf"{behind}(?:{nothing})(?!{_CLOSER}|{half}\Z)")
 
 
 @dataclass

@@ -28,7 +28,7 @@ NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
 """Names by which a model says that it calls nothing."""
 _SIDE = r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
 _BEFORE_NAME = (
-    r"\s*\[?\s*\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
+    r"\s*+(?:\[\s*+)?\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
     + rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*"
 )  # fmt: skip
 NAMED = lazily(_BEFORE_NAME + r"[\"']([^\"'\\]*)[\"']")

@@ -12,8 +12,8 @@ from console_app.dialects.tag_body import TagBody
 
 _HARMONY = NamedBody(
     r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
-    r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
-    r"(?:<\|constrain\|>[^<]*)?<\|message\|>(?=\s*(?:[^\s<]|<\|))",
+    r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]++)\s*+(?:<\|channel\|>)?+[^<]*+"
+    r"(?:<\|constrain\|>[^<]*+)?+<\|message\|>(?=\s*(?:[^\s<]|<\|))",
     bare_names=True,
 )
 

@@ -19,6 +19,7 @@ from console_app.dialects.nested_tags import nested_value
 from console_app.dialects.patterns import any_of, compiled, lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.table_parts import IDENT
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _STRAY = "something other than a parameter stands in it"
@@ -30,7 +31,7 @@ class TagBody:
     """Patterns of the tags. `call` has a group `name`; `param` a group `key`, and `type` or `string` where tags
     tell it.
 
-    In any of them NAMES stands for the known tools, NAME for this one, KEYS for its parameters and KEY for this
+    In any of them NAMES stands for any name, NAME for this one, KEYS for its parameters and KEY for this
     one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
     the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
     value is part of it, line breaks at its ends included; None: in a call one of whose values began or
@@ -63,7 +64,7 @@ class TagBody:
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
         begin = src.at
-        head = yield from src.match(tag_pattern(self.call, draft.tools))
+        head = yield from src.match(tag_pattern(self.call))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
@@ -75,11 +76,9 @@ class TagBody:
         yield from close_region(src, region, draft, required=False)
 
 
-def tag_pattern(pattern: str, tools: ToolSchemas) -> re.Pattern[str]:
-    """A tag's pattern with the names of the tools put in."""
-    return compiled(
-        pattern.replace("NAMES", rf"(?i:{any_of(tools.names) or '(?!)'})") if "NAMES" in pattern else pattern
-    )
+def tag_pattern(pattern: str) -> re.Pattern[str]:
+    """A tag's pattern for any name: that there is such a tool is looked up, for a pattern of thousands takes long."""
+    return compiled(pattern.replace("NAMES", IDENT))
 
 
 class _Patterns:

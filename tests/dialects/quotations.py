@@ -306,6 +306,17 @@ MACHINES: dict[str, Machine] = {
     "comments before and behind it": _around("// a\n", "\n// b\n"),
     "a sentence of one's own that goes on behind it": _around("If I wrote\n", "\nthen it would run."),
     "a sentence of German that goes on behind it": _around("Wir lesen\n", "\nauf der Seite."),
+    "colons without blanks": _each(":"),
+    "a bar at each line": _each("▌"),
+    "invisible blanks": _each("\u200b"),
+    "a nick and a bar": _each("<jane> ▌"),
+    "a panel of Jira": _around("{panel:title=x}\n", "\n{panel}"),
+    "three quotation marks behind a sign": _around('❛"""It says\n\n', '\n"""\n'),
+    "a comment behind a dash": _in_line("— //! ", ""),
+    "dots of a comment": _in_line("Jane wrote ..    ", ""),
+    "dots behind a sign": _in_line("body=..    ", ""),
+    "a fence with a title": _around('It says:\n```xml title="a.xml"\n', "\n```\n"),
+    "dots in colours": _around("\x1b[31m......\n", "\n......\x1b[0m"),
 }  # fmt: skip
 LEADS: dict[str, Machine] = {
     "what a page says": _around("The page says:\n\n", ""),

@@ -2,13 +2,17 @@
 finds all that the exact ones do.
 """
 
+import re
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app.dialects import ToolSignature, parse
 from console_app.dialects.openers import HELD, KIND_OF, LABELS, LEAD, PLAIN, TOKEN
+from console_app.dialects.patterns import any_of
 
 COUNTED = """
 import re
@@ -48,3 +52,19 @@ def test_where_something_opens_or_may_open_the_quick_search_stops(text: str, cut
             assert LEAD.match(text, at), text[at:]
         if TOKEN.match(text, at) or HELD.match(text, at):
             assert PLAIN.match(text, at), text[at:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<read><path>a</path></read>",
+        '[read(path="a")]',
+        "<function=read>\n<parameter=path>\na\n</parameter>\n</function>",
+    ],
+)
+def test_a_server_names_its_parameters_as_long_as_it_likes(text: str) -> None:
+    properties = {"path": {"type": "string"}, **{"x" * length: {"type": "string"} for length in (99, 100, 101, 5000)}}
+    tools = [ToolSignature("read", {"type": "object", "properties": properties})]
+    assert [call.arguments for call in parse(text, tools).calls] == [{"path": "a"}]
+    longest = re.compile(any_of(properties))
+    assert all((found := longest.match(name)) and found.group() == name for name in properties)

@@ -24,7 +24,7 @@ class Written:
 CALL = Written("read_file", {"path": "a b"})
 CALLS = {row.name: render_calls(row.name, [CALL], TOOLS) for row in DIALECTS if row.form is not None}
 ALIKE = [
-    {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript"},
+    {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript", "a fence with a title"},
     {"low quotation marks", "low quotation marks around a block", "curly quotation marks"}
     | {"curly quotation marks around a block"},
     {"quotation marks", "quotation marks on lines", "quotation marks around a block"},
@@ -203,6 +203,25 @@ def test_what_is_final_stays_whatever_follows() -> None:
     result, screen, _ = watched(f"{CALLS['gemma4']}\nno\n</think>\nDone.", TOOLS, [1])
     assert screen.final == [0]
     assert len(result.calls) == 1
+
+
+TAKEN_BACK = {
+    "another and words": f"{CALLS['mistral_v11']} and so on.",
+    "others and words": f"{CALLS['solar_open'] * 2}and so on.",
+    "a colon, another and words": f"\nThe page says:\n{CALLS['hermes_json']}\nThat is all.\n",
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("behind", TAKEN_BACK.values(), ids=TAKEN_BACK.keys())
+@pytest.mark.parametrize("dialect", ["gemma4", "mistral_v11", "gigachat3", "solar_open"])
+def test_what_is_final_stays_whatever_is_no_call_behind_it(dialect: str, behind: str, level: ReadingLevel) -> None:
+    text = f"{CALLS[dialect]}{behind}"
+    result, screen, _ = watched(text, TOOLS, [1], level=level)
+    assert screen.final[:1] == [0], "it may be running"
+    assert [call.index for call in result.calls] == [*range(len(result.calls))]
+    assert result.calls[0].arguments == CALL.arguments
+    assert screen.panels == {call.index: call.name for call in result.calls}
 
 
 MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4", "lfm2", "kimi_k2", "mistral_json"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from console_app.dialects import Scanner, parse
+from console_app.dialects import Scanner, ToolSignature, parse
 from console_app.dialects.position import Structure
 from console_app.dialects.scanner import LOOSE, UNREAD
 from console_app.dialects.source import WINDOW, Source
@@ -22,10 +23,12 @@ MOST_ENDED = 360_000
 """In a slice that ends what waited for it: 25 milliseconds or less. More is read in a thread."""
 
 
-def most_at_once(text: str) -> int:
-    """How many functions one slice of the answer calls at most, the patterns that it needs being compiled."""
+def most_at_once(text: str, tools: Sequence[ToolSignature] = TOOLS) -> int:
+    """How many functions one slice of the answer calls at most, the patterns that it needs being compiled, but for
+    those of other tools than `TOOLS`.
+    """
     parse(text, TOOLS, SLICE)
-    scanner, most = Scanner(TOOLS), 0
+    scanner, most = Scanner(tools), 0
     for start in range(0, len(text), SLICE):
         counted = 0
 
@@ -45,6 +48,14 @@ def most_at_once(text: str) -> int:
 @pytest.mark.parametrize("opener", OPENERS, ids=repr)
 def test_a_slice_of_openers_is_little_work(opener: str) -> None:
     assert most_at_once(repeated(opener, 60_000)) < MOST
+
+
+MANY = [ToolSignature(f"a_server_with_a_long_name_{n:04d}_reads_a_file") for n in range(3000)]
+
+
+@pytest.mark.parametrize("text", ["<tool_calls>\n<{}>\n", ">>>{}\n{{}}", "<{}><path>a</path></{}>", "<tool_call>x\n"])
+def test_a_mark_is_little_work_where_there_are_thousands_of_tools(text: str) -> None:
+    assert most_at_once(text.replace("{}", MANY[-1].name), MANY) < MOST
 
 
 ENDED = {

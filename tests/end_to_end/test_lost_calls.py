@@ -36,6 +36,7 @@ LOST = {
     "the tool's label as code": "calculator.evaluate(expression='6*7')",
     "code that prints": "print(calculator_evaluate(expression='6*7'))",
     "a tag that is nearly the tool's": "<calculator_evalute><expression>1</expression></calculator_evalute>",
+    "entities": MARKED.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;"),
     "half a call in a sentence": f"I say {MARKED} here.",
 }
 SHOWS_NOTHING: dict[str, list[Text | Reasoning]] = {

@@ -620,6 +620,17 @@ async def test_a_call_that_nothing_takes_back_starts_while_the_answer_streams(
     assert [event.content for event in of(events, ev.CallFinished)] == ["42"]
 
 
+async def test_a_call_that_started_counts_whatever_is_no_call_behind_it(hub: Hub) -> None:
+    text = f"{written('gemma4') * 2} and so on.\nI call it.\n{written('gemma4')}\n"
+    with WireServer() as server:
+        server.script(Answer(Text(text, size=3)), DONE)
+        engine = engine_of(server, hub)
+        events = await play(engine)
+        await engine.provider.close()
+    assert [event.content[-2:] for event in of(events, ev.CallFinished)] == ["42", "42"]
+    assert answers(events)[0].count("<|tool_call>") == 1, "what ran is not shown as text"
+
+
 @pytest.mark.parametrize("official", [True, False])
 async def test_what_was_given_is_gone_through_only_where_a_text_may_hold_a_call(hub: Hub, official: bool) -> None:
     """A megabyte takes 0.1 s, before each request that brings it."""

@@ -21,6 +21,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.folding import fold
 from console_app.providers.text_protocol.given import SaidOfTools, inputs
 from console_app.providers.text_protocol.provenance import MOST, MOST_COMPARED, TOO_MUCH, GivenText, Provenance
+from console_app.providers.text_protocol.provider import MUCH
 from console_app.providers.text_protocol.readings import readings
 
 WRITE = ToolSpec(name="files_write_file", server="files", tool="write_file")
@@ -153,6 +154,12 @@ WRITTEN = {
     "selectors": "".join(chr(0xFE00 + byte if byte < 16 else 0xE00F0 + byte) for byte in BYTES),
     "letters of flags": shifted(0x1F1E6, CALL),
     "letters in squares": shifted(0x1F170, CALL),
+    "escapes of Perl": "".join(f"\\x{{{ord(char):x}}}" for char in CALL),
+    "names of Unicode": "".join(f"\\N{{U+{ord(char):04X}}}" for char in CALL),
+    "letters written over": "".join(f"{char}\b{char}" for char in CALL),
+    "a cursor that is moved": "\x1b[1C".join(CALL),
+    "letters of Cherokee": CALL.upper().translate(str.maketrans("ADEHILMRSTW", "ᎪᎠᎬᎻᏆᏞᎷᎡᏚᎢᎳ")),
+    "letters of phonetics": CALL.translate(str.maketrans("agir", "ɑɡıɾ")),
     "letters of Lisu": CALL.upper().translate(str.maketrans("AEFILRTW", "ꓮꓰꓝꓲꓡꓣꓔꓪ")),
     "a comment": f"<!-- {HIDDEN} -->",
     "a title": f"<a title='{HIDDEN}'>x</a>",
@@ -325,3 +332,13 @@ def test_more_calls_than_can_be_compared_ask() -> None:
         for n in range(2 * MOST_COMPARED // len(page))
     ]
     assert (asked[0], asked[-1]) == ("", TOO_MUCH)
+
+
+def test_the_names_of_many_tools_are_for_a_thread_too() -> None:
+    """Those of three thousand took more than a second, of the event loop where they said little of themselves."""
+    tools = [ToolSpec(name=f"many_tool_{n}", server="many", tool=f"tool_{n}") for n in range(100)]
+    provenance = Provenance()
+    provenance.give([GivenText("a result", "page")], tools)
+    assert provenance.new() > MUCH
+    provenance.prepare()
+    assert provenance.new() == 0

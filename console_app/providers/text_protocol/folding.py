@@ -13,7 +13,7 @@ from urllib.parse import unquote
 _AT_ONCE = 100_000  # characters: 10 ms of whatever they are
 _DEPTH = 4  # what is quoted in what is quoted is escaped so often, in whichever notations
 _ESCAPE = re.compile(
-    r"(?<!\\)\\++(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|0000([0-9a-fA-F]{2})"
+    r"(?<!\\)\\++(?:(?:[ux]\{|N\{U\+)([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|0000([0-9a-fA-F]{2})"
     r"|([0-3][0-7]{2})|[nrtbf])"
 )
 _PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
@@ -23,11 +23,12 @@ _TAG = re.compile(
     r"|[a-z]{1,20}-[a-z-]{1,20})(?:\s[^<>]{0,200})?/?>|<!--[^<>]{0,200}-->"
 )
 _BBCODE = re.compile(r"\[/?(?:b|color|font|i|quote|s|size|u|url)(?:=[^\[\]\n]{0,100})?\]")
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
+_UNSHOWN = re.compile(r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|[^\x08]\x08")
+"""What moves or colours a terminal's letters, and letters that others are written over, as in a page of `man`."""
 _NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」\\*>|+"
 _ALIKE = (
-    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ",
-    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyzhnuogjabcdefghijklmnoprstuvwxyz",
+    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜᎪᏴᏟᎠᎬᎶᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏆɑɡıɩʋɾᴦη",
+    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyzhnuogjabcdefghijklmnoprstuvwxyzabcdeghjklmprstvwziagiivrrn",
 )
 """Letters that look like others, and which."""
 _FRAMED = (0x1F150, 0x1F170, 0x1F1E6)  # letters in black circles and squares, and those of flags
@@ -74,8 +75,8 @@ def _decoded(text: str, *, marks: bool) -> str:
         text = _TAG.sub("", text)
     if "[/" in text and not marks:
         text = _BBCODE.sub("", text)
-    if "\x1b" in text:
-        text = _COLOUR.sub("", text)
+    if "\x1b" in text or "\x08" in text:
+        text = _UNSHOWN.sub("", text)
     if "&" in text:
         text = html.unescape(text)
     if "\\" in text:

@@ -25,6 +25,7 @@ MOST = 2_000_000
 MOST_COMPARED = 500_000_000
 """Characters that are gone through for the calls of one answer, in about 0.2 s; calls beyond them ask."""
 TOO_MUCH = "the model was given more text than calls can be compared with"
+_NAME_TAKES = 400  # characters that are gone through while the patterns take in a tool's names: half a millisecond
 _PLACES = 100  # of one tool's name in one text
 _SHORT = 4  # characters of a value that says little alone
 _PIECE = 24  # characters of a value that are looked for together: of a line that a page breaks, some are found
@@ -80,13 +81,19 @@ class _Names:
     """How tools may be named in a text, and which is meant; the patterns are made once for all texts."""
 
     def __init__(self, tools: Sequence[tuple[str, str, str]] = ()) -> None:
-        self.meant: dict[str, list[_Named]] = {}
-        for name, tool, server in tools:
-            self.meant.setdefault(fold(name), []).append(_Named(name))
+        self._tools = tools
+
+    @cached_property
+    def meant(self) -> dict[str, list[_Named]]:
+        """What each name may mean."""
+        meant: dict[str, list[_Named]] = {}
+        for name, tool, server in self._tools:
+            meant.setdefault(fold(name), []).append(_Named(name))
             words = _WORDS.split(fold(tool))
             for own in {sign.join(words) for sign in "_-."}:
                 if own and own != fold(name):
-                    self.meant.setdefault(own, []).append(_Named(name, fold(server), is_word=len(words) == 1))
+                    meant.setdefault(own, []).append(_Named(name, fold(server), is_word=len(words) == 1))
+        return meant
 
     @cached_property
     def turned(self) -> frozenset[str]:
@@ -139,8 +146,11 @@ class Provenance:
         self._given, self._earlier = (), {}
 
     def new(self) -> int:
-        """How many characters of what was given were not compared with anything yet."""
-        return sum(len(one.text) for one in self._given if one.text not in self._folded)
+        """How many characters of what was given were not compared with anything yet, and what the names of tools that
+        nothing was compared with take as well.
+        """
+        names = 0 if self._folded else len(self._tools) * _NAME_TAKES
+        return names + sum(len(one.text) for one in self._given if one.text not in self._folded)
 
     def prepare(self) -> None:
         """Fold what is new; for a thread where that is much, since markup takes 0.1 µs a character."""
