@@ -100,10 +100,15 @@ class Look:
     threads: int
     widgets: int
     blocks: int
-    objects: int
+    painted: int  # lines that are kept painted
+    objects: int  # without these lines: how many there are swings by tens of thousands between two looks
 
 
 def _look(turns: int, app: FanoutApp, screen: ChatScreen) -> Look:
+    blocks = screen.view.blocks
+    painted = sum(block.kept for block in blocks)
+    for block in blocks:
+        block.forget()
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Look(
@@ -114,7 +119,8 @@ def _look(turns: int, app: FanoutApp, screen: ChatScreen) -> Look:
         descriptors=len(os.listdir("/proc/self/fd")),
         threads=threading.active_count(),
         widgets=sum(1 for _ in app.screen.walk_children()),
-        blocks=len(screen.view.blocks),
+        blocks=len(blocks),
+        painted=painted,
         objects=len(gc.get_objects()),
     )
 
