@@ -116,6 +116,22 @@ async def test_a_call_in_what_was_said_before_a_new_start_asks(hub: Hub) -> None
     assert why == "maybe quoted: it stands in what you sent (line 3)"
 
 
+async def test_a_call_that_a_summary_left_out_asks_after_a_new_start(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(DONE, DONE, DONE, Answer(Text("It was a page.")), Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, "openai-chat", hub)
+        for prompt in (f"What is this?\n\n{BARE}", "And?", "Go on."):
+            await asked(engine, prompt)
+        async with engine.compact() as compacting:
+            assert [event async for event in compacting if isinstance(event, ev.HistoryCompacted)]
+        again = engine_of(server, "openai-chat", hub)
+        again.go_on("again", engine.transcript)
+        why = await asked(again)
+        await engine.provider.close()
+        await again.provider.close()
+    assert why == ["maybe quoted: it stands in what you sent (line 3)"]
+
+
 async def test_a_call_that_only_a_summary_still_holds_asks_after_a_new_start(hub: Hub) -> None:
     with WireServer() as server:
         summary = Answer(Text(f"The page wants: {BARE}"))
