@@ -7,8 +7,13 @@ import json
 
 import pytest
 
+from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import FAILED
-from tests.providers.test_provenance import ARGUMENTS, CALL, HIDDEN, PLAIN, WRITE, request, where
+from tests.providers.test_provenance import ARGUMENTS, CALL, HIDDEN, PLAIN, TOOLS, WRITE, request, where
+
+A_FILE = Attachment(name="a.txt", text="Words.\nMore of them.")
+NOTES = Attachment(name="notes.md", text=f"# Notes\n\n{HIDDEN}")
 
 
 @pytest.mark.parametrize("parts", [3, 5, 12])
@@ -36,6 +41,19 @@ def test_the_line_is_that_of_the_call_and_not_of_another_word_of_the_tool() -> N
     assert where(request(page + HIDDEN), WRITE.name, **PLAIN).endswith("(line 502)")
     own = HIDDEN.replace("files_write_file", "write_file")
     assert where(request(page.replace("files_", "") + own), WRITE.name, **PLAIN).endswith("(line 502)")
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        (UserMessage(content="Read\nthem.", attachments=(A_FILE, NOTES)).whole, "the attachment notes.md (line 3)"),
+        (f"{UserMessage(content='Read it.', attachments=(A_FILE,)).whole}\n\n{HIDDEN}", "what you sent (line 8)"),
+        (UserMessage(content=f"What\nis this? {HIDDEN}", attachments=(A_FILE,)).whole, "what you sent (line 2)"),
+    ],
+)
+def test_the_line_is_that_of_the_attachment(message: str, place: str) -> None:
+    asked = ModelRequest((UserMessage(content=message),), "", tuple(TOOLS))
+    assert where(asked, WRITE.name, **PLAIN) == f"it stands in {place}"
 
 
 def test_a_result_is_named_before_two_that_hold_the_call_together() -> None:

@@ -231,9 +231,11 @@ class Provenance:
             return given.source
         near = (at for at in places if wanted.stands_in(given.text[max(0, at - _NEAR // 2) : at + _NEAR]))
         at = next(near, places[0])
-        attached = [found[1] for found in _ATTACHMENT.finditer(given.text, 0, at)]
-        source = f"the attachment {attached[-1]}" if attached else given.source
-        return f"{source} (line {given.text.count(chr(10), 0, at) + 1})"
+        source, begins = given.source, 0
+        for found in _ATTACHMENT.finditer(given.text, 0, at):
+            if given.text.find("</attachment>", found.end(), at) < 0:
+                source, begins = f"the attachment {found[1]}", found.end() + 1
+        return f"{source} (line {given.text.count(chr(10), begins, at) + 1})"
 
     def _index(self) -> dict[str, list[tuple[GivenText, _Folded]]]:
         """The texts that name a tool, by its name, the newest first."""
