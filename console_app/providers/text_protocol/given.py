@@ -52,7 +52,8 @@ def inputs(request: ModelRequest) -> list[GivenText]:
             said = message.content.rpartition(AVAILABLE)[0] if message.content.startswith(UNKNOWN_TOOL) else ""
             given += [GivenText(_source(message), said)] if said else []
             continue
-        given.append(GivenText(_source(message), message.content))
+        parts = message.parts if isinstance(message, UserMessage) else ()
+        given += [GivenText(_source(part), part.content) for part in parts or (message,)]
         if isinstance(message, ToolMessage):
             said = message.content.removeprefix(FAILED)
             if before:
@@ -113,4 +114,6 @@ def _strings(schema: Any, *, said: bool) -> Iterator[str]:
 def _source(message: Message) -> str:
     if isinstance(message, ToolMessage):
         return f"the result of {message.name}" if message.name else "a result"
+    if isinstance(message, UserMessage) and message.source:
+        return f"what the server wrote for {message.source.split(maxsplit=1)[0]}"
     return "what you sent" if not stands_for_more(message) else "what Fanout said"

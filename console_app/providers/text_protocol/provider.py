@@ -269,7 +269,9 @@ class TextProtocol:
             self._forget()
             for said in known_of_before(request):
                 self._provenance.add(said)
-        if not any(isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages):
+        if not request.conversation and not any(
+            isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages
+        ):
             self._forget()
         self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
         if dialect is not None:
