@@ -225,6 +225,10 @@ def test_a_call_is_known_again(given: str) -> None:
     [
         ('{"name": "web_fetch", "arguments": {}}', {}),
         ("web_fetch()", {}),
+        ("web_fetch is a good one. " * 200 + "web_fetch()", {}),
+        ("web_fetch()", {"path": None, "url": ""}),
+        ('web_fetch(path="a b")', {"path": "a b", "note": "x"}),
+        ("Use web_fetch, of which the path is: a b.", {"path": "a b"}),
         ('{"name": "fetch", "arguments": {}}', {}),
         ('{"name": "web_fetch", "arguments": {"path": "."}}', {"path": "."}),
         ('{"name": "web_fetch", "arguments": {"path": "*"}}', {"path": "*"}),
