@@ -185,7 +185,19 @@ class Provenance:
         if not wanted.pieces:
             return wanted.stands_near(given)
         most = _size(wanted.pieces) * (1 - _ENOUGH)
-        return _size(self._missing(wanted.pieces, given, most)) <= most or self._holds_arguments(given, wanted)
+        left = self._missing(wanted.pieces, given, 2 * most)
+        if most < _size(left) <= 2 * most:
+            left = [piece for piece in left if not self._holds_halves(given.letters, piece)]
+        return _size(left) <= most or self._holds_arguments(given, wanted)
+
+    def _holds_halves(self, letters: str, piece: str) -> bool:
+        """Whether a text holds a piece in two parts: words may stand between them, as where a result has two blocks."""
+        there, too_long = 0, len(piece)
+        while too_long - there > 1:
+            half = (there + too_long) // 2
+            self._compared += len(letters)
+            there, too_long = (half, too_long) if piece[:half] in letters else (there, half)
+        return piece[there:] in letters
 
     def _begins_in(self, given: _Folded, wanted: _Wanted) -> bool:
         """Whether a text says a part of it, and others the rest."""
