@@ -389,7 +389,7 @@ def test_a_block_paints_once_until_something_changes() -> None:
 
 def test_long_words_of_the_user_are_folded() -> None:
     block = UserBlock("\n".join(f"line {n}" for n in range(40)))
-    assert "+ 28 lines · o opens" in shown(block)
+    assert "+ 28 lines · o open" in shown(block)
     block.toggle()
     assert "line 39" in shown(block)
 
