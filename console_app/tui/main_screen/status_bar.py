@@ -145,7 +145,7 @@ def _mode(mode: ApprovalMode) -> tuple[str, str]:
 
 
 def _servers(status: Status, *, words: bool = True) -> Content:
-    """Servers and tools. Where there are no `words`, what counts: how many servers are not there yet, else the tools."""
+    """Servers and tools. Without `words` what counts: how many servers are not there yet, else the tools."""
     ready, starting, failed = status.servers_ready, status.servers_starting, status.servers_failed
     known = ready + starting + failed
     if failed:
