@@ -77,6 +77,8 @@ class Refused(Enum):
     REASONING = auto()
     ID = auto()  # of a call
     BLANK = auto()  # content that is null, of an answer of nothing but calls
+    ITEMS = auto()  # of lists in the tools' schemas, where they are not said (OpenAI, Gemini)
+    NAMES = auto()  # of parameters (Claude)
     KEYWORD = auto()  # of the tools' schemas
     SYSTEM = auto()  # a message of the system (Gemma's template, o1-mini)
     UNTHOUGHT = auto()  # older answers without their reasoning (DeepSeek, Kimi)
@@ -157,6 +159,13 @@ _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
             re.IGNORECASE | re.DOTALL,
         ),
     ),
+    (
+        Refused.ITEMS,
+        re.compile(
+            r"(missing|must have|requires?|lacks?) .{0,3}items\b|\bitems\W{0,4}(missing|field required)", re.IGNORECASE
+        ),
+    ),
+    (Refused.NAMES, re.compile(r"propert(y|ies) (keys?|names?)\b.{0,40}(match|pattern)", re.IGNORECASE)),
     (
         Refused.KEYWORD,
         re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
