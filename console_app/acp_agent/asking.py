@@ -290,10 +290,7 @@ class CallQuestions:
         try:
             picked = await self._asking.choose(call.id, self._shown(call, spec), self._options(rule))
         except Withdrawn:
-            if (running := self._conversation.calls_of) is not None:
-                running.cancel_call(call.id)
-            return True
-        if (running := self._conversation.calls_of) is None:
+            running.cancel_call(call.id)
             return True
         if picked in (SESSION, ALWAYS) and running.is_as_shown(call.id, fingerprint):
             self._permissions.add_rule("allow", rule, keep=picked == ALWAYS)
