@@ -108,7 +108,8 @@ def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Conte
 
 
 def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallContent:
-    return schema.FileEditToolCallContent(type="diff", path=str(path), old_text=old, new_text=new)
+    # A new file has the empty text: that it has none is told by nothing at all, and there are editors that miss it.
+    return schema.FileEditToolCallContent(type="diff", path=str(path), old_text=old or "", new_text=new)
 
 
 def as_json(value: Any) -> str:

@@ -135,9 +135,9 @@ class Approvals:
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Whether a call that waits is of the tool that was shown; see `resolve`."""
-        waiting = self._waiting.get(call_id)
-        if waiting is None:
+        if not self.waits(call_id):
             return False
+        waiting = self._waiting[call_id]
         spec = current(self._toolset, self._settings, waiting.spec)
         return spec.fingerprint == (waiting.first if shown is None else shown)
 
