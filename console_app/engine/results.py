@@ -10,10 +10,9 @@ from typing import Any
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import encodable
-from console_app.domain.tools import AVAILABLE, UNKNOWN_TOOL, Outcome, ToolResult
+from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
 from console_app.engine.arguments import compact
 
-FAILED = "Tool execution failed: "
 DENIED = "The user denied this call."
 NOT_ALLOWED = "This call was not run:"
 NOT_WAITED_FOR = "The user did not wait for this call."
