@@ -36,6 +36,11 @@ _NO_TOOLS = re.compile(
     r"|only user(,| and) (and )?assistant roles are supported",
     re.IGNORECASE,
 )
+_MANY_TOOLS = re.compile(
+    r"\btools['\"`]?: array too long|too many (tools|functions)|(maximum|limit|most)[^.]{0,30}\b(tools|functions)\b"
+    r"|\b(tools|functions)\b[^.]{0,40}(maximum|at most|no more than|exceed|limit)",
+    re.IGNORECASE,
+)
 _SPENT = re.compile(
     r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|exceeded your current quota"
     r"|spend_limit_reached|billing_hard_limit|payment required",
@@ -58,6 +63,11 @@ def is_overflow(message: str, code: str) -> bool:
 def refuses_tools(message: str) -> bool:
     """Whether the endpoint or model takes no tools at all."""
     return _NO_TOOLS.search(message) is not None
+
+
+def too_many_tools(message: str) -> bool:
+    """Whether the request offers more tools than the endpoint takes."""
+    return _MANY_TOOLS.search(message) is not None
 
 
 def is_spent(message: str, code: str) -> bool:
