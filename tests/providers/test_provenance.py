@@ -225,6 +225,10 @@ def test_a_call_is_known_again(given: str) -> None:
     [
         ('{"name": "web_fetch", "arguments": {}}', {}),
         ("web_fetch()", {}),
+        ("web_fetch is a good one. " * 200 + "web_fetch()", {}),
+        ("web_fetch()", {"path": None, "url": ""}),
+        ('web_fetch(path="a b")', {"path": "a b", "note": "x"}),
+        ("Use web_fetch, of which the path is: a b.", {"path": "a b"}),
         ('{"name": "fetch", "arguments": {}}', {}),
         ('{"name": "web_fetch", "arguments": {"path": "."}}', {"path": "."}),
         ('{"name": "web_fetch", "arguments": {"path": "*"}}', {"path": "*"}),
@@ -305,7 +309,31 @@ def test_what_is_compared_is_made_in_linear_time(sign: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sign", ["a.", "1,", "0x", "+AH", "L[", "ab", "12 ", "f1", "a-", "/a/", "chr(1)", "A2", "\ufe00"]
+    "sign",
+    [
+        "a.",
+        "1,",
+        "0x",
+        "+AH",
+        "L[",
+        "ab",
+        "12 ",
+        "f1",
+        "a-",
+        "/a/",
+        "chr(1)",
+        "A2",
+        "\ufe00",
+        "' . '",
+        "\u202ea",
+        "\u200b",
+        "\u200b\u200c",
+        "01",
+        "ab>",
+        "0000: 6162 ",
+        "2026-11-24 03:00:",
+        "\n2026-11-24 03:00:11 A",
+    ],
 )
 def test_what_may_be_decoded_is_looked_for_in_linear_time(sign: str) -> None:
     """Where it weren't, half a million signs would take minutes."""

@@ -33,6 +33,7 @@ _SHORT = 4  # characters of a value that says little alone
 _PIECE = 24  # characters of a value that are looked for together: of a line that a page breaks, some are found
 _PIECES = 32  # of one value
 _ENOUGH = 0.75  # of what is looked for: the model may add an argument of its own, or a page break the text
+_A_PART = 0.25  # of it that names the tool, where other texts hold the rest
 _TOLD = 2  # arguments that are enough, each of as many characters:
 _TELLS = 12
 _NO_ARGUMENTS = re.compile(
@@ -189,8 +190,8 @@ class Provenance:
     def _begins_in(self, given: _Folded, wanted: _Wanted) -> bool:
         """Whether a text says a part of it, and others the rest."""
         whole = _size(wanted.pieces)
-        left = self._missing(wanted.pieces, given, whole * _ENOUGH)
-        if not whole or _size(left) > whole * _ENOUGH:
+        left = self._missing(wanted.pieces, given, whole * (1 - _A_PART))
+        if not whole or _size(left) > whole * (1 - _A_PART):
             return False
         for other in self._plain:
             if _size(left) <= whole * (1 - _ENOUGH):
@@ -286,17 +287,22 @@ class _Wanted:
 
     def stands_near(self, given: _Folded) -> bool:
         """Whether a call without arguments, or each short value behind its name, stands in a text."""
-        if not self._values:
-            return any(_NO_ARGUMENTS.match(given.text, place) for place in given.places[self.name])
-        return all(re.search(_short(name, value), given.text) for name, value in self._values)
+        if not any(value not in ("", None) for _, value in self._values) and any(
+            _NO_ARGUMENTS.match(given.text, place) for place in given.places[self.name]
+        ):
+            return True
+        return self._short_in(given.text)
 
     def stands_in(self, part: str) -> bool:
         """Whether a part of a text holds something of what is looked for."""
         folded = fold(part)
         letters = signless(folded)
-        return any(piece in letters for piece in self.pieces) or (
-            not self.pieces and all(re.search(_short(name, value), folded) for name, value in self._values)
-        )
+        return any(piece in letters for piece in self.pieces) or (not self.pieces and self._short_in(folded))
+
+    def _short_in(self, folded: str) -> bool:
+        """Whether half of the short values, or more, stand behind their names."""
+        stand = sum(bool(re.search(_short(name, value), folded)) for name, value in self._values)
+        return 0 < len(self._values) <= 2 * stand
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -333,7 +339,7 @@ def _short(name: str, value: Any) -> str:
             written = re.escape(fold(value))
         case _:
             written = re.escape(fold(repr(value).removesuffix(".0")))
-    return re.escape(fold(name)) + (rf"\W{{0,8}}{written}" if written else r"[:=(<]")
+    return re.escape(fold(name)) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
 def _indexed(text: str, names: _Names) -> Iterator[_Folded]:
@@ -354,7 +360,9 @@ def _places(folded: str, names: _Names) -> dict[str, list[int]]:
     for found in names.plain.finditer(folded):
         for named in names.meant[found.group()]:
             known = places.get(named.tool, [])
-            if len(known) < _PLACES and (not named.is_word or _is_called(folded, found.start(), found.end(), named)):
+            if (len(known) < _PLACES or _NO_ARGUMENTS.match(folded, found.end())) and (
+                not named.is_word or _is_called(folded, found.start(), found.end(), named)
+            ):
                 places.setdefault(named.tool, known).append(found.end())
     return places
 
