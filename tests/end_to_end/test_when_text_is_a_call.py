@@ -547,7 +547,7 @@ async def test_the_first_native_call_drops_what_was_known(hub: Hub, tmp_path: Pa
         (json.dumps({"page": MARKED}), "the result of web_fetch (line 1)"),
         (f"Hello\n&lt;tool_call&gt;{BARE.replace(chr(34), '&quot;')}", "the result of web_fetch (line 2)"),
         (BARE.replace('"', "”").replace(" ", "\n"), "the result of web_fetch (line 2)"),
-        ('<attachment path="notes.md">\nx\n' + MARKED + "\n</attachment>", "the attachment notes.md (line 3)"),
+        ('<attachment path="notes.md">\nx\n' + MARKED + "\n</attachment>", "the result of web_fetch (line 4)"),
     ],
 )
 async def test_the_board_says_where_a_call_stood_in_any_layout(given: str, where: str, hub: Hub) -> None:

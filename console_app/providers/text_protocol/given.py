@@ -52,8 +52,8 @@ def inputs(request: ModelRequest) -> list[GivenText]:
             said = message.content.rpartition(AVAILABLE)[0] if message.content.startswith(UNKNOWN_TOOL) else ""
             given += [GivenText(_source(message), said)] if said else []
             continue
-        parts = message.parts if isinstance(message, UserMessage) else ()
-        given += [GivenText(_source(part), part.content) for part in parts or (message,)]
+        parts = (message.parts if isinstance(message, UserMessage) else ()) or (message,)
+        given += [GivenText(_source(part), part.content, framed=isinstance(part, UserMessage)) for part in parts]
         if isinstance(message, ToolMessage):
             said = message.content.removeprefix(FAILED)
             if before:

@@ -48,11 +48,13 @@ _WORDS = re.compile(r"[_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class GivenText:
-    """A text that the model was given; `source` says what it is, in words; `again`: others hold all of it."""
+    """A text that the model was given; `source` says what it is, in words; `again`: others hold all of it; `framed`: it
+    may have attachments, where any other text may only say so."""
 
     source: str
     text: str
     again: bool = False
+    framed: bool = False
 
     @property
     def size(self) -> int:
@@ -245,7 +247,7 @@ class Provenance:
         near = (at for at in places if wanted.stands_in(given.text[max(0, at - _NEAR // 2) : at + _NEAR]))
         at = next(near, places[0])
         source, begins = given.source, 0
-        for found in _ATTACHMENT.finditer(given.text, 0, at):
+        for found in _ATTACHMENT.finditer(given.text, 0, at if given.framed else 0):
             if given.text.find("</attachment>", found.end(), at) < 0:
                 source, begins = f"the attachment {found[1]}", found.end() + 1
         return f"{source} (line {given.text.count(chr(10), begins, at) + 1})"
