@@ -74,7 +74,9 @@ class OutputStreams:
     async def finish(self) -> None:
         """Waits until everything is written, or can't be."""
         self._hurried = False
-        await self.drain(0)
+        while self._size and not self._hurried:  # what is for standard error too, where nobody reads the rest
+            self._drained.clear()
+            await self._drained.wait()
 
     def close(self) -> None:
         """Lets the thread end once everything is written. Waits for nothing."""
