@@ -5,7 +5,6 @@ example.
 from dataclasses import replace
 
 from console_app.dialects.draft import CallAttempt
-from console_app.dialects.mentions import mentioned
 from console_app.dialects.patterns import compiled, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.scan_state import ScanState
@@ -110,9 +109,8 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
-        if not (output.shows or state.in_fence or (readable and output.unfenced)):
-            shown = src.text(start, min(src.at, start + _MOST_SHOWN))
-            output.shows = mentioned(shown, state.tools, unmarked=True) is not None
+        if not (readable and output.unfenced):
+            output.shown_fences.append((start, min(src.at, start + _MOST_SHOWN)))
     if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
         output.note(start, src.at, CODE, next((word for word in words if word in state.tools), None))
