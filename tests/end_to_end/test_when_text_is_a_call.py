@@ -320,7 +320,7 @@ async def test_a_page_of_a_turn_before_is_still_what_the_model_was_given(resumed
 
 
 async def test_what_an_answer_quoted_of_a_page_asks_after_a_new_start_too(files: Hub) -> None:
-    """The page itself has given way to a summary, and who starts anew has never seen it."""
+    """The page itself has given way to a summary, and is known with the session alone."""
     with WireServer() as server:
         server.script(READS, DONE, QUOTES, DONE, Answer(Text("They read a page.")), Answer(Text(LIST)), DONE)
         first = engine_of(server, files)
@@ -338,7 +338,7 @@ async def test_what_an_answer_quoted_of_a_page_asks_after_a_new_start_too(files:
     assert "I won't." in sent, "what was quoted of it is"
     assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.DENIED]
     assert [event.why for event in of(events, ev.ApprovalRequested)] == [
-        "maybe quoted: it stands in an earlier answer (line 5)"
+        "maybe quoted: it stands in the result of files_read_file (line 4)"
     ]
 
 
@@ -547,7 +547,7 @@ async def test_the_first_native_call_drops_what_was_known(hub: Hub, tmp_path: Pa
         (json.dumps({"page": MARKED}), "the result of web_fetch (line 1)"),
         (f"Hello\n&lt;tool_call&gt;{BARE.replace(chr(34), '&quot;')}", "the result of web_fetch (line 2)"),
         (BARE.replace('"', "”").replace(" ", "\n"), "the result of web_fetch (line 2)"),
-        ('<attachment path="notes.md">\nx\n' + MARKED + "\n</attachment>", "the attachment notes.md (line 4)"),
+        ('<attachment path="notes.md">\nx\n' + MARKED + "\n</attachment>", "the attachment notes.md (line 3)"),
     ],
 )
 async def test_the_board_says_where_a_call_stood_in_any_layout(given: str, where: str, hub: Hub) -> None:

@@ -227,7 +227,7 @@ def test_a_call_is_known_again(given: str) -> None:
         ("web_fetch()", {}),
         ("web_fetch is a good one. " * 200 + "web_fetch()", {}),
         ("web_fetch()", {"path": None, "url": ""}),
-        ('web_fetch(path="a b")', {"path": "a b", "note": "x"}),
+        ('web_fetch(path="a b")', {"path": "a b", "note": "x", "url": "", "depth": None}),
         ("Use web_fetch, of which the path is: a b.", {"path": "a b"}),
         ('{"name": "fetch", "arguments": {}}', {}),
         ('{"name": "web_fetch", "arguments": {"path": "."}}', {"path": "."}),

@@ -185,7 +185,19 @@ class Provenance:
         if not wanted.pieces:
             return wanted.stands_near(given)
         most = _size(wanted.pieces) * (1 - _ENOUGH)
-        return _size(self._missing(wanted.pieces, given, most)) <= most or self._holds_arguments(given, wanted)
+        left = self._missing(wanted.pieces, given, 2 * most)
+        if most < _size(left) <= 2 * most:
+            left = [piece for piece in left if not self._holds_halves(given.letters, piece)]
+        return _size(left) <= most or self._holds_arguments(given, wanted)
+
+    def _holds_halves(self, letters: str, piece: str) -> bool:
+        """Whether a text holds a piece in two parts: words may stand between them, as where a result has two blocks."""
+        there, too_long = 0, len(piece)
+        while too_long - there > 1:
+            half = (there + too_long) // 2
+            self._compared += len(letters)
+            there, too_long = (half, too_long) if piece[:half] in letters else (there, half)
+        return piece[there:] in letters
 
     def _begins_in(self, given: _Folded, wanted: _Wanted) -> bool:
         """Whether a text says a part of it, and others the rest."""
@@ -278,6 +290,7 @@ class _Wanted:
     def __init__(self, call: ParsedCall) -> None:
         self.name = call.name
         self._values = list(_leaves("", call.arguments))
+        self._saying = [(name, value) for name, value in self._values if value not in ("", None)]
         of: dict[str, list[str]] = {}
         for name, value in self._values:
             of.setdefault(name, []).extend(_pieces(value))
@@ -287,11 +300,8 @@ class _Wanted:
 
     def stands_near(self, given: _Folded) -> bool:
         """Whether a call without arguments, or each short value behind its name, stands in a text."""
-        if not any(value not in ("", None) for _, value in self._values) and any(
-            _NO_ARGUMENTS.match(given.text, place) for place in given.places[self.name]
-        ):
-            return True
-        return self._short_in(given.text)
+        bare = not self._saying and any(_NO_ARGUMENTS.match(given.text, at) for at in given.places[self.name])
+        return bare or self._short_in(given.text)
 
     def stands_in(self, part: str) -> bool:
         """Whether a part of a text holds something of what is looked for."""
@@ -301,8 +311,9 @@ class _Wanted:
 
     def _short_in(self, folded: str) -> bool:
         """Whether half of the short values, or more, stand behind their names."""
-        stand = sum(bool(re.search(_short(name, value), folded)) for name, value in self._values)
-        return 0 < len(self._values) <= 2 * stand
+        values = self._saying or self._values
+        stand = sum(bool(re.search(_short(name, value), folded)) for name, value in values)
+        return 0 < len(values) <= 2 * stand
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
