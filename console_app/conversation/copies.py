@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _STYLED = re.compile(r"\x1b\[[0-9;:]*m")  # colours and the like, which say nothing
+_MARK = re.compile(r"[\n\\`~*_\[<&]")  # what may begin more than text
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,20 @@ def parser() -> Any:
     """The one parser: CommonMark, tables and strikethrough; HTML is text."""
     # 20 ms: only once an answer is shown.
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
-    return MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
+    def read_lines(state: StateCore) -> None:
+        """What stands in the lines of blocks. Most cells of tables hold no mark: what they are needs no reading."""
+        for token in state.tokens:
+            if token.type == "inline" and _MARK.search(token.content):
+                token.children = state.md.inline.parse(token.content, state.md, state.env, [])
+            elif token.type == "inline":
+                token.children = [Token("text", "", 0, content=token.content)] if token.content else []
+
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
+    made.core.ruler.at("inline", read_lines)
+    return made
 
 
 def copies_of_answer(text: str) -> list[Copy]:

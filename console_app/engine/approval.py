@@ -244,7 +244,7 @@ def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
     """The result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return results.denied(f"A rule forbids it: {resolution.rule}.")
+            return results.denied(f"{results.FORBIDDEN} {resolution.rule}.")
         case DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:

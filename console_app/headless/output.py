@@ -33,6 +33,7 @@ class OutputStreams:
         self.failure = ""  # why standard output can't be written, unless its reader just went away
         self._loop = asyncio.get_running_loop()
         self._stdout, self._stderr = stdout, stderr
+        self.one_terminal = os.isatty(stdout) and os.isatty(stderr)  # where a line may come in the middle of another
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._size = 0
         self._hurried = False

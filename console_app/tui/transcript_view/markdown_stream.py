@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.tui.transcript_view.code import Code
-from console_app.tui.transcript_view.markdown_cut import LONG, cut_after, table_head
+from console_app.tui.transcript_view.markdown_cut import LONG, cut_after, reach, table_head
 from console_app.tui.transcript_view.markdown_rows import language_of
 from console_app.tui.transcript_view.markdown_tail import mend
 from console_app.tui.transcript_view.markdown_units import (
@@ -32,7 +32,6 @@ from console_app.tui.transcript_view.markdown_units import (
 from console_app.tui.widgets.lines import Line
 
 SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
-FIRST = 8000  # and of what came at once before any of it is seen
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
 _DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[[^\]\n]+\]:", re.MULTILINE)
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
@@ -188,7 +187,7 @@ class MarkdownStream:
         known = len(self._units)
         if self._due:
             self._absorb(SLICE)
-        while begin and self._rest and self._taken < FIRST:
+        while begin and self._rest and self._taken < reach(self.text, LONG):
             self._absorb(SLICE)
         if not self.is_long:
             return self._laid_in(look, self._units)
@@ -261,10 +260,10 @@ class MarkdownStream:
     def _absorb(self, most: int) -> None:
         """Takes in what came; about `most` characters of it, unless that is 0."""
         text, self._due = self.text, False
-        end = text.find("\n", self._taken + most) + 1 if most else 0
-        self._rest = 0 < end < len(text)
-        end = end if self._rest else len(text)
-        if text.endswith("\r") and not self._rest and not self._final:
+        least = self._taken + most if most else len(text)
+        end = text.find("\n", least, least + SLICE) + 1 or min(least + SLICE, len(text))
+        self._rest = end < len(text)
+        if text[:end].endswith("\r") and not (self._final and not self._rest):
             end -= 1  # half a line break, perhaps
         new, self._taken = text[self._taken : end], end
         self._tail += new.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\u2400")
@@ -307,8 +306,11 @@ class MarkdownStream:
         shown: str = self._tail if self._ended else mend(self._tail)
         read = self._read(shown)
         blocks = [token for token in read.blocks if token.level == 0 and token.map and token.type != "inline"]
-        if not blocks:
-            return self._take_definitions()
+        if not blocks or (len(blocks) == 1 and blocks[0].map[0]):
+            if self._take_definitions():
+                return True
+            if not blocks:
+                return False
         lines: list[str] = shown.split("\n")
         begin: int = blocks[-1].map[0]
         last = blocks[-1]
@@ -336,7 +338,7 @@ class MarkdownStream:
     def _take_definitions(self) -> bool:
         """Of very many definitions of links, which show nothing, all but the last are complete. True when there were
         any."""
-        end = self._tail.rfind("\n[") + 1 if len(self._tail) > LONG else 0
+        end = self._tail.rfind("\n[") + 1 if reach(self._tail, LONG) < len(self._tail) else 0
         if not end or (read := BlocksRead(self._tail[:end], self._defined)).blocks:
             return False
         self._defined, self._tail = read.references, self._tail[end:]

@@ -139,53 +139,71 @@ def break_points(text: str, width: int, first: int | None = None) -> list[tuple[
     room = max(width if first is None else first, 1)
     if len(text) <= room and text.isascii():
         return [(0, len(text))]
+    cells = None if text.isascii() else widths(text)
     spans: list[tuple[int, int]] = []
     begin = 0
     used = 0
     for match in _WORD.finditer(text):
         at, word = match.start(), match.group()
-        bare = word.rstrip()
-        size = len(bare) if bare.isascii() else cell_len(bare)
-        breakable = not bare.isascii() and size > len(bare)  # wide characters
+        end = at + len(word.rstrip())
+        size = end - at if cells is None else sum(cells[at:end])
+        breakable = size > end - at  # wide characters
         if used + size > room:
             if used and not (breakable and room - used >= 2):
                 spans.append((begin, at))
                 begin, used, room = at, 0, width
             while used + size > room:
-                taken = cut(bare, room - used)
-                if taken == 0:
-                    if used == 0:
-                        taken = max(split_graphemes(bare)[0][0][1], 1)  # one character wider than the line
-                    else:
-                        spans.append((begin, at))
-                        begin, used, room = at, 0, width
-                        continue
-                if taken >= len(bare):
+                past = _past(cells, at, end, room - used)
+                if past == at and used:
+                    spans.append((begin, at))
+                    begin, used, room = at, 0, width
+                    continue
+                if past == at:
+                    past = _past(cells, at, end, 2)  # one character wider than the line
+                if past == end:
                     break
-                at += taken
-                spans.append((begin, at))
-                bare = bare[taken:]
-                size = cell_len(bare)
-                begin, used, room = at, 0, width
-        used += size + len(word) - len(word.rstrip())
+                spans.append((begin, past))
+                size -= past - at if cells is None else sum(cells[at:past])
+                begin = at = past
+                used, room = 0, width
+        used += size + match.end() - end
     spans.append((begin, len(text)))
     return spans
 
 
-def slice_pieces(pieces: Sequence[Piece], start: int, end: int) -> list[Piece]:
-    """The pieces between two characters of their joined text."""
-    out: list[Piece] = []
-    at = 0
-    for text, style in pieces:
-        after = at + len(text)
-        if after > start and at < end:
-            part = text[max(start - at, 0) : end - at]
-            if part:
+def _past(cells: bytes | None, at: int, end: int, room: int) -> int:
+    """Behind the characters from `at` on that fit into so many cells, with the marks of the last; `cells` are those of
+    each, None where each takes one."""
+    if room <= 0:
+        return at
+    if cells is None:
+        return min(at + room, end)
+    past = at
+    while past < end and cells[past] <= room:
+        room -= cells[past]
+        past += 1
+    return past
+
+
+class Parts:
+    """Pieces that are read from the first to the last, in a time that grows with their number alone."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+        self._number = self._begin = 0  # of the piece that was reached, and the characters before it
+
+    def between(self, start: int, end: int) -> list[Piece]:
+        """The pieces between two characters of their joined text, none before those asked for last."""
+        out: list[Piece] = []
+        while self._number < len(self._pieces):
+            text, style = self._pieces[self._number]
+            if part := text[max(start - self._begin, 0) : max(end - self._begin, 0)]:
                 out.append((part, style))
-        at = after
-        if at >= end:
-            break
-    return out
+            if self._begin + len(text) > end:
+                break
+            self._begin += len(text)
+            self._number += 1
+        return out
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
@@ -197,10 +215,11 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
         return [Row(list(pieces))]
     rows: list[Row] = []
     previous = 0
+    parts = Parts(pieces)
     for start, end in break_points(text, width):
         stop = start + len(text[start:end].rstrip(" ")) if end < len(text) else end
         joint = "\n" if not rows else " " if text[previous:start].endswith(" ") else ""
-        rows.append(Row(slice_pieces(pieces, start, stop), joint))
+        rows.append(Row(parts.between(start, stop), joint))
         previous = start
     return rows
 
@@ -242,8 +261,9 @@ def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
         return [Row(list(pieces))]
     rows: list[Row] = []
     start = 0
+    parts = Parts(pieces)
     for end in chop_ends(text, width):
-        rows.append(Row(slice_pieces(pieces, start, end), "" if rows else "\n"))
+        rows.append(Row(parts.between(start, end), "" if rows else "\n"))
         start = end
     return rows
 

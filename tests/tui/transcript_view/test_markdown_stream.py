@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import unicodedata
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.style import Style
 
+from console_app.conversation.copies import parser
 from console_app.tui.transcript_view.markdown_cut import HUGE, LONG
 from console_app.tui.transcript_view.markdown_stream import MarkdownStream
-from console_app.tui.transcript_view.markdown_units import MOST_MADE, TextLook
-from console_app.tui.widgets.lines import Line, Row, fit
+from console_app.tui.transcript_view.markdown_units import MOST_MADE, ClosedBlocks, TextLook
+from console_app.tui.widgets.lines import Line, Piece, Row, fit, pieces_width, wrap
 from tests.tui.transcript_view.scenes import PALETTE, markdown_lines, text_of
 
 FRAGMENTS = [
@@ -235,6 +242,72 @@ def test_no_frame_parses_more_than_a_few_pages_of_an_endless_block(text: str) ->
     assert text_of(markdown_lines(MarkdownStream(text, final=True), 80)) == seen
     letters = [char for char in text if char.isalnum() or char == "="]
     assert len(letters) <= sum(char.isalnum() or char == "=" for char in seen)
+
+
+MARKS = re.compile(r"[*_`\[\]<>&\\~!\n]")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["[", "![", "[a](", "_a", "**a**b", "*a *b ", "`a``b", "<a", "&", "\\", "~~a", "a\n", "a\\\n", "<div>\n",
+     "[a]: b\n", "[a](http://e.x/1) ", "<http://e.x/1> "],
+)  # fmt: skip
+def test_no_frame_reads_more_than_some_marks_of_an_endless_paragraph(part: str) -> None:
+    """Each takes as long as many letters do."""
+    text = part * (12_000 // len(part))
+    stream, most = MarkdownStream(), 0
+    for at in range(0, len(text), 1000):
+        stream.append(text[at : at + 1000])
+        markdown_lines(stream, 80)
+        most = max(most, len(MARKS.findall(stream._tail)))
+    stream.finish()
+    whole = MarkdownStream(text, final=True)
+    seen = text_of(markdown_lines(stream, 80))
+    assert text_of(markdown_lines(whole, 80)) == seen
+    for one in (stream, whole):
+        sources = [unit.source for unit in one._units if isinstance(unit, ClosedBlocks)]
+        assert max([most, *(len(MARKS.findall(source)) for source in sources)]) <= HUGE // 8
+    if "]:" not in part:
+        assert sum(char.isalnum() for line in seen for char in line) == sum(char.isalnum() for char in text)
+
+
+def test_many_narrow_cells_are_laid_out_in_parts() -> None:
+    text = "|a" * 26 + "|\n" + "|-" * 26 + "|\n" + ("|1" * 26 + "|\n") * 600
+    stream = MarkdownStream(text, final=True)
+    seen = text_of(markdown_lines(stream, 160))
+    units = stream._all_units()
+    assert len(units) > 10
+    assert sum(line.count("1") for line in seen) == 26 * 600
+    assert len({line for line in seen if "1" in line}) == 1
+
+
+@given(st.text("ab \n\\`~*_[]()<>&!|#-:;.é漢", max_size=60))
+def test_lines_without_marks_are_read_as_all_others(text: str) -> None:
+    plain = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
+    assert [token.as_dict() for token in parser().parse(text)] == [token.as_dict() for token in plain.parse(text)]
+
+
+@pytest.mark.parametrize("text", ["漢字", "👩‍🚀", "word", "漢字の、", "e\u0301"])
+def test_a_word_that_does_not_end_is_wrapped_in_a_time_that_grows_as_it_does(text: str) -> None:
+    def work(times: int) -> int:
+        pieces: list[Piece] = [(text, Style(bold=bool(n % 2))) for n in range(times)]
+        counted = 0
+
+        def count(_frame: FrameType, event: str, _argument: Any) -> None:
+            nonlocal counted
+            counted += event in ("call", "c_call")
+
+        wrap(pieces, 80)
+        sys.setprofile(count)
+        try:
+            rows = wrap(pieces, 80)
+        finally:
+            sys.setprofile(None)
+        assert "".join(part for row in rows for part, _ in row.pieces) == text * times
+        assert max(pieces_width(row.pieces) for row in rows) in (79, 80)
+        return counted
+
+    assert work(4_000) < 5 * work(1_000)
 
 
 def test_no_frame_parses_more_than_a_few_pages_of_endless_definitions() -> None:

@@ -19,7 +19,7 @@ from console_app.tui.transcript_view.results.json_tree import JsonTree, shown_te
 from console_app.tui.transcript_view.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
 from console_app.tui.transcript_view.text_page import TextPage
 from console_app.tui.widgets.joined import Lookup
-from console_app.tui.widgets.lines import Piece, Row, chop, chop_ends, slice_pieces
+from console_app.tui.widgets.lines import Parts, Piece, Row, chop, chop_ends
 from console_app.tui.widgets.palette import Palette
 
 INDENT = 2
@@ -115,7 +115,7 @@ class _LongLine(Lookup[Row]):
             start, end = self._ends[index], self._ends[index + 1]
             first, past = bisect_right(self._begins, start) - 1, bisect_left(self._begins, end)
             shift = self._begins[first]
-            pieces = slice_pieces(self._pieces[first:past], start - shift, end - shift)
+            pieces = Parts(self._pieces[first:past]).between(start - shift, end - shift)
             self._made[index] = indented([Row(pieces, "" if index else "\n")], self._palette)[0]
         return self._made[index]
 
