@@ -1,16 +1,18 @@
 """The `fanout` command: arguments to a command, errors to one line, everything to an exit code.
 
-Only `sys` is imported before the version is answered (0.02 s); each command then imports what it needs.
+Next to nothing is imported before the version is answered (0.02 s); each command then imports what it needs.
 """
 
 from __future__ import annotations
 
 import sys
 
+from console_app.headless.standard_output import forget_stdout, write_out
+
 TYPE_CHECKING = False  # type checkers know the name; importing typing would take a tenth of the time of --version
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from console_app.config.redaction import Redactor
@@ -22,10 +24,7 @@ def main() -> NoReturn:
     """Runs the command line of this process and exits."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
-        from console_app._version import __version__
-
-        sys.stdout.write(f"fanout {__version__}\n")
-        raise SystemExit(0)
+        raise SystemExit(_ended(lambda: _versions(libraries=False)))
     if arguments[:1] == ["__complete"]:  # a key press waits for it
         raise SystemExit(_complete(arguments[1:]))
     raise SystemExit(run(arguments, own_process=True))
@@ -33,9 +32,10 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
     """Runs `arguments` as the command line; the exit code. `own_process`: with it the process ends."""
-    import gc
 
-    try:
+    def work() -> int:
+        import gc
+
         _open_descriptors()
         # Importing makes many objects and next to no garbage: looking for it takes a fifth of the time of a start.
         # `wiring.freeze_collector` switches the collector on again.
@@ -45,13 +45,21 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
         parsed = parse_arguments(arguments)
         parsed.own_process = own_process
         return _dispatch(parsed)
+
+    return _ended(work, debug="--debug" in arguments)
+
+
+def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
+    """The exit code of `work`; what goes wrong in it is said."""
+    try:
+        return work()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _forget_stdout()
+        forget_stdout()
         return EXIT_FAILED
     except Exception as error:
-        return _report(error, debug="--debug" in arguments)
+        return _report(error, debug=debug)
 
 
 def _complete(words: Sequence[str]) -> int:
@@ -136,8 +144,7 @@ def _manual(words: Sequence[str]) -> int:
 
 
 def _write(text: str) -> int:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    write_out(text)
     return 0
 
 
@@ -227,13 +234,6 @@ def _open_descriptors() -> None:
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
-
-
-def _forget_stdout() -> None:
-    """The reader of standard output went away: what Python would still flush at exit goes nowhere."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _terminate_as_interrupt() -> None:

@@ -27,6 +27,7 @@ from console_app.headless.output import OutputStreams
 from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
 from console_app.headless.session_command import moving_format
+from console_app.headless.standard_output import write_out
 from console_app.sessions.library import Library
 from console_app.wiring import Setup
 
@@ -66,7 +67,9 @@ def run_command(arguments: Namespace) -> int:
         case "models":
             return _headless(arguments, _models)
         case "themes":
-            return _themes(wiring.prepare(arguments))
+            from console_app.themes_command import themes
+
+            return themes(wiring.prepare(arguments))
         case "config" if arguments.action == "edit":
             return _edit_config(arguments)
         case "config" if arguments.action in ("set", "unset"):
@@ -106,6 +109,10 @@ async def _guarded(setup: Setup, work: Work) -> int:
                 await asyncio.wait_for(output.finish(), _FLUSHING)
             else:
                 await interrupts.race(output.finish())
+            if output.failure not in ("", ending.line):
+                ending = RunEnding(ending.code or EXIT_FAILED)
+                output.error_line(f"fanout: {output.failure}")
+                await output.finish()
         except (Interrupted, TimeoutError):
             return EXIT_INTERRUPTED
         finally:
@@ -257,31 +264,6 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
 
 
-def _themes(setup: Setup) -> int:
-    from console_app import resources
-    from console_app.headless.json_outputs import ThemeEntry, ThemesReport
-    from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
-
-    themes, problems = load_themes((resources.themes_dir(), setup.paths.themes))
-    found = [
-        ThemeEntry(
-            name=entry.theme.name,
-            about=entry.about,
-            dark=entry.theme.dark,
-            use=entry.theme.name == setup.settings.theme,
-        )
-        for entry in themes
-    ]
-    if setup.arguments.json:
-        _print(json_line(ThemesReport(themes=tuple(found), problems=tuple(problems)).model_dump()))
-    else:
-        for entry in found:
-            _print(f"{'*' if entry.use else ' '} {entry.name:<16} {entry.about}")
-        for problem in problems:
-            _complain(problem)
-    return EXIT_FAILED if problems else EXIT_DONE
-
-
 def _auth(setup: Setup) -> int:
     from console_app.config.stored_keys import StoredKeys
     from console_app.headless.auth_command import run_auth
@@ -392,8 +374,7 @@ def _validate(setup: Setup) -> int:
 
 
 def _print(line: str) -> None:
-    sys.stdout.write(visible(line) + "\n")
-    sys.stdout.flush()
+    write_out(visible(line) + "\n")
 
 
 def _complain(line: str) -> None:

@@ -38,6 +38,7 @@ from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine.engine import Engine
+from console_app.headless.standard_output import write_out
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.services import ConsoleServices
@@ -107,9 +108,9 @@ def record_session(arguments: Namespace) -> int:
     if recording.cut:
         sys.stderr.write(f"fanout: the recording ends after {recorder.LONGEST:g} seconds; --speed makes it shorter.\n")
     if not arguments.output:
-        sys.stdout.write(text)
+        write_out(text)
         return 0
-    sys.stdout.write(f"{write_new(Path(arguments.output).expanduser(), text)}\n")
+    write_out(f"{write_new(Path(arguments.output).expanduser(), text)}\n")
     return 0
 
 

@@ -6,7 +6,6 @@ A broken configuration is a finding like any other; what doesn't need it is look
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.headless import doctor
 from console_app.headless.doctor import Finding
+from console_app.headless.standard_output import write_out
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def without_settings(arguments: Namespace, error: ConfigError) -> int:
     broken = doctor.cleaned(broken_configuration(error), redactor_in_use(os.environ))
     findings = [*local_findings(Paths.find()), broken]
     for line in [json_line(doctor.as_json(findings))] if arguments.json else doctor.lines(findings):
-        sys.stdout.write(line + "\n")
+        write_out(line + "\n")
     return 1
 
 

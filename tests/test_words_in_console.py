@@ -19,6 +19,20 @@ ELSEWHERE = {
 }
 
 
+ESCAPE = {
+    "back",  # to what stood before: a page, a field, the prompt
+    "cancel",  # what goes on, or a choice
+    "close",  # what stands over the conversation
+    "decide later",
+    "goes to the prompt",
+    "later",
+    "stop",
+    "take back",  # what was sent
+}
+BEYOND = {"back to the prompt", "close what is open", "leave them"}  # said in help alone, or on a key of its own
+OPENED = re.compile(r"\bo (?:shows?|folds?|opens|closes)\b")
+
+
 BETTER = {
     "a model that isn't listed": "Not listed? Type provider/model",
     "all that is listed": "all listed",
@@ -86,3 +100,38 @@ def test_what_the_field_has_a_word_for_is_said_in_it() -> None:
         if words in text.lower()
     }
     assert said == {}
+
+
+def test_escape_is_called_by_one_list_of_words_and_what_a_page_says_is_what_its_key_is_called() -> None:
+    wrong: list[str] = []
+    for path in (CODE / "tui").rglob("*.py"):
+        said = {found for _, text in texts(path) for found in re.findall(r"\besc ([a-z ]*[a-z])", text)}
+        called = set(called_escape(path))
+        allowed = called & ESCAPE if called else ESCAPE
+        wrong += [f"{path.relative_to(CODE)}: esc {words}" for words in said - allowed]
+        wrong += [f"{path.relative_to(CODE)}: binding {words}" for words in called - ESCAPE - BEYOND]
+    assert wrong == []
+
+
+def called_escape(path: Path) -> Iterator[str]:
+    """What the bindings of a file call Escape."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Binding":
+            keys, _, words, *_ = [
+                *(one.value if isinstance(one, ast.Constant) else "" for one in node.args),
+                "",
+                "",
+                "",
+            ]
+            if "escape" in str(keys).split(","):
+                yield str(words)
+
+
+def test_what_a_key_opens_and_closes_is_called_by_these_words() -> None:
+    said = [
+        f"{path.name}:{line}"
+        for path in (CODE / "tui").rglob("*.py")
+        for line, text in texts(path)
+        if OPENED.search(text)
+    ]
+    assert said == []

@@ -220,6 +220,7 @@ class CallQuestions:
         self._updates = updates
         self._folder = folder
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}  # by what would let calls run
 
     def approve(self, call: CallView) -> None:
         """A call waits for approval."""
@@ -260,32 +261,44 @@ class CallQuestions:
 
     async def _approve(self, call: CallView) -> None:
         for _ in range(_TRIES):
-            spec, arguments = self.spec_of(call), call.arguments or {}
-            fingerprint = spec.fingerprint if spec is not None else ""
-            rules = helpful_rules(self._engine.gate, spec, arguments) if spec is not None else ()
-            rule = rules[0] if rules else ""
-            if not self._updates.diffs(call.id):
-                changes = await asyncio.to_thread(
-                    tool_calls.whole_change, call.tool or call.name, arguments, self._folder
-                )
-                self._updates.keep_diffs(call.id, changes)
-            try:
-                picked = await self._asking.choose(call.id, self._shown(call, spec), self._options(rule))
-            except Withdrawn:
-                if (running := self._conversation.calls_of) is not None:
-                    running.cancel_call(call.id)
-                return
-            if (running := self._conversation.calls_of) is None:
-                return
-            if picked in (SESSION, ALWAYS) and running.is_as_shown(call.id, fingerprint):
-                self._permissions.add_rule("allow", rule, keep=picked == ALWAYS)
-            allowed = picked in (ONCE, SESSION, ALWAYS)
-            decision = Decision.ALLOW if allowed else Decision.DENY
-            if running.resolve(call.id, decision, shown=fingerprint):
-                self._permissions.reconsider()
-                return
+            async with self._lock(call):
+                if await self._decided(call):
+                    return
         if (running := self._conversation.calls_of) is not None:
             running.resolve(call.id, Decision.DENY, feedback="it could not be approved as it is")
+
+    def _lock(self, call: CallView) -> asyncio.Lock:
+        """Of calls that one rule would let run, one asks at a time: an editor may go on to show what was taken back."""
+        rule = self._rule(call)
+        return self._locks.setdefault(rule, asyncio.Lock()) if rule else asyncio.Lock()
+
+    def _rule(self, call: CallView) -> str:
+        """What would let this call run without asking; "" where nothing would."""
+        spec = self.spec_of(call)
+        rules = helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec is not None else ()
+        return rules[0] if rules else ""
+
+    async def _decided(self, call: CallView) -> bool:
+        """Asks for a call; whether there is nothing more to ask."""
+        spec, arguments, rule = self.spec_of(call), call.arguments or {}, self._rule(call)
+        fingerprint = spec.fingerprint if spec is not None else ""
+        if (running := self._conversation.calls_of) is None or not running.is_as_shown(call.id, fingerprint):
+            return running is None  # decided while another was asked for, or of a tool that changes just now
+        if not self._updates.diffs(call.id):
+            changes = await asyncio.to_thread(tool_calls.whole_change, call.tool or call.name, arguments, self._folder)
+            self._updates.keep_diffs(call.id, changes)
+        try:
+            picked = await self._asking.choose(call.id, self._shown(call, spec), self._options(rule))
+        except Withdrawn:
+            running.cancel_call(call.id)
+            return True
+        if picked in (SESSION, ALWAYS) and running.is_as_shown(call.id, fingerprint):
+            self._permissions.add_rule("allow", rule, keep=picked == ALWAYS)
+        decision = Decision.ALLOW if picked in (ONCE, SESSION, ALWAYS) else Decision.DENY
+        if not running.resolve(call.id, decision, shown=fingerprint):
+            return False
+        self._permissions.reconsider()
+        return True
 
     def _options(self, rule: str) -> list[Option]:
         shown = one_line(rule, 120)
@@ -300,7 +313,8 @@ class CallQuestions:
         """All that a person needs: some editors show nothing but what comes with the question."""
         arguments = call.arguments or {}
         risk = risk_of(spec, arguments)
-        lines = [f"{risk.word}, {risk.by}. {one_line(call.why, 300)}"]
+        why = (f"{risk.word}, {risk.by}", *filter(None, [one_line(call.why, 300)]))
+        lines = [" ".join(f"{one[:1].upper()}{one[1:]}." for one in why)]
         if spec is not None and (runs := self._engine.runs(spec, arguments)):
             lines.append(f"It runs {one_line(runs, 300)}")
         if spec is not None and (wrong := misfit(spec, call)):

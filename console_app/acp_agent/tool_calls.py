@@ -11,6 +11,7 @@ from typing import Any
 from acp import schema
 
 from console_app.conversation.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
+from console_app.conversation.shown_results import shown_text
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Artifact, Outcome, ToolSpec
 from console_app.domain.transcript_parts import CallView
@@ -107,7 +108,8 @@ def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Conte
 
 
 def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallContent:
-    return schema.FileEditToolCallContent(type="diff", path=str(path), old_text=old, new_text=new)
+    # A new file has the empty text: that it has none is told by nothing at all, and there are editors that miss it.
+    return schema.FileEditToolCallContent(type="diff", path=str(path), old_text=old or "", new_text=new)
 
 
 def as_json(value: Any) -> str:
@@ -126,7 +128,7 @@ def progress(call: CallView) -> schema.ContentToolCallContent:
 
 def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
     """How a call ended. One that has no end in a stored conversation never came to one."""
-    whole = call.content or call.error or ""
+    whole = shown_text(call) or call.error or ""
     cut = len(whole) - LONGEST_OUTPUT
     said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole
     files = [_link(one) for one in call.artifacts if one.path or one.uri]

@@ -17,7 +17,10 @@ from console_app.domain.errors import ConfigError
 log = logging.getLogger(__name__)
 
 MOST_MODELS = 100  # in the file; the newest
-_FLAGS = ("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns")
+_FLAGS = (
+    *("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns"),
+    *("items_wanted", "plain_names"),
+)
 _SETS = ("efforts", "keywords")
 
 
@@ -37,7 +40,10 @@ class Refusals:
     thoughts_wanted: bool = False  # every older answer goes with reasoning, its own or a blank
     by_turns: bool = False  # the messages of user and model
     no_stream: bool = False  # answers come whole
+    items_wanted: bool = False  # every list in a tool's schema says of what it is
+    plain_names: bool = False  # of tools' parameters
     # Not written down:
+    tools: set[str] = field(default_factory=set[str])  # by their names: one's schema is refused, and that is told anew
     reasoning: set[str] = field(default_factory=set[str])  # names of blocks that it no longer takes
     pictures: set[str] = field(default_factory=set[str])  # paths
     affordable: int | None = None  # tokens of an answer

@@ -110,12 +110,7 @@ class Conversation:
     def send(
         self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
     ) -> None:
-        """Sends a prompt, after what is queued already; in its old place when it had been called off.
-
-        `typed` is what of it may name files and resources, where some of it was pasted and may be anybody's; `message`
-        is for a prompt whose message was made already. `around` gives what its turn runs within, and raises UsageError
-        where the turn can't begin.
-        """
+        """Sends a prompt, after what is queued already; in its old place when it had been called off. See Queued."""
         prompt = Queued(text, typed, message, around)
         if self._called_off:
             self._queue.appendleft(prompt)
@@ -283,7 +278,7 @@ class Conversation:
                     continue  # called off, or it can't be had: the queue is paused, or another one
                 async with self.changing:
                     if self._is_next(prompt) and await self._session_begun() and self._is_next(prompt):
-                        await self._turn_of(self._queue.popleft(), message)
+                        await self._turn_of(prompt, message)
         finally:
             self._task = None
             self._ui.changed()
@@ -363,26 +358,28 @@ class Conversation:
         return before
 
     async def _turn_of(self, prompt: Queued, message: UserMessage) -> None:
-        outcome = "failed"
+        outcome = ""  # it has not begun: it is in the queue, unless it was given back
         unsent: Sequence[UserMessage] = ()
         try:
             async with prompt.around():
-                if self.paused:  # stopped meanwhile: it has not begun
-                    self._queue.appendleft(prompt)
-                    outcome = "cancelled"
-                else:
+                if self._is_next(prompt):  # else it was stopped meanwhile
+                    self._queue.popleft()
+                    outcome = "failed"
                     self.last_turn = turn = self._begin(prompt, message)
                     outcome = await self._play(turn)
                     unsent = turn.unsent
         except UsageError as error:
-            self._ui.tell("error", error.line)
-            if not self._ui.give_back(prompt.text):
-                self._ui.tell("warning", f"Not sent: {prompt.text}")
+            if outcome or self._is_next(prompt):
+                if not outcome:
+                    self._queue.popleft()
+                self._ui.tell("error", error.line)
+                if not self._ui.give_back(prompt.text):
+                    self._ui.tell("warning", f"Not sent: {prompt.text}")
         finally:
             self._sent_at = self._clock()  # of the next one: it was queued until now
             if not self._delivery.closing:
                 self._queue.extendleft(Queued(one.source or one.content, message=one) for one in reversed(unsent))
-            self.paused = (outcome == "cancelled" or bool(unsent)) and bool(self._queue)
+            self.paused = (self.paused or outcome == "cancelled" or bool(unsent)) and bool(self._queue)
             self._ui.changed()
 
     def _begin(self, prompt: Queued, message: UserMessage) -> Turn:

@@ -17,7 +17,7 @@ _REMARK = re.compile(r"\n?\[Fanout: the (?:\d+ )?pictures? [^\n]*\]\Z")
 
 def shown_text(call: CallView) -> str:
     """A result's own text, without what is said to the model alone."""
-    text = without_remarks(call.content)
+    text = without_remarks(call.content, call.outcome)
     pictures = [one for one in call.artifacts if one.is_picture]
     return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
 

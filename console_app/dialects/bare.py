@@ -34,11 +34,12 @@ from console_app.dialects.source import Reading
 _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
-_SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
+_SEPARATOR = lazily(r"\s*[,;](?=\s*[{\[])")
 _CALL_KEY = lazily(
     rf"\s*+(?:\[\s*+)?\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
 )
+_LISTED = lazily(rf"\s*+\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:{NAMED.pattern}")
 _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")
 
 
@@ -50,7 +51,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     why, tool = "no call", None
     if key in CALL_KEYS:
         why = state.place().withheld
-        named = yield from src.match(NAMED, 200)
+        named = (yield from src.match(NAMED, 200)) or (yield from src.match(_LISTED, 200))
         tool = state.tools.resolve(named.group(1)) if named else None
         if named and not tool and state.output.has_text and named.group(1) not in NO_CALL:
             why = why or "no tool has this name"
@@ -60,7 +61,6 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         src.pos += src.at == start
         if tool:
             state.output.note(start, src.at, f"not taken as a call: {why}", tool)
-            state.structure.shown_to = src.at
         return
     draft = state.new_draft("bare_json_lines")
     span = yield from frame(src, JSON, draft.follow)
@@ -88,7 +88,7 @@ def pass_separator(state: ScanState) -> Reading[None]:
     if (yield from src.peek()) == "}":
         src.pos += 1
         output.drop(src.at)
-    if (yield from src.ahead()) in (",", ";", "|"):
+    if (yield from src.ahead()) in (",", ";"):
         found = yield from src.match(_SEPARATOR, 64)
         if found or len((src.tail() or "").strip()) == 1:
             yield from src.step()

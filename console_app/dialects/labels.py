@@ -31,16 +31,14 @@ BESIDE_CALLS = "more than calls stands in its fence"
 
 
 def read_label(state: ScanState, token: str) -> Reading[None]:
-    """Read what a label announces; anywhere but at the start of a line it is text."""
+    """Read what a label announces; anywhere but at the start of a line it is only shown."""
     src, place = state.src, state.place()
-    anywhere = token == ">>>" and state.last_row is BY_NAME["functionary_v32"]
-    if not anywhere and (not place.line_start or place.blockquote):
-        src.pos += len(token)
-    elif token == ">>>":
-        yield from _recipient(state, place.quoted)
+    if token == ">>>":
+        anywhere = state.last_row is BY_NAME["functionary_v32"]
+        yield from _recipient(state, place.quoted if anywhere else place.withheld)
     elif "observation" not in token.lower():
-        yield from _action(state, place.quoted)
-    elif (yield from src.match(_OBSERVATION, 24)):
+        yield from _action(state, place.withheld)
+    elif place.line_start and not place.blockquote and (yield from src.match(_OBSERVATION, 24)):
         yield from state.cut(token, place)
     else:
         src.pos += len(token)

@@ -1,9 +1,10 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
+from bisect import bisect_right
 from dataclasses import replace
 from typing import Literal
 
-from console_app.dialects.conclusions import concluded, parsed
+from console_app.dialects.conclusions import Note, concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.leading import Lead, is_aside, lead_of, says_something
 from console_app.dialects.mentions import WHY, mentioned
@@ -27,6 +28,9 @@ from console_app.dialects.tool_schemas import ToolSchemas
 IN_SENTENCE = "it is part of a sentence"
 LED = "maybe quoted: the line before it does not say that the model calls it"
 TRAILED = "maybe quoted: the line behind it is no sentence"
+BEHIND = "maybe quoted: a call before it is only shown"
+EXAMPLE = "an example in a fence"
+BESIDE = "another call of the answer is only shown"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 NO_TOOL = "no tool has this name"
 
@@ -49,7 +53,9 @@ class ScanOutput:
         """How many calls, from the first, nothing takes back any more."""
         self._open = False
         """The newest calls may still go on, up to where others begin."""
-        self._notes: list[tuple[int, int, str, str | None]] = []
+        self._notes: list[Note] = []
+        self.shows = False
+        """A call before the mark is only shown."""
         self._shown: list[str] = []
         self._gap = False
         """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
@@ -159,7 +165,7 @@ class ScanOutput:
 
     def settle_early(self, index: int, attempt: CallAttempt) -> bool:
         """Whether a call at the mark, which others follow in its list, is final: it is if all before it are."""
-        if index != self.final or attempt.failure is not None:
+        if index != self.final or attempt.failure is not None or self.shows:
             return False
         self.final += 1
         self._tell_final(index, attempt)
@@ -175,7 +181,7 @@ class ScanOutput:
         """
         self._open = with_next
         last = next((one for one in reversed(self.segments) if one.kind == "calls" or self._has_words(one)), None)
-        if with_next or last is None or last.kind != "calls" or last.led or last.in_sentence:
+        if with_next or last is None or last.kind != "calls" or last.led or last.in_sentence or self.shows:
             return
         first = self.attempts - len(last.attempts)
         sure = all(one.failure is None and one.closed and one.marked for one in last.attempts)
@@ -215,6 +221,7 @@ class ScanOutput:
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
         self._notes.append((start, end, why, name))
+        self.shows = self.shows or (name is not None and not why.endswith((EXAMPLE, BESIDE_TEXT)))
 
     def noted_since(self, offset: int) -> bool:
         """Whether something from `offset` on was told of."""
@@ -236,6 +243,7 @@ class ScanOutput:
         self.has_text = self.unfenced = False
         self._gap = True
         self._notes.clear()
+        self.shows = False
 
     def _emit(self, text: str) -> None:
         if not text:
@@ -261,6 +269,7 @@ class ScanOutput:
             self._lengthen(segment)
         before = self._attempts()
         self._judge(level, unasked)
+        self._judge_beside_shown()
         unwrap(self.segments, self._text_of)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
@@ -300,6 +309,28 @@ class ScanOutput:
             if segment.kind == "text" and says_something(text := self._text_of(segment)):
                 said, aside = True, is_aside(text)
 
+    def _judge_beside_shown(self) -> None:
+        """A call in an answer that shows one may be shown too: what nothing marks is text, what is marked is text right
+        behind it and asks further on.
+        """
+        if not self.shows:
+            return
+        ends = sorted(end for _, end, _, name in self._notes if name)
+        index, shown = 0, -1
+        for segment in self.segments:
+            index += len(segment.attempts)
+            if index <= self.final or not any(attempt.failure is None for attempt in segment.attempts):
+                continue
+            before = bisect_right(ends, segment.start)
+            shown = max(shown, ends[before - 1] if before else -1)
+            behind = 0 <= shown > segment.start - LOOKAHEAD and not self._src.text(shown, segment.start).strip()
+            if behind or not all(attempt.marked for attempt in segment.attempts):
+                index -= len(segment.attempts)
+                self._demote(segment, BESIDE)
+                shown = segment.end
+            elif shown >= 0:
+                segment.attempts = tuple(replace(one, doubt=BEHIND) for one in segment.attempts)
+
     def _no_call(self, segment: Segment, said: bool, unasked: bool) -> str:
         """Why calls are text after all; `said`: text follows them."""
         if segment.in_sentence:
@@ -307,7 +338,7 @@ class ScanOutput:
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
         if segment.fenced and self.unfenced:
-            return "an example in a fence"
+            return EXAMPLE
         if said and segment.led in ("other", "label"):
             return "it stands between sentences"
         unmarked = any(not one.marked for one in segment.attempts)

@@ -181,8 +181,6 @@ class Structure:
         """Before this offset such a quotation was none: what looks like one there opens nothing."""
         self.floor = 0
         """What stands before this offset was read as other than text."""
-        self.shown_to = -LOOKAHEAD
-        """Where the newest call ended that is only shown: one right behind it is quoted with it."""
         self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -208,12 +206,7 @@ class Structure:
     def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        behind = "behind a call that is only shown" if self.behind_shown(offset) else ""
-        return self.lines(offset, self._inside or behind)
-
-    def behind_shown(self, offset: int) -> bool:
-        """Whether nothing but white space stands between a call that is only shown and `offset`."""
-        return offset - self.shown_to < LOOKAHEAD and not self._src.text(self.shown_to, offset).strip()
+        return self.lines(offset, self._inside)
 
     def _advance(self, offset: int) -> None:
         while self._passed < len(self._opaque):

@@ -140,7 +140,6 @@ class ScanState:
                     self.reopening = None
                 self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
             self.refuse(draft)
-            self.structure.shown_to = self.src.at if shown else self.structure.shown_to
             return
         draft.settle()
         self.draft = None

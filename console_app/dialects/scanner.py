@@ -324,10 +324,7 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
     that may be meant as text is dropped only where a call or the text ends.
     """
     src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
-    behind_shown = kind == "closer" and state.structure.behind_shown(src.at)
     src.pos += len(token)
-    if behind_shown:
-        state.structure.shown_to = src.at
     if kind == "thought":
         state.reasoned = True
         if output.final:  # what runs stays

@@ -41,6 +41,12 @@ class UsageError(FanoutError):
     title = ""  # it says what is wrong with what one just wrote
 
 
+class OutputError(FanoutError):
+    """What was asked for can't be written where it was to go."""
+
+    title = ""
+
+
 class ProviderError(FanoutError):
     """The model's endpoint refused or failed. `status` is the HTTP status where there was one."""
 

@@ -92,7 +92,7 @@ class UserMessage(Frozen):
         if not self.attachments:
             return self
         pictures = tuple(one.path for one in self.attachments if one.is_picture)
-        return UserMessage(content=self.whole, origin=self.origin, images=pictures)
+        return UserMessage(content=self.whole, origin=self.origin, source=self.source, images=pictures)
 
 
 class AssistantMessage(Frozen):

@@ -45,6 +45,8 @@ class Outcome(StrEnum):
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
 
 
+FAILED = "Tool execution failed: "
+"""How the result of a call begins that its tool failed; behind it are the tool's words."""
 UNKNOWN_TOOL = "Unknown tool"
 """How the result of a call of a tool that isn't there begins; the reason in it may be a server's words."""
 AVAILABLE = ". Available: "

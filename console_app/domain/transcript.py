@@ -64,6 +64,11 @@ class Transcript:
         return self._compactions[-1] if self._compactions else None
 
     @property
+    def summed_up(self) -> tuple[UserMessage | AssistantMessage | ToolMessage, ...]:
+        """The messages that it stands for."""
+        return tuple(self.history[: self.compaction.covers]) if self.compaction else ()
+
+    @property
     def turn(self) -> TurnView | None:
         """The newest turn."""
         return self.turns[-1] if self.turns else None

@@ -135,9 +135,9 @@ class Approvals:
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Whether a call that waits is of the tool that was shown; see `resolve`."""
-        waiting = self._waiting.get(call_id)
-        if waiting is None:
+        if not self.waits(call_id):
             return False
+        waiting = self._waiting[call_id]
         spec = current(self._toolset, self._settings, waiting.spec)
         return spec.fingerprint == (waiting.first if shown is None else shown)
 
@@ -244,7 +244,7 @@ def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
     """The result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return results.denied(f"A rule forbids it: {resolution.rule}.")
+            return results.denied(f"{results.FORBIDDEN} {resolution.rule}.")
         case DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:

@@ -177,6 +177,7 @@ class Step:
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,
+            summed_up=session.transcript.summed_up,
             called_before=frozenset(session.transcript.native_callers),
             sampling=Sampling(effort=settings.effort),
         )

@@ -33,6 +33,7 @@ class OutputStreams:
         self.failure = ""  # why standard output can't be written, unless its reader just went away
         self._loop = asyncio.get_running_loop()
         self._stdout, self._stderr = stdout, stderr
+        self.one_terminal = os.isatty(stdout) and os.isatty(stderr)  # where a line may come in the middle of another
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._size = 0
         self._hurried = False
@@ -73,7 +74,9 @@ class OutputStreams:
     async def finish(self) -> None:
         """Waits until everything is written, or can't be."""
         self._hurried = False
-        await self.drain(0)
+        while self._size and not self._hurried:  # what is for standard error too, where nobody reads the rest
+            self._drained.clear()
+            await self._drained.wait()
 
     def close(self) -> None:
         """Lets the thread end once everything is written. Waits for nothing."""

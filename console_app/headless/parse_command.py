@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from console_app.dialects.model import ReadingLevel, ToolSignature
 from console_app.dialects.report import UnusableInput, report, report_line, signatures
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.json_text import json_line
+from console_app.headless.standard_output import write_out
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 _LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
@@ -37,8 +37,7 @@ def run_parse(arguments: Namespace) -> int:
 
 
 def _print(value: Any) -> None:
-    sys.stdout.write(json_line(value) + "\n")
-    sys.stdout.flush()
+    write_out(json_line(value) + "\n")
 
 
 def _tools(path: Path) -> list[ToolSignature]:

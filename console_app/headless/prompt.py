@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
 _CHUNK = 65536
+_WRITE_ONE = 'Write fanout run "PROMPT", or pipe one in.'
 
 
 async def read_prompt(words: Sequence[str], note: Callable[[str], None], descriptor: int = 0) -> str:
@@ -27,11 +28,11 @@ async def read_prompt(words: Sequence[str], note: Callable[[str], None], descrip
     text = " ".join(word for word in words if word != "-").strip()
     terminal = os.isatty(descriptor)
     if terminal and not words:
-        raise UsageError("there is no prompt", 'Write fanout run "PROMPT", or pipe one in.')
+        raise UsageError("there is no prompt", _WRITE_ONE)
     piped = "" if terminal and not asked else await _read(descriptor, None if asked else PATIENCE, note)
     prompt = "\n\n".join(part for part in (text, piped.strip()) if part)
     if not prompt:
-        raise UsageError("the prompt is empty")
+        raise UsageError("the prompt is empty", _WRITE_ONE)
     return prompt
 
 

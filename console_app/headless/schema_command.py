@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 
 from console_app.domain.errors import UsageError
 from console_app.domain.json_text import json_line
 from console_app.headless.json_outputs import OUTPUTS, SchemaEntry, SchemasReport, schema
+from console_app.headless.standard_output import write_out
 
 
 def run_schema(arguments: Namespace) -> int:
     """Prints; the exit code. Raises UsageError for a name that none has."""
-    sys.stdout.write(_text(next(iter(arguments.words), ""), as_json=arguments.json))
+    write_out(_text(next(iter(arguments.words), ""), as_json=arguments.json))
     return 0
 
 

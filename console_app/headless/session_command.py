@@ -152,13 +152,17 @@ class SessionCommand:
 
     def _one(self, what: str) -> str:
         if len(self._words) != 1:
-            raise UsageError(f"{self._arguments.action} needs one {what}", "fanout sessions --help says more.")
+            raise self._needs(f"one {what}")
         return self._words[0]
 
     def _some(self, what: str) -> list[str]:
         if not self._words:
-            raise UsageError(f"{self._arguments.action} needs {what}", "fanout sessions --help says more.")
+            raise self._needs(what)
         return self._words
+
+    def _needs(self, what: str) -> UsageError:
+        action = self._arguments.action
+        return UsageError(f"{action} needs {what}", f"See fanout sessions {action} --help.")
 
     def _print(self, line: str) -> None:
         self._output.out(line + "\n")

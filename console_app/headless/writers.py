@@ -96,6 +96,8 @@ class TextWriter:
                 self._text(event.text)
             case ev.TextRevised():
                 self._revised(event.text)
+            case ev.CallAnnounced():
+                self._put(self._stream.flush())  # nothing more comes to what is held back
             case ev.MessageAdded():
                 if event.role != "assistant":
                     return
@@ -121,7 +123,7 @@ class TextWriter:
                     self._line(event.text)
             case (
                 ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.ThoughtDelta()
-                | ev.CallAnnounced() | ev.CallArguments() | ev.CallDropped() | ev.CallReady()
+                | ev.CallArguments() | ev.CallDropped() | ev.CallReady()
                 | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
                 | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked()
                 | ev.CallAsked() | ev.TodoChanged() | ev.BatchFinished() | ev.UsageReported() | ev.TurnFinished()
@@ -162,6 +164,8 @@ class TextWriter:
             self._anything = True
 
     def _line(self, text: str) -> None:
+        if self._output.one_terminal and not self._at_line_start:
+            self._put("\n")
         self._output.error_line(one_line(text, 400))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 from console_app.conversation.calls import Calls
+from console_app.conversation.file_changes import change_of
 from console_app.conversation.permissions import ApprovalDecision, Permissions, Scope, helpful_rules, misfit
 from console_app.domain.approvals import Decision
 from console_app.domain.errors import UsageError
@@ -17,9 +20,9 @@ from console_app.engine.engine import Engine
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
-from console_app.line_console.wording import argument_lines, brief_arguments, label_of
+from console_app.line_console.wording import argument_lines, brief_arguments, change_lines, label_of
 
-_NUMBERS = re.compile(r"\d+(?:,\d+)*,?")
+_NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 
 
 class LineApprovals:
@@ -33,14 +36,17 @@ class LineApprovals:
         numbers: CallNumbers,
         dialogue: Dialogue,
         line: Callable[[], int],
+        folder: Path,
     ) -> None:
-        """`line` gives the number of the line that is acted on."""
+        """`line` gives the number of the line that is acted on; relative paths of calls are in `folder`."""
         self._engine = engine
         self._permissions = permissions
         self._calls = calls
         self._numbers = numbers
         self._dialogue = dialogue
         self._line = line
+        self._folder = folder
+        self._due: list[CallView] = []  # that began to wait
         self._shown: dict[str, str] = {}  # call id -> fingerprint of the tool as it was said
         self._said_at: dict[str, int] = {}  # call id -> the newest line that was typed by then
 
@@ -49,18 +55,34 @@ class LineApprovals:
         """The calls that wait, in call order."""
         return [call for call in self._numbers.transcript.calls.values() if call.state is CallState.WAITING]
 
-    def say(self, call: CallView) -> None:
+    def ask(self, call: CallView) -> None:
+        """A call begins to wait: it is said with the next `say_due`, since the file that it would change is read."""
+        self._due.append(call)
+
+    async def say_due(self) -> None:
+        """Says what began to wait and still does."""
+        while self._due:
+            if (call := self._due.pop(0)).state is CallState.WAITING:
+                await self._say(call)
+
+    async def _say(self, call: CallView) -> None:
         """What a call would do, whole; an approval from here on is for just this."""
+        arguments = call.arguments or {}
+        change = await asyncio.to_thread(change_of, call.tool or call.name, arguments, self._folder)
+        if call.state is not CallState.WAITING:
+            return
         spec = self.spec_of(call)
         self._shown[call.id] = spec.fingerprint if spec else ""
         self._said_at[call.id] = self._dialogue.newest()
-        risk, number = risk_of(spec, call.arguments or {}), self._numbers.of(call.id)
+        risk, number = risk_of(spec, arguments), self._numbers.of(call.id)
         why = [f"{risk.word}, {risk.by}", *([one_line(call.why, 200)] if call.why else [])]
         said = [f"Call {number} needs approval: {label_of(call)}", *(f"{one[:1].upper()}{one[1:]}" for one in why)]
         lines = [". ".join(said)]
-        if spec is not None and (runs := self._engine.runs(spec, call.arguments or {})):
+        if spec is not None and (runs := self._engine.runs(spec, arguments)):
             lines.append(f"It runs {one_line(runs, 300)}")
-        lines += argument_lines(call.arguments)
+        said_so: Collection[str] = change.said if change is not None else ()
+        lines += argument_lines({name: value for name, value in arguments.items() if name not in said_so})
+        lines += change_lines(change) if change is not None else ()
         if spec is not None and (wrong := misfit(spec, call)):
             lines.append(f"Warning: {one_line(wrong, 300)}.")
         if spec is not None and spec.changed:
@@ -68,11 +90,11 @@ class LineApprovals:
         lines.append(f"/approve {number}, /deny {number}, /edit {number} or /allow {number} decides.")
         self._dialogue.say("\n".join(lines))
 
-    def _say_again(self, call: CallView) -> None:
+    async def _say_again(self, call: CallView) -> None:
         """A call that was said whole, in a line; whole again where its tool is another since."""
         spec = self.spec_of(call)
         if self._shown.get(call.id) != (spec.fingerprint if spec else ""):
-            self.say(call)
+            await self._say(call)
             return
         risk, arguments = risk_of(spec, call.arguments or {}), brief_arguments(call.arguments)
         brief = f"{label_of(call)}{f': {arguments}' if arguments else ''}"
@@ -129,17 +151,18 @@ class LineApprovals:
     async def _decide(self, rest: str, decision: Decision) -> None:
         listed = self.waiting
         numbers, _, comment = (rest or await self._asked(listed)).partition(" ")
-        if numbers in ("all", "reads") and not (numbers := self._meant(numbers, listed)):
-            self._dialogue.say("No such call waits for approval.")
-        if _NUMBERS.fullmatch(numbers):
-            calls = [self._waiting_call(number) for number in numbers.split(",") if number]
-        elif not numbers:
+        if not numbers:
             return
-        else:
+        if numbers not in ("all", "reads") and not _NUMBERS.fullmatch(numbers):
             raise UsageError(
                 f"{one_line(numbers, 40)} is no number of a call",
-                "As in: /approve 3,4 and a comment, or /approve reads.",
+                "As in: /approve 3,4 and a comment, /approve 3-9 or /approve reads.",
             )
+        words = [word for part in numbers.split(",") for word in self._meant(part, listed)]
+        if not words:
+            self._dialogue.say("No such call waits for approval.")
+            return
+        calls = [self._waiting_call(word) for word in dict.fromkeys(words)]
         ids = tuple(call.id for call in calls)
         self._permissions.decide(ApprovalDecision(ids, decision, feedback=comment.strip() or None, shown=self._shown))
 
@@ -149,15 +172,22 @@ class LineApprovals:
             self._dialogue.say("No call waits for approval.")
             return ""
         for call in calls:
-            self._say_again(call)
-        which = "Which? Numbers with commas, all, or reads for all that only read. A full stop alone leaves."
+            await self._say_again(call)
+        which = "Which? Numbers with commas or as 3-9, all, or reads for all that only read. A full stop alone leaves."
         return await self._dialogue.ask(which) or ""
 
-    def _meant(self, word: str, calls: Sequence[CallView]) -> str:
-        """The numbers of all or all that only read, of the calls that waited when it was typed or were listed then."""
-        waiting = [call for call in calls if call.state is CallState.WAITING]
-        reads = [call for call in waiting if risk_of(self.spec_of(call), call.arguments or {}).word == "reads"]
-        return ",".join(str(self._numbers.of(call.id)) for call in (waiting if word == "all" else reads))
+    def _meant(self, word: str, calls: Sequence[CallView]) -> list[str]:
+        """The numbers that a word stands for. `all`, `reads` and `3-9` are of the calls that waited when it was typed
+        or were listed then."""
+        if word.isdecimal() or not word:
+            return [word] if word else []
+        waiting = {self._numbers.of(call.id): call for call in calls if call.state is CallState.WAITING}
+        if word == "reads":
+            meant = [n for n, call in waiting.items() if risk_of(self.spec_of(call), call.arguments or {}).word == word]
+        else:
+            first, last = (0, max(waiting, default=0)) if word == "all" else map(int, word.split("-"))
+            meant = [n for n in waiting if first <= n <= last]
+        return [str(n) for n in meant]
 
     def _waiting_call(self, word: str) -> CallView:
         call = self._numbers.call(word)

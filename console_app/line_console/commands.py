@@ -54,7 +54,7 @@ class Commands:
     def of_calls(self) -> Iterator[LineCommand]:
         """What is done with calls and questions, while they run too."""
         c, approvals, questions = self._c, self._c.approvals, self._c.questions
-        which = "[3,4|reads|all [COMMENT]]"
+        which = "[3,4|3-9|reads|all [COMMENT]]"
         yield LineCommand("approve", "let calls run; alone, lists what waits", approvals.approve, which)
         yield LineCommand("deny", "don't let calls run, with words for the model", approvals.deny, which)
         yield LineCommand("allow", "let a call run, and others like it without asking", approvals.allow, "3")

@@ -58,10 +58,10 @@ class LineConsole:
         narrator = Narrator(
             self.numbers,
             self.dialogue.say,
-            lambda call: self.approvals.say(call),
+            lambda call: self.approvals.ask(call),
             lambda call: self.questions.say(call),
         )
-        self.ui = LineUi(self.dialogue, self.numbers, narrator, self._changed)
+        self.ui = LineUi(self.dialogue, self.numbers, narrator, self._changed, lambda: self.approvals.say_due())
         self.readiness = Readiness(services.server_statuses, services.connect)
         self._start = ConsoleStart(services, self.readiness, self.ui)
         engine = services.engine
@@ -84,7 +84,9 @@ class LineConsole:
         self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, self.ui)
         self.calls = Calls(self.conversation, self.ui)
         self.approvals = LineApprovals(
-            engine, self.permissions, self.calls, self.numbers, self.dialogue, lambda: typed.number
+            *(engine, self.permissions, self.calls, self.numbers, self.dialogue),
+            line=lambda: typed.number,
+            folder=services.working_folder,
         )
         self.questions = LineQuestions(services.human, self.calls, self.numbers, self.dialogue, lambda: typed.number)
         self.server_commands = ServerCommands(services, self.ui, self.send)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from console_app.domain.amounts import plural
@@ -22,13 +22,20 @@ class LineUi:
     """A UiPort. `draft` is a message that was given back, for /draft and /editor."""
 
     def __init__(
-        self, dialogue: Dialogue, numbers: CallNumbers, narrator: Narrator, on_change: Callable[[], None]
+        self,
+        dialogue: Dialogue,
+        numbers: CallNumbers,
+        narrator: Narrator,
+        on_change: Callable[[], None],
+        say_due: Callable[[], Awaitable[None]],
     ) -> None:
+        """`say_due` says what has to be looked up first."""
         self.draft = ""
         self.dialogue = dialogue
         self._numbers = numbers
         self._narrator = narrator
         self._on_change = on_change
+        self._say_due = say_due
 
     def show(self, event: Event) -> None:
         """See UiPort. An event that can't be told is an error that is: the turn goes on, the session is whole."""
@@ -40,6 +47,7 @@ class LineUi:
 
     async def next_slice(self) -> None:
         """See UiPort: a terminal that takes no more slows the turn and doesn't fill the memory."""
+        await self._say_due()
         await self.dialogue.keeps_up()
 
     async def show_stored(self, events: Sequence[Event]) -> None:

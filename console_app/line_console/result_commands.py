@@ -56,7 +56,7 @@ class ResultCommands:
             text = table[picked].text
             self._d.send_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
             await copy_in_tmux(text, os.environ)
-            self._say(f"Copied {plural(len(text), 'character')}.")
+            self._say(f"Copied {table[picked].what}: {plural(len(text), 'character')}.")
         elif not table:
             self._say("There is nothing of it to copy yet." if rest else "There is no answer to copy yet.")
 

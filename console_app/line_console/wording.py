@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
+from console_app.conversation.file_changes import FileChange
+from console_app.conversation.line_diffs import FOLD
 from console_app.conversation.shown_results import facts_of, shown_text
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.safe_text import one_line, visible
@@ -47,6 +50,22 @@ def argument_lines(arguments: Mapping[str, Any] | None) -> Iterator[str]:
     for name, value in (arguments or {}).items():
         text = visible(_value(value))
         yield f"  {one_line(name)}: {text}" if "\n" not in text else f"  {one_line(name)}:\n{_indented(text)}"
+
+
+def change_lines(change: FileChange) -> Iterator[str]:
+    """What a call would change in a file, as far as lines come or go: signs alone are not read out."""
+    for (mark, numbered), group in groupby(change.lines, lambda line: (line.mark, line.name.isdecimal())):
+        lines = list(group)
+        if mark != " ":
+            first, last = lines[0].name, lines[-1].name
+            where = f"line {first}" if first == last else f"lines {first} to {last}"
+            texts = [line.text for line in lines]
+            said = f": {texts[0]}" if len(texts) == 1 else f":\n{_indented(chr(10).join(texts))}"
+            yield f"  {'Removed' if mark == '-' else 'Added'}, {where}{said}"
+        elif not numbered and lines[0].text != FOLD:
+            yield f"  {lines[0].text}"
+    if change.warning:
+        yield f"Warning: {change.warning}."
 
 
 def came_of(call: CallView) -> str:

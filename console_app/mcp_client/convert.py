@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
-from console_app.domain.tools import PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
+from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
 from console_app.mcp_client.in_band import in_band_error
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 def failed(error: str) -> ToolResult:
     """A result that says why a call failed."""
     line = one_line(error, ERROR_LENGTH)
-    return ToolResult(outcome=Outcome.FAILED, content=f"Tool execution failed: {encodable(error)}", error=line)
+    return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{encodable(error)}", error=line)
 
 
 async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:

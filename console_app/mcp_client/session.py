@@ -50,7 +50,10 @@ from console_app.mcp_client.wire import Streams, Wire
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
 LAST_ANSWERS: Final = 2.0  # seconds for those of other calls, once a server knows the session no more
-_NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that it doesn't know
+_NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that it doesn't know,
+_BEGUN_ANEW: Final = ("session", "not initialized")  # and in which words
+# The SDK's words for an answer that can't come any more: its code is also the one that servers give most errors.
+_LOST: Final = ("Connection closed", "SSE stream ")
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
 T = TypeVar("T")
 
@@ -268,7 +271,8 @@ class ServerSession:
 
     def _forgotten(self, error: MCPError) -> bool:
         """Whether it answered that it has no such session, with a JSON error beside the 404 or 400 that says so."""
-        return self._refusal().startswith(_NO_SESSION) and "session" in error.message.lower()
+        said = error.message.lower()
+        return self._refusal().startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
 
     @contextmanager
     def _plain_errors(self) -> Generator[None]:
@@ -279,7 +283,7 @@ class ServerSession:
             if error.message == SESSION_TERMINATED or self._forgotten(error):
                 self._end()
                 raise SessionGone(faults.protocol_reason(error.message)) from error
-            if error.code == CONNECTION_CLOSED:
+            if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST):
                 # The owner can't see this of an HTTP connection: listing the tools shows whether it still holds.
                 self.changes.add("tools")
                 raise ConnectionLost(faults.protocol_reason(error.message)) from error

@@ -1,7 +1,9 @@
 """Tells a server that ignores what it doesn't know from one that is slow to start: the first answers a ping.
 
 The newest handshake opens with a request that older servers refuse; some say nothing to it, and the SDK waits ten
-seconds for them. A ping is known to all of them, and answered in order.
+seconds for them. A ping is known to all of them, and answered in order. It goes in the newest protocol's envelope: one
+that speaks both (the TypeScript SDK's, when it takes more than a moment to start) keeps to the protocol of the first
+request that isn't a question for it, and a plain ping made it speak an older one than it had agreed to.
 """
 
 from __future__ import annotations
@@ -41,12 +43,15 @@ class SilentServer:
         """A message of ours is on its way."""
         if isinstance(message, JSONRPCRequest) and message.method == "server/discover" and self._task is None:
             self._probe = message.id
-            self._task = asyncio.create_task(self._watch(message.id), name="mcp-silent-server")
+            ping = JSONRPCRequest(jsonrpc="2.0", id=_PING, method="ping", params=message.params)
+            self._task = asyncio.create_task(self._watch(message.id, ping), name="mcp-silent-server")
 
     def heard(self, message: JSONRPCMessage) -> bool:
         """A message of the server; whether it is for us alone."""
         identifier = getattr(message, "id", None)
         if identifier == _PING and not hasattr(message, "method"):
+            if isinstance(message, JSONRPCError) and message.error.code == METHOD_NOT_FOUND:
+                self.close()  # it says so of what it doesn't know, and speaks a protocol without pings: it will answer
             self._alive.set()
             return True
         if self._probe is not None and identifier == self._probe and not hasattr(message, "method"):
@@ -59,9 +64,9 @@ class SilentServer:
         if self._task is not None:
             self._task.cancel()
 
-    async def _watch(self, probe: int | str) -> None:
+    async def _watch(self, probe: int | str, ping: JSONRPCRequest) -> None:
         await asyncio.sleep(_PATIENCE)
-        await self._write(JSONRPCRequest(jsonrpc="2.0", id=_PING, method="ping"))
+        await self._write(ping)
         await self._alive.wait()
         await asyncio.sleep(_BEHIND)
         unknown = ErrorData(code=METHOD_NOT_FOUND, message="Method not found")

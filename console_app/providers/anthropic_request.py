@@ -24,6 +24,7 @@ from console_app.providers.wire_parts import (
 
 _NO_FIELDS: Mapping[str, Any] = {}
 BLANK_TEXT = "(nothing)"  # the API takes no blank text
+OF_FAILED = "[Fanout: the pictures that a failed result above names, in their order.]"
 
 
 def anthropic_body(
@@ -83,7 +84,14 @@ def anthropic_messages(
                 goes_on = message.paused and message is request.messages[-1]
                 _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on))
             case ToolMessage():
-                _append(out, "user", [_result(message, ids, pictures_of(message) if images else ())])
+                shown = pictures_of(message) if images else ()
+                failed = message.outcome is not Outcome.SUCCEEDED  # whose content may be text alone
+                _append(out, "user", [_result(message, ids, () if failed else shown)])
+                if failed and shown:
+                    _append(out, "user", [_text(OF_FAILED), *map(_image, shown)])
+    for turn in out:
+        if turn["role"] == "user":  # results open their turn: the pictures of failed ones stand behind them all
+            turn["content"].sort(key=_is_behind_results)
     if out and out[0]["role"] != "user":
         out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
     return out
@@ -123,6 +131,10 @@ def _answered(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for block in blocks
         if (block.get("id") in results if _is_server_use(block) else block.get("tool_use_id") in {None, *uses})
     ]
+
+
+def _is_behind_results(block: dict[str, Any]) -> bool:
+    return block["type"] != "tool_result"
 
 
 def _is_server_use(block: dict[str, Any]) -> bool:

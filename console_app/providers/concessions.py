@@ -16,8 +16,9 @@ from typing import Any
 from console_app.config.known_refusals import Refusals
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolCall
-from console_app.providers import schema_keywords
+from console_app.providers import parameter_names, schema_keywords
 from console_app.providers.fault_wordings import Refused, refused_part
 from console_app.providers.faults import Fault
 from console_app.providers.loose_json import arr, obj
@@ -29,6 +30,7 @@ LIMIT_NAMES = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 # Gemini takes it for a signature of its own, where a call has none: it came from elsewhere, or lost it.
 NO_SIGNATURE = "skip_thought_signature_validator"
 _HISTORY_STATUSES = (None, 400, 404, 409, 422, 500)
+MOST_TOOLS = 16  # that are left out for their schemas; of more, something else is the matter
 _SPARE = 1.02  # of the input that is guessed for a later request
 
 
@@ -76,10 +78,19 @@ class Concessions:
         if self.refused.no_stream:
             body["stream"] = False
             body.pop("stream_options", None)
-        if self.refused.keywords:
-            schema_keywords.leave_out(body, self.refused.keywords)
+        self._tools(body)
         self._limit(body)
         return body
+
+    def _tools(self, body: dict[str, Any]) -> None:
+        if self.refused.tools:
+            schema_keywords.without_tools(body, self.refused.tools)
+        if self.refused.keywords:
+            schema_keywords.leave_out(body, self.refused.keywords)
+        if self.refused.items_wanted:
+            schema_keywords.say_items(body)
+        if self.refused.plain_names:
+            parameter_names.make_plain(body)
 
     @property
     def largest(self) -> int | None:
@@ -153,11 +164,28 @@ class Concessions:
             case Refused.STREAM if not refused.no_stream and body.get("stream"):
                 refused.no_stream = True
                 return Concession("to stream its answer", "for the whole of it at once")
+            case Refused.ITEMS if not refused.items_wanted and schema_keywords.bare_lists(body):
+                refused.items_wanted = True
+                return Concession("lists in the tools' parameters that don't say of what", "with lists of anything")
+            case Refused.NAMES if not refused.plain_names and parameter_names.odd_in(body):
+                refused.plain_names = True
+                return Concession("names of the tools' parameters", "with plain ones")
             case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - refused.keywords:
                 refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
             case _:
                 return self._without_pictures(fault, request, words)
+
+    def without_tool(self, fault: Fault, body: dict[str, Any]) -> Concession | None:
+        """Leaves out the tool whose schema a refusal names, where nothing else is to be given up: one tool of one
+        server would end every turn."""
+        words = f"{fault.param} {fault.message}"
+        if fault.error.status not in _HISTORY_STATUSES or len(self.refused.tools) >= MOST_TOOLS:
+            return None
+        if not (name := schema_keywords.tool_in(words, body)):
+            return None
+        self.refused.tools.add(name)
+        return Concession(f"the tool {name} ({one_line(fault.message, 160)})")
 
     def _less(self, limit: OutputLimit, body: dict[str, Any]) -> Concession | None:
         """Shorter answers; None where the request asked for no longer ones, so that something else is wrong."""

@@ -36,6 +36,11 @@ _NO_TOOLS = re.compile(
     r"|only user(,| and) (and )?assistant roles are supported",
     re.IGNORECASE,
 )
+_MANY_TOOLS = re.compile(
+    r"\btools['\"`]?: array too long|too many (tools|functions)|(maximum|limit|most)[^.]{0,30}\b(tools|functions)\b"
+    r"|\b(tools|functions)\b[^.]{0,40}(maximum|at most|no more than|exceed|limit)",
+    re.IGNORECASE,
+)
 _SPENT = re.compile(
     r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|exceeded your current quota"
     r"|spend_limit_reached|billing_hard_limit|payment required",
@@ -60,6 +65,11 @@ def refuses_tools(message: str) -> bool:
     return _NO_TOOLS.search(message) is not None
 
 
+def too_many_tools(message: str) -> bool:
+    """Whether the request offers more tools than the endpoint takes."""
+    return _MANY_TOOLS.search(message) is not None
+
+
 def is_spent(message: str, code: str) -> bool:
     """Whether money or quota has run out: waiting seconds doesn't help."""
     return _SPENT.search(message) is not None or _SPENT.search(code) is not None
@@ -77,6 +87,8 @@ class Refused(Enum):
     REASONING = auto()
     ID = auto()  # of a call
     BLANK = auto()  # content that is null, of an answer of nothing but calls
+    ITEMS = auto()  # of lists in the tools' schemas, where they are not said (OpenAI, Gemini)
+    NAMES = auto()  # of parameters (Claude)
     KEYWORD = auto()  # of the tools' schemas
     SYSTEM = auto()  # a message of the system (Gemma's template, o1-mini)
     UNTHOUGHT = auto()  # older answers without their reasoning (DeepSeek, Kimi)
@@ -157,6 +169,13 @@ _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
             re.IGNORECASE | re.DOTALL,
         ),
     ),
+    (
+        Refused.ITEMS,
+        re.compile(
+            r"(missing|must have|requires?|lacks?) .{0,3}items\b|\bitems\W{0,4}(missing|field required)", re.IGNORECASE
+        ),
+    ),
+    (Refused.NAMES, re.compile(r"propert(y|ies) (keys?|names?)\b.{0,40}(match|pattern)", re.IGNORECASE)),
     (
         Refused.KEYWORD,
         re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),

@@ -20,7 +20,7 @@ from console_app.domain.safe_text import one_line
 from console_app.providers.answer import ServerFault
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.error_bodies import ErrorBody, html_title, read_error
-from console_app.providers.fault_wordings import is_overflow, is_overload, is_spent, refuses_tools
+from console_app.providers.fault_wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
 from console_app.providers.proxy_in_use import proxy_in_use
 from console_app.providers.retrying import LONGEST_WAIT, retry_after, status_may_pass
 
@@ -100,6 +100,8 @@ def _by_wording(
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
         return make.error(f"takes no tools: {line}", hint, ToolsRefused)
+    if tools_sent and too_many_tools(message) and status in (None, 400, 413, 422):
+        return make.error(f"takes fewer tools: {line}", "Switch servers, or single tools of them, off with /mcp.")
     if is_spent(message, code):
         return make.error(f"the account's credit or quota is used up: {line}", "See the provider's billing page.")
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.domain.ports.provider import CallBroken, CallClosed
 from console_app.domain.tools import ToolSpec
 from console_app.providers.loose_json import object_problem
+from console_app.providers.parameter_names import own
 
 ALMOST = "its arguments were not JSON and had to be mended"
 LOST = "a character of its arguments could not be read"
@@ -86,12 +87,17 @@ class OfferedTools:
                 return CallBroken(index, problem, text)
             read = mended
         arguments, repaired, must_ask = read
+        arguments = own(arguments, self._schema(name))
         raw = text if repaired else ""
         if name != written:
             repaired = (*repaired, f"the name, written {written}")
         if _half_characters(arguments) or (self.replaced and "\ufffd" in arguments):
             repaired, must_ask, raw = (*repaired, HALVES), must_ask or LOST, text
         return CallClosed(index, arguments, raw, repaired, must_ask=must_ask)
+
+    def _schema(self, name: str) -> Mapping[str, Any]:
+        none: Mapping[str, Any] = {}
+        return next((spec.input_schema for spec in self._specs if spec.name == name), none)
 
     def mended(self, name: str, text: str) -> Mended | None:
         """Complete arguments that are no object, as the object that they mean; None when that isn't plain."""

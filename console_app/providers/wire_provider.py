@@ -234,7 +234,7 @@ class WireProvider(ABC):
             return learnt
         dropped = self._relax(body, fault) if type(fault.error) is ProviderError else ""
         if not dropped or isinstance(dropped, Concession):
-            return dropped or None
+            return dropped or self._conceded.without_tool(fault, body)
         if dropped in EFFORT_FIELDS and (effort := sent.sampling.effort):
             self._conceded.refused.efforts.add(effort)  # another one may do
             self._dropped.pop(dropped, None)

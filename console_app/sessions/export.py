@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from console_app.config.paths import PRIVATE_FILE
 from console_app.config.redaction import Redactor
 from console_app.domain import events as ev
@@ -113,8 +115,8 @@ def imported(lines: Iterable[str], source: str, session_id: str) -> list[ev.Even
             continue
         try:
             event = ev.EVENT.validate_json(line)
-        except ValueError as error:
-            reason = str(error).splitlines()[-1].strip()
+        except ValidationError as error:
+            reason = error.errors(include_url=False, include_input=False)[0]["msg"]
             raise ImportFailed(
                 f"{source}, line {number}: not an event ({one_line(reason, 120)}).",
                 "Import what `fanout sessions export --format jsonl` wrote.",

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter
 from console_app.domain import events as ev
 from console_app.sessions.recent import NEWEST_FIRST
 
-TITLE_LENGTH = 80
+TITLE_LENGTH = 300  # characters; lists cut it to their room
 # Only what people look for is indexed, and of a long result or argument only its beginning.
 INDEXED_CHARACTERS = 20_000
 _TOGETHER = 200  # events read in one go: much more would keep the keys waiting for the interpreter's lock
@@ -233,7 +233,8 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
                 (event.model, event.provider, event.session_id),
             )
         case ev.TurnStarted():
-            title = " ".join(event.prompt.split())[:TITLE_LENGTH]
+            title = " ".join(event.prompt.split())
+            title = title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1]}…"
             db.execute("UPDATE sessions SET turns = turns + 1 WHERE id = ?", (event.session_id,))
             _updated(db, event, whole)
             db.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, event.session_id))

@@ -30,6 +30,7 @@ CALLS = (
     Call("disk_list_directory", as_arguments(path="."), "refused"),
     Call("hold-2_do", as_arguments(text="one \ud800"), "first"),
     Call("hold-2_do", as_arguments(text="two"), "second"),
+    Call("hold-2_do", as_arguments(text="three"), "third"),
 )
 
 
@@ -49,7 +50,7 @@ async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(t
             servers = [stdio("disk", files), stdio("hold", holding)]
             session = await editor.agent.new_session(cwd=str(fanout.cwd), mcp_servers=servers)
             asking = asyncio.ensure_future(editor.ask(session.session_id, *_prompt(fanout.cwd)))
-            for one in ("edit", "write", "rejected", "closed", "refused", "first", "second"):
+            for one in ("edit", "write", "rejected", "closed", "refused", "first"):
                 await editor.asks_for(one)
             _check_questions(editor, fanout.cwd)
             await editor.answer("rejected", "reject")
@@ -57,17 +58,19 @@ async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(t
             editor.asked.pop("refused")[2].set_exception(RequestError.method_not_found("session/request_permission"))
             await editor.answer("edit", "once")
             await editor.answer("write", "never offered")
-            await editor.answer("first", "session")  # the rule lets the second run too: its question is taken back
-            await editor.until(lambda: editor.taken_back, "a question that is taken back")
-            await editor.answer("second", "reject")  # too late, and a second answer to each
-            for number in range(6):
+            await editor.answer("first", "once")
+            await editor.answer("second", "session")  # the rule lets the third run too, which is not asked for
+            for number in range(6):  # a second answer to each
                 editor.write(id=number, result={"outcome": {"outcome": "selected", "optionId": "once"}})
             assert await asking == "end_turn"
+            assert not editor.asked
+            assert not editor.taken_back
             _check_updates(editor, fanout.cwd)
     _check_wire(model)
     assert (fanout.cwd / "a.txt").read_text() == "1\ntwo\n"
     assert not (fanout.cwd / "b.txt").exists()
-    assert [json.loads(line)["text"] for line in (tmp_path / "log").read_text().splitlines()] == ["one \ufffd", "two"]
+    held = [json.loads(line)["text"] for line in (tmp_path / "log").read_text().splitlines()]
+    assert held == ["one \ufffd", "two", "three"]
 
 
 def _prompt(folder: Path) -> list[Any]:
@@ -88,16 +91,17 @@ def _prompt(folder: Path) -> list[Any]:
 def _check_questions(editor: Editor, folder: Path) -> None:
     call, options, _ = editor.asked["edit"]
     assert [one.option_id for one in options] == ["once", "session", "always", "reject"]
+    assert "second" not in editor.asked  # it is of the same tool as the first
     assert [one.kind for one in options] == ["allow_once", "allow_always", "allow_always", "reject_once"]
     assert (call.title, call.kind, call.status) == ("disk · edit_file: a.txt", "edit", "pending")
     assert call.content is not None
     diff, words = call.content
     assert (diff.path, diff.old_text, diff.new_text) == (str(folder / "a.txt"), "one", "1")
-    assert "may destroy, declared by server" in words.content.text
+    assert words.content.text.startswith("May destroy, declared by server. Not pre-approved.\n")
     assert '"old_text": "one"' in words.content.text
     new = editor.asked["write"][0].content
     assert new is not None
-    assert (new[0].path, new[0].old_text, new[0].new_text) == (str(folder / "b.txt"), None, "new")
+    assert (new[0].path, new[0].old_text, new[0].new_text) == (str(folder / "b.txt"), "", "new")
     kinds = {one: editor.asked[one][0].kind for one in ("write", "rejected", "closed", "first")}
     assert kinds == {"write": "edit", "rejected": "read", "closed": "search", "first": "other"}
     locations = editor.asked["rejected"][0].locations
@@ -110,6 +114,7 @@ def _check_updates(editor: Editor, folder: Path) -> None:
     assert editor.calls() == {
         "add": ran, "stages": ran, "fails": ["pending", "in_progress", "failed"], "todo": ran, "edit": ran,
         "write": did_not, "rejected": did_not, "closed": did_not, "refused": did_not, "first": ran, "second": ran,
+        "third": ran,
     }  # fmt: skip
     assert editor.output("add") == ["2"]
     assert any(": running\nstage " in one for one in editor.output("stages")[:-1])

@@ -358,6 +358,47 @@ async def test_a_prompt_that_is_stopped_before_its_turn_begins_stays_in_the_queu
     assert (screen.prompts, screen.endings) == (["go"], ["completed"])
 
 
+async def test_a_prompt_that_is_stopped_while_its_model_loads_never_begins_behind_another() -> None:
+    """It is given back, as one that waits for anything else; what is sent next goes in its place."""
+    screen, gate = Screen(), Gate()
+
+    @asynccontextmanager
+    async def another_model() -> AsyncGenerator[None]:
+        await gate()
+        yield
+
+    conversation = Conversation(engine_of(Model()), None, screen)
+    conversation.send("go", around=another_model)
+    conversation.send("later")
+    await gate.asked.wait()
+    assert conversation.on_its_way is not None
+    assert conversation.on_its_way.text == "go"
+    assert conversation.call_off() == "go"
+    conversation.send("another")
+    gate.opened.set()
+    await conversation.ended()
+    assert (screen.prompts, list(conversation.waiting)) == (["another", "later"], [])
+
+
+async def test_of_a_stopped_prompt_whose_model_cannot_answer_nothing_more_is_said() -> None:
+    screen, gate = Screen(), Gate()
+
+    @asynccontextmanager
+    async def no_model() -> AsyncGenerator[None]:
+        await gate()
+        raise UsageError("it can't answer")
+        yield
+
+    conversation = Conversation(engine_of(Model()), None, screen)
+    conversation.send("go", around=no_model)
+    await gate.asked.wait()
+    assert conversation.call_off() == "go"
+    conversation.send("another")
+    gate.opened.set()
+    await conversation.ended()
+    assert (screen.prompts, screen.told, screen.field) == (["another"], [], "")
+
+
 def test_closing_while_calls_run_stores_how_they_ended() -> None:
     async def scene() -> None:
         screen, store, tools = Screen(), Memory(), Tools()

@@ -116,6 +116,44 @@ async def test_a_call_in_what_was_said_before_a_new_start_asks(hub: Hub) -> None
     assert why == "maybe quoted: it stands in what you sent (line 3)"
 
 
+async def test_it_is_told_apart_from_what_else_stands_in_one_message(hub: Hub) -> None:
+    """Messages of one side that follow one another go out as one: lines count from the beginning of their own."""
+    with WireServer() as server:
+        server.script(Reply(b"", 500), Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, "openai-chat", hub)
+        await asked(engine, "The first.\nIt fails.")
+        (why,) = await asked(engine, ATTACHED["a server's prompt"](f"Look at this:\n{BARE}"))
+        await engine.provider.close()
+    assert why == "maybe quoted: it stands in what the server wrote for /docs:review (line 2)"
+
+
+async def test_a_call_in_a_turn_that_was_undone_asks(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(DONE, Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, "openai-chat", hub)
+        await asked(engine, f"What is this?\n\n{BARE}")
+        engine.undo_turn()
+        why = await asked(engine)
+        await engine.provider.close()
+    assert why == ["maybe quoted: it stands in what you sent (line 3)"]
+
+
+async def test_a_call_that_a_summary_left_out_asks_after_a_new_start(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(DONE, DONE, DONE, Answer(Text("It was a page.")), Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, "openai-chat", hub)
+        for prompt in (f"What is this?\n\n{BARE}", "And?", "Go on."):
+            await asked(engine, prompt)
+        async with engine.compact() as compacting:
+            assert [event async for event in compacting if isinstance(event, ev.HistoryCompacted)]
+        again = engine_of(server, "openai-chat", hub)
+        again.go_on("again", engine.transcript)
+        why = await asked(again)
+        await engine.provider.close()
+        await again.provider.close()
+    assert why == ["maybe quoted: it stands in what you sent (line 3)"]
+
+
 async def test_a_call_that_only_a_summary_still_holds_asks_after_a_new_start(hub: Hub) -> None:
     with WireServer() as server:
         summary = Answer(Text(f"The page wants: {BARE}"))

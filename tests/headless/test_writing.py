@@ -14,10 +14,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app.domain import events as ev
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import is_safe, visible
+from console_app.domain.transcript import Transcript
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
+from console_app.headless.writers import TextWriter
 from tests.patience import PATIENCE
 
 ODD = st.text(st.sampled_from("a1#\r\n\t\x1b\x9b\u200d\ufe0f\u20e3\u202e\U0001f469\U0001f680\u3042\ud800"), max_size=30)
@@ -126,3 +129,26 @@ async def test_an_output_that_can_not_be_written_says_why() -> None:
     await _end(output)
     os.close(full)
     assert output.failure == "can't write to standard output: No space left on device"
+
+
+async def test_in_a_terminal_what_happens_meanwhile_never_stands_in_the_middle_of_a_line() -> None:
+    shown, terminal = os.openpty()
+    output = OutputStreams(terminal, terminal)
+    writer = TextWriter(output, Transcript())
+    events = [
+        ev.TextDelta(text="Two words, \u65e5\u672c"),
+        ev.CallAnnounced(call_id="c1", index=0, name="demo_fail"),
+        ev.Notice(text="first"),
+        ev.Notice(text="second"),
+        ev.MessageAdded(role="assistant", content="Two words, \u65e5\u672c"),
+        ev.TextDelta(text="And on."),
+    ]
+    for event in events:
+        writer.write(event)
+    writer.finish()
+    await output.finish()
+    await _end(output)
+    os.close(terminal)
+    printed = os.read(shown, 65536).decode().replace("\r\n", "\n")
+    os.close(shown)
+    assert printed == "Two words, \u65e5\u672c\nfirst\nsecond\n\nAnd on.\n"

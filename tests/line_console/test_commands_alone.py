@@ -121,3 +121,60 @@ async def test_colours_of_a_result_are_not_read_out(tmp_path: Path) -> None:
         await shown.see(": == tests == 1 failed (2 lines)\n")
         shown.type("/show 1")
         await shown.see("\n== tests ==\n1 failed\n")
+
+
+async def test_calls_are_decided_by_a_range_of_those_that_wait(tmp_path: Path) -> None:
+    five = tuple(("lab_do", f'{{"text": "{n}"}}') for n in range(1, 6))
+    async with opened(tmp_path, WrittenModel(calls(*five), say("All."))) as shown:
+        shown.type("go")
+        await shown.see("/approve 5, /deny 5")
+        shown.type("/deny 4-2 backwards")
+        await shown.see("No such call waits for approval.")
+        shown.type("/deny 3 not that")
+        await shown.see("Call 3 is denied by you.")
+        shown.type("/approve 2-4,1")
+        await shown.see("Call 1, lab.do, done")
+        await shown.see("Call 4, lab.do, done")
+        shown.type("/calls")
+        await shown.see("5. lab.do, needs approval")
+        shown.type("/deny 5-999999999999")
+        await shown.see("\nAll.\n")
+        assert "Call 5 is denied by you." in shown.text
+
+
+async def test_what_a_call_changes_in_a_file_is_said_line_by_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 21)))
+    edit = '{"path": "a.txt", "edits": [{"oldText": "line 3\\nline 4", "newText": "LINE"}], "dryRun": false}'
+    new = '{"path": "b.txt", "content": "one\\ntwo\\n"}'
+    gone = '{"path": "a.txt", "old_text": "no such line", "new_text": "x"}'
+    tools = Tools({("files", "edit"): echo, ("files", "write_file"): echo}, read_only=False)
+    model = WrittenModel(calls(("files_edit", edit), ("files_write_file", new), ("files_edit", gone)), say("Done."))
+    async with opened(tmp_path, model, tools=tools) as shown:
+        shown.type("go")
+        await shown.see("/approve 3, /deny 3")
+        one, other, third = (part.partition("/approve")[0] for part in shown.text.split("needs approval: ")[1:])
+        assert one.splitlines()[1:] == [
+            "  path: a.txt",
+            "  dryRun: false",
+            "  Removed, lines 3 to 4:",
+            "    line 3",
+            "    line 4",
+            "  Added, line 3: LINE",
+        ]
+        assert other.splitlines()[1:] == [
+            "  path: b.txt",
+            "  (no such file here yet)",
+            "  Added, lines 1 to 2:",
+            "    one",
+            "    two",
+        ]
+        assert "Warning: the text to replace is not in the file as it is now." in third
+        assert "no such line" in third, "what can't be compared is said as arguments"
+
+
+async def test_a_copy_says_what_it_took(tmp_path: Path) -> None:
+    async with opened(tmp_path, WrittenModel(say("Here:\n\n```sh\nls -l\n```\n"))) as shown:
+        shown.type("go")
+        await shown.see("ls -l")
+        shown.type("/copy code")
+        await shown.see("Copied code 1: 5 characters.")

@@ -25,3 +25,11 @@ async def test_a_slow_server_that_speaks_only_the_newest_protocol_connects(
     bench = await start_hub(faulty("modern-only"))
     assert (bench.status().state, bench.status().protocol_version) == (ServerState.READY, "2026-07-28")
     assert [spec.tool for spec in bench.hub.tools()] == ["work"]
+
+
+async def test_a_slow_server_that_speaks_both_is_not_taken_to_the_older_protocol_by_a_ping(
+    start_hub: StartHub,
+) -> None:
+    bench = await start_hub(faulty("both-protocols"))
+    assert (bench.status().state, bench.status().protocol_version) == (ServerState.READY, "2026-07-28")
+    assert [spec.tool for spec in bench.hub.tools()] == ["work"]

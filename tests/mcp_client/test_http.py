@@ -309,8 +309,12 @@ class Forgetful:
             },
             400,
         ),
+        Reply.json(
+            {"jsonrpc": "2.0", "error": {"code": -32000, "message": "Bad Request: Server not initialized"}, "id": None},
+            400,
+        ),
     ],
-    ids=["404", "404 and JSON", "404 and JSON with an id", "400 and JSON"],
+    ids=["404", "404 and JSON", "404 and JSON with an id", "400 and JSON", "400 of one begun anew"],
 )
 async def test_a_server_that_knows_the_session_no_more_gets_the_calls_in_a_new_one(
     start_hub: StartHub, monkeypatch: pytest.MonkeyPatch, how: Reply

@@ -137,7 +137,7 @@ def look_around(terminal: Terminal) -> None:
 
 def the_next_day(terminal: Terminal) -> None:
     terminal.expect("Anything else")
-    terminal.expect("● 3")
+    terminal.expect(r"● \d+ tools")
     terminal.type("/fork\r")
     terminal.expect("─ Fork ─")
     terminal.press("enter")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from console_app._version import __version__
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 
 HEAVY = ("textual", "pydantic", "asyncio", "argparse", "openai", "anthropic", "mcp", "typing", "logging")
@@ -62,3 +64,26 @@ def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None
             ["sh", "-c", shell, *fanout.argv(*arguments)], cwd=fanout.cwd, env=fanout.environment(), check=False
         )
         assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["-V"], ["-V", "-v"], ["themes"], ["config", "path"], ["schema"], ["man"], ["models", "-m", "offline"]],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_can_t_be_written_is_no_success(fanout: Fanout, arguments: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "wb") as full:
+        process = fanout.start(*arguments, stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+        _, said = process.communicate(timeout=PATIENCE)
+    assert said.decode() == "fanout: can't write to standard output: No space left on device\n"
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize("arguments", [["-V"], ["man"]])
+def test_nobody_is_told_that_a_reader_went_away(fanout: Fanout, arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = fanout.start(*arguments, stdout=writing)
+    os.close(writing)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, said) == (1, b"")

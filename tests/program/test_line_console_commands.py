@@ -55,7 +55,7 @@ def test_commands_that_look_copy_shorten_queue_and_choose(fanout: Fanout) -> Non
         terminal.expect("Fanout, as lines")
         typed(terminal, "go", "^First done.$", OVER)
         typed(terminal, "/inspect 1", "^call ", '"text": "one"', "^did one$", "JSON-RPC")
-        typed(terminal, "/copy", r"^Copied 11 characters\.")
+        typed(terminal, "/copy", r"^Copied answer: 11 characters\.")
         assert base64.b64encode(b"First done.") in terminal.raw
         typed(terminal, "/context", "tokens in the newest request", "^  instructions ")
         typed(terminal, "turn two", "^To turn two.$", OVER)
@@ -126,7 +126,7 @@ def test_calls_by_state_rules_plan_to_dos_and_settings_are_changed(fanout: Fanou
         typed(terminal, "/calls done", "^1 of them: done. There are 1 done", r"^  1\. lab.do, done")
         typed(terminal, "/files 1", "^Call 1 has no file")
         typed(terminal, "/copy 1", r"1\. result of do", PICK)
-        typed(terminal, "result", r"^Copied 7 characters\.")
+        typed(terminal, "result", r"^Copied result.*: 7 characters\.")
         assert base64.b64encode(b"did one") in terminal.raw
         typed(terminal, "/plan", "^Approvals: plan")
         typed(terminal, "/plan", "^Approvals: yolo")

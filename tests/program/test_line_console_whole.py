@@ -105,10 +105,10 @@ def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: 
         typed(terminal, "go", r"^print\(1\)$", OVER)
         typed(terminal, "/calls done", "^2 of them: done. There are 2 done", r"^  1\. lab.do, done")
         typed(terminal, "/calls failed", "^0 of them: failed")
-        typed(terminal, "/copy code", r"^Copied 8 characters\.")
+        typed(terminal, "/copy code", r"^Copied code 1: 8 characters\.")
         assert base64.b64encode(b"print(1)") in terminal.raw
         typed(terminal, "/copy 1", r"1\. result of do", "arguments of do", PICK)
-        typed(terminal, "arguments", r"^Copied \d+ characters\.")
+        typed(terminal, "arguments", r"^Copied arguments.*: \d+ characters\.")
         typed(terminal, "/copy poem", "there is no poem to copy.*answer, code 1")
         typed(terminal, "/files 1", "^Call 1 has no file")
         typed(terminal, "/files 2", "^Open which file", r"\.png", PICK)

@@ -344,6 +344,9 @@ def _anthropic_block(block: dict[str, Any], what: str) -> None:
             _require(LEGAL_ID.fullmatch(block["tool_use_id"]), f"{what}: tool_use_id {block['tool_use_id']!r}")
             blank = not str(block.get("content", "")).strip()
             _require(not (block.get("is_error") and blank), f"{what}: content cannot be empty if is_error is true")
+            parts = block["content"] if isinstance(block.get("content"), list) else []
+            words = all(part["type"] == "text" for part in parts)
+            _require(words or not block.get("is_error"), f"{what}: all content must be type text if is_error is true")
         case "thinking":
             _fields(block, {"type", "thinking", "signature"}, set(), what)
             _require(block["signature"], f"{what}: thinking without signature")

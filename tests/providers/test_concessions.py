@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.providers.concessions import NO_SIGNATURE
+from console_app.providers.concessions import MOST_TOOLS, NO_SIGNATURE
 from console_app.providers.message_order import BETWEEN
 from console_app.providers.output_limits import OutputLimit, output_limit
 from console_app.providers.wire_provider import UNREADABLE_CALL
@@ -418,6 +419,112 @@ async def test_a_refused_schema_keyword_is_left_out_of_every_tool(server: WireSe
         (tool,) = one.body["tools"]
         sent = tool.get("input_schema") or tool.get("parameters") or tool["function"]["parameters"]
         assert sent == {"type": "object", "properties": {"additionalProperties": {"type": "object"}}}
+
+
+def offering(**parameters: dict[str, Any]) -> ModelRequest:
+    """A request with a tool `demo_odd` of those parameters, all needed, behind others."""
+    schema = {"type": "object", "properties": parameters, "required": list(parameters)}
+    odd = ToolSpec(name="demo_odd", server="demo", tool="odd", input_schema=schema)
+    return ModelRequest(ASK.messages, tools=(*TOOLS, odd))
+
+
+def schema_sent(body: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the last tool."""
+    tool = body["tools"][-1]
+    return tool.get("input_schema") or tool.get("parameters") or tool["function"]["parameters"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid schema for function 'demo_odd': In context=('properties', 'xs'), array schema missing items.",
+        "tools[0].function_declarations[3].parameters.properties[xs].items: missing field.",
+        "tool parameters array type must have items",
+    ],
+)
+@every_api
+async def test_a_list_says_what_it_is_of_where_that_is_wanted(server: WireServer, api: Api, message: str) -> None:
+    pair = {"type": "array", "items": [{"type": "string"}, {"type": "number"}]}
+    request = offering(
+        xs={"type": "array"},
+        items={"anyOf": [{"type": ["array", "null"]}]},
+        pair=pair,
+        whole={"type": "array", "items": {"type": "string"}},
+    )
+    chunks, error, again = await asked_twice(
+        server, api, refusal(message), Answer(Text("4")), Answer(Text("5")), request=request
+    )
+    assert (error, text_of(chunks), notices_of(again)) == (None, "4", [])
+    assert len(notices_of(chunks)) == 1
+    for one in server.requests[1:]:
+        assert schema_sent(one.body)["properties"] == {
+            "xs": {"type": "array", "items": {}},
+            "items": {"anyOf": [{"type": ["array", "null"], "items": {}}]},
+            "pair": {"type": "array", "items": {}},
+            "whole": {"type": "array", "items": {"type": "string"}},
+        }
+    assert pair["items"], "the tool's own schema is as it was"
+
+
+@every_api
+async def test_names_of_parameters_go_out_plain_and_come_back_as_they_are(server: WireServer, api: Api) -> None:
+    names = ("$filter", "StartTime<", "StartTime>", "ü" * 70, "plain.name-1")
+    request = offering(**{name: {"type": "string"} for name in names})
+    message = "tools.3.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
+    provider = provider_at(server, api)
+    server.script(refusal(message), Answer(Text("4")))
+    chunks, error = await read(provider, request)
+    assert (error, len(notices_of(chunks))) == (None, 1)
+    sent = schema_sent(server.requests[1].body)
+    written = list(sent["properties"])
+    assert (sent["required"], len(set(written))) == (written, 5)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in written)
+    server.script(Answer(Call("demo_odd", json.dumps(dict.fromkeys(written, "x")))), Answer(Text("5")))
+    chunks, _ = await read(provider, request)
+    arguments = calls_of(chunks)[0][1]
+    assert json.loads(arguments) == dict.fromkeys(names, "x")
+    called = ToolCall(id="call_1", name="demo_odd", arguments=arguments)
+    result = ToolMessage(tool_call_id="call_1", content="done", name="demo_odd")
+    history = (*request.messages, AssistantMessage(tool_calls=(called,)), result)
+    _, error = await read(provider, replace(request, messages=history))
+    await provider.close()
+    assert error is None
+    if api == "anthropic":
+        (use,) = server.requests[-1].body["messages"][1]["content"]
+        assert list(use["input"]) == written, "the model reads what it wrote"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "tools.3.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12",
+        "Invalid schema for function 'demo_odd': 'strange' is not valid under any of the given schemas.",
+        "tools[0].function_declarations[3].parameters: reference to undefined schema",
+        "tools.3.function.parameters: Input should be a valid dictionary",
+    ],
+)
+@every_api
+async def test_a_tool_whose_schema_is_refused_costs_itself_alone(server: WireServer, api: Api, message: str) -> None:
+    request = offering(x={"type": "string"})
+    chunks, error, again = await asked_twice(
+        server, api, refusal(message), Answer(Text("4")), Answer(Text("5")), request=request
+    )
+    assert (error, text_of(chunks), notices_of(again)) == (None, "4", [])
+    (told,) = notices_of(chunks)
+    assert told.startswith("test refuses the tool demo_odd (")
+    assert [len(one.body["tools"]) for one in server.requests] == [4, 3, 3]
+    assert "demo_odd" not in json.dumps(server.requests[1].body)
+
+
+async def test_refusals_of_one_tool_after_another_come_to_an_end(server: WireServer) -> None:
+    tools = tuple(ToolSpec(name=f"demo_{n}", server="demo", tool=f"{n}") for n in range(40))
+    server.script(*[refusal("tools.0.input_schema: not today")] * 40)
+    provider = provider_at(server, "anthropic")
+    _, error = await read(provider, ModelRequest(ASK.messages, tools=tools))
+    await provider.close()
+    assert error is not None
+    assert "not today" in error.line
+    assert len(server.requests) == MOST_TOOLS + 1
 
 
 # -- pictures

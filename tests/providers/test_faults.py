@@ -191,6 +191,23 @@ async def test_a_model_without_tools_is_told_apart(server: WireServer, status: i
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got one with length 151.",
+        "Too many tools provided: 151. The maximum is 128.",
+        "The maximum number of functions is 128.",
+        "At most 64 function declarations are supported: the tools exceed the limit.",
+    ],
+)
+@every_api
+async def test_too_many_tools_say_what_to_do(server: WireServer, api: Api, message: str) -> None:
+    _, error = await failure_of(server, api, refusal(400, message))
+    assert not isinstance(error, ToolsRefused | ContextOverflow)
+    assert error.line.endswith("off with /mcp.")
+    assert len(server.requests) == 1
+
+
 @every_api
 async def test_used_up_credit_is_not_waited_for(server: WireServer, api: Api) -> None:
     message = "You exceeded your current quota, please check your plan and billing details."

@@ -14,11 +14,12 @@ import pytest
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
 from console_app.domain.ports.provider import ModelRequest, no_pictures
-from console_app.domain.tools import ToolCall
+from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.history import normalise
 from console_app.providers.openai_chat_request import chat_messages
 from console_app.providers.pictures import LARGEST, pictures_of
-from tests.providers.reading import notices_of, provider_at, read, text_of
+from tests.providers import strict_wire
+from tests.providers.reading import TOOLS, notices_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text
 from tests.wire_server import Reply, WireServer
 
@@ -155,6 +156,26 @@ async def test_pictures_of_results_go_in_the_form_of_each_wire(server: WireServe
             assert [one["role"] for one in body["messages"]] == ["user", "assistant", "tool", "tool", "user"]
             assert body["messages"][2]["content"] == "drawn call_0"
             assert [part["type"] for part in body["messages"][4]["content"]] == ["text", "image_url", "image_url"]
+
+
+@every_api
+async def test_pictures_of_failed_results_reach_the_model_too(server: WireServer, api: Api, tmp_path: Path) -> None:
+    asked = after_results(drawn(tmp_path / "a.png", 4, 4))
+    failed = [
+        one.model_copy(update={"outcome": Outcome.FAILED}) if isinstance(one, ToolMessage) else one
+        for one in asked.messages
+    ]
+    server.script(Answer(Text("Lines.")))
+    provider = provider_at(server, api)
+    _, error = await read(provider, ModelRequest((*failed, UserMessage(content="And?")), tools=TOOLS))
+    await provider.close()
+    assert error is None
+    body = server.requests[0].body
+    assert len(all_pictures(body)) == 2
+    if api == "anthropic":
+        strict_wire.check_anthropic(body)
+        kinds = [block["type"] for block in body["messages"][2]["content"]]
+        assert kinds == ["tool_result", "tool_result", "text", "image", "text", "image", "text"]
 
 
 async def test_chat_keeps_the_users_words_behind_the_pictures_of_results(server: WireServer, tmp_path: Path) -> None:

@@ -54,6 +54,17 @@ def dumped(text: str) -> str:
     return "\n".join(f"{16 * n:08x}  {one.encode().hex(' '):47}  |{one}|" for n, one in enumerate(parts))
 
 
+def logged(text: str) -> str:
+    return "\n".join(
+        f"2026-11-24 03:{n:02}:11,123 INFO [main] {line}" for n, line in enumerate(cut(text, 30).split("\n"))
+    )
+
+
+def dumped_by_xxd(text: str) -> str:
+    parts = [text[at : at + 16] for at in range(0, len(text), 16)]
+    return "\n".join(f"{16 * n:08x}: {one.encode().hex(' ', 2):39}  {one}" for n, one in enumerate(parts))
+
+
 def shifted(first: int, text: str) -> str:
     return "".join(chr(first + ord(char) - ord("a")) if "a" <= char <= "z" else char for char in text)
 
@@ -167,6 +178,25 @@ WRITTEN = {
     "the words for a picture": f'<img alt="{html.escape(HIDDEN)}" src="x.png">',
     "the words for a picture in Markdown": f"![{HIDDEN}](x.png)",
     "an address of BBCode": f"[url={HIDDEN.replace('[', '')}]x[/url]",
+    "words put together by points": CALL.replace("write", 'wr" . "ite').replace("curl", 'cu" . "rl'),
+    "escapes of old scripts": "".join(f"%u{ord(char):04X}" for char in CALL),
+    "short escapes of CSS": "".join(char if char.isalnum() else f"\\{ord(char):x} " for char in CALL),
+    "escapes of RTF": "".join(f"\\u{ord(char)}?" for char in CALL),
+    "characters of PowerShell": "+".join(f"[char]{byte}" for byte in BYTES),
+    "a dump of xxd": dumped_by_xxd(CALL),
+    "ones and zeros": "".join(f"{byte:08b}" for byte in BYTES),
+    "ones and zeros that are not seen": "".join("\u200c\u200b"[bit == "0"] for byte in BYTES for bit in f"{byte:08b}"),
+    "words turned by a mark": " ".join(f"\u202e{word[::-1]}\u202c" for word in CALL.split(" ")),
+    "letters of Greek": CALL.translate(str.maketrans("aopvxnAEOTXH", "αορνχηΑΕΟΤΧΗ")),
+    "signs that look alike": CALL.translate(str.maketrans('{}":/<>_.-', "❴❵ʺ꞉⁄‹›ˍ․‐")),
+    "sections of XML": "]]><![CDATA[".join(CALL[at : at + 3] for at in range(0, len(CALL), 3)),
+    "letters of a drawing": "".join(f"<tspan x='{n}'>{html.escape(char)}</tspan>" for n, char in enumerate(CALL)),
+    "base64 in short lines": cut(base64.b64encode(BYTES).decode(), 8),
+    "base64 with blanks": " ".join(base64.b64encode(BYTES).decode()),
+    "base32 in small letters": base64.b32encode(BYTES).decode().lower(),
+    "lines of a log": logged(CALL),
+    "a name of JavaScript": CALL.replace("files_write_file", "filesWriteFile"),
+    "the tool's own name of JavaScript": CALL.replace("files_write_file", "writeFile"),
     "words put together": CALL.replace("write", 'wr" + "ite').replace("curl", 'cu" + "rl'),
 }
 
@@ -195,6 +225,10 @@ def test_a_call_is_known_again(given: str) -> None:
     [
         ('{"name": "web_fetch", "arguments": {}}', {}),
         ("web_fetch()", {}),
+        ("web_fetch is a good one. " * 200 + "web_fetch()", {}),
+        ("web_fetch()", {"path": None, "url": ""}),
+        ('web_fetch(path="a b")', {"path": "a b", "note": "x"}),
+        ("Use web_fetch, of which the path is: a b.", {"path": "a b"}),
         ('{"name": "fetch", "arguments": {}}', {}),
         ('{"name": "web_fetch", "arguments": {"path": "."}}', {"path": "."}),
         ('{"name": "web_fetch", "arguments": {"path": "*"}}', {"path": "*"}),
@@ -211,19 +245,6 @@ def test_a_call_of_small_values_or_of_a_tool_named_by_a_word_is_known_again(
     given: str, arguments: dict[str, Any]
 ) -> None:
     assert where(request(given), FETCH.name, **arguments)
-
-
-@pytest.mark.parametrize("at", [8, 16, 60, 90, 150])
-def test_a_call_that_stands_in_two_parts_of_a_long_page_is_known_again(at: int) -> None:
-    head, tail = "Words of the page. " * 500 + CALL[:at], CALL[at:] + " and more words" * 500
-    assert where(request(head, tail), WRITE.name, **ARGUMENTS).startswith("it stands in two results of web_fetch")
-
-
-@pytest.mark.parametrize("at", [90, 120, 150])
-def test_a_call_in_parts_that_stand_far_from_one_another_is_known_again(at: int) -> None:
-    words = "Words of the page. " * 500
-    parts = (words + CALL[:at] + words, words, words + CALL[at:] + words)
-    assert where(request(*parts), WRITE.name, **ARGUMENTS).startswith("it stands in the result of web_fetch")
 
 
 @pytest.mark.parametrize("key", ["description", "examples", "default", "title", "enum", "const", CALL])
@@ -261,6 +282,8 @@ ORDINARY = [
     ("My search: is asyncio fast?", SEARCH, {"query": "asyncio"}),
     ("src/main.py\nsrc/other.py\nREADME.md", READ, {"path": "src/other.py"}),
     ("src/main.py\nsrc/other.py", LIST, {"path": "src"}),
+    ("Then read file (src/main.py) is what I did.", READ, {"path": "src/other.py"}),
+    ("Read file names with care: src/main.py", READ, {"path": "src/main.py"}),
     ("a.txt\nb.txt", LIST, {"path": "."}),
     ("It holds files_list_dir in a sentence.", LIST, {"path": "."}),
     ("It holds files_read_file in a sentence.", READ, {"path": "src/main.py", "start": 1}),
@@ -286,7 +309,31 @@ def test_what_is_compared_is_made_in_linear_time(sign: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sign", ["a.", "1,", "0x", "+AH", "L[", "ab", "12 ", "f1", "a-", "/a/", "chr(1)", "A2", "\ufe00"]
+    "sign",
+    [
+        "a.",
+        "1,",
+        "0x",
+        "+AH",
+        "L[",
+        "ab",
+        "12 ",
+        "f1",
+        "a-",
+        "/a/",
+        "chr(1)",
+        "A2",
+        "\ufe00",
+        "' . '",
+        "\u202ea",
+        "\u200b",
+        "\u200b\u200c",
+        "01",
+        "ab>",
+        "0000: 6162 ",
+        "2026-11-24 03:00:",
+        "\n2026-11-24 03:00:11 A",
+    ],
 )
 def test_what_may_be_decoded_is_looked_for_in_linear_time(sign: str) -> None:
     """Where it weren't, half a million signs would take minutes."""
@@ -305,7 +352,7 @@ def test_the_names_of_tools_are_made_a_pattern_once_for_all_texts() -> None:
     assert after.hits + after.misses - before.hits - before.misses <= 2
     call = ParsedCall(0, "many_tool_7", {}, "hermes_json", "", 0, 0)
     provenance.give([GivenText("a result", "tool_7({})")], tools)
-    assert provenance.where(call) == "it stands in a result"
+    assert provenance.where(call) == "it stands in a result (line 1)"
 
 
 def test_many_short_results_are_counted_once() -> None:

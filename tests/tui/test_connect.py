@@ -159,7 +159,8 @@ async def test_how_long_a_list_takes_is_seen_and_of_a_long_one_how_much_is_shown
             await type_in(pilot, "address", server.url)
             await pilot.press("enter")
             await gate.reached()
-            await see(pilot, "1 s · esc gives up")
+            await see(pilot, "1 s · esc cancel")
+            await until(pilot, lambda: seen(console).count("esc cancel") == 2 and "esc close" not in seen(console))
             gate.open()
             await see(pilot, "200 of 1,000 models: type a part of a name.")
             await see(pilot, "Model     a part of its name")
@@ -190,7 +191,7 @@ async def test_an_address_that_changed_while_it_was_asked_is_asked_by_the_next_e
             await pilot.press("escape")
 
 
-async def test_escape_gives_up_what_hangs_and_then_closes(tmp_path: Path) -> None:
+async def test_escape_cancels_what_hangs_and_then_closes(tmp_path: Path) -> None:
     with WireServer(lambda _: Reply(before_headers=[Hang()])) as server:
         console, _ = console_of(tmp_path, {})
         async with console.run_test(size=(80, 24)) as pilot:
@@ -199,7 +200,7 @@ async def test_escape_gives_up_what_hangs_and_then_closes(tmp_path: Path) -> Non
             await pilot.press("enter")
             await server.arrived(1)
             await pilot.press("escape")
-            await see(pilot, "Given up.")
+            await see(pilot, "Cancelled.")
             assert field(pilot, "address").value == server.url
             await pilot.press("escape")
             await until(pilot, lambda: not isinstance(console.screen, ConnectScreen))

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App
 
+from console_app.conversation.file_changes import NEW, change_of
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.tui.approvals.file_change import NEW, change_of
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, see, seen, until
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 41))

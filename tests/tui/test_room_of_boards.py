@@ -111,3 +111,58 @@ async def test_a_long_draft_takes_no_more_than_it_shows_while_a_turn_runs(
 
 def parts_of(screen: Any) -> list[Any]:
     return [one for one in screen.query("ActivityLine, Prompt, AttachmentChips") if one.display]
+
+
+async def read_beside(pilot: Pilot[Any], board: Any, lines: int) -> None:
+    """Who reads in the conversation has the lines of the board; on the board, its own again."""
+    view = chat(pilot.app).view
+    before = board.region.height
+    view.focus()
+    await until(pilot, lambda: board.region.height <= lines and view.region.height >= 24 - 6 - lines, "room to read")
+    assert "tab to" in seen(pilot.app), "the way back is named"
+    chat(pilot.app).prompt.focus()
+    await until(pilot, lambda: board.region.height == before, "the board as it was")
+    view.focus()
+    await until(pilot, lambda: board.region.height <= lines)
+    board.focus()
+    await until(pilot, lambda: board.region.height >= before, "all of the board")
+
+
+@pytest.mark.parametrize("count", [1, 12])
+async def test_what_is_read_in_the_conversation_has_the_lines_of_the_calls_that_wait(
+    tmp_path: Path, count: int
+) -> None:
+    waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
+    tools, gate = Tools({("files", "write"): echo}, read_only=False), ApprovalGate(ApprovalMode.ASK)
+    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, f"Approve 1 of {count}")
+        await read_beside(pilot, chat(pilot.app).boards.approvals, 4)
+        await see(pilot, "word")
+
+
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(tmp_path: Path) -> None:
+    asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": ["One", "Another"]}))
+    async with talking(tmp_path, calls(asked), size=(80, 24)) as pilot:
+        await see(pilot, "to answer")
+        await read_beside(pilot, chat(pilot.app).boards.questions, 6)
+
+
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_servers_form(tmp_path: Path) -> None:
+    async with stage(tmp_path, (80, 24)) as s:
+        await s.ask("form", requestedSchema=FORM, message="We need to know much.")
+        await s.come_to_the_board()
+        await read_beside(s.pilot, chat(s.console).boards.human, 6)
+
+
+async def test_where_there_is_room_for_both_the_board_stays_as_it_is(tmp_path: Path) -> None:
+    waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(12)]
+    tools, gate = Tools({("files", "write"): echo}, read_only=False), ApprovalGate(ApprovalMode.ASK)
+    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=(120, 60)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, "Approve 1 of 12")
+        board = chat(pilot.app).boards.approvals
+        before = board.region.height
+        await pilot.press("alt+1")
+        await until(pilot, lambda: chat(pilot.app).view.has_focus)
+        assert board.region.height == before > 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 from dataclasses import replace
 from functools import partial
@@ -460,3 +461,20 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
 
 def _opened(screen: ChatScreen, before: Transcript) -> bool:
     return screen.ui.shown.transcript is not before and not screen.conversation.changing.locked()
+
+
+async def test_a_title_takes_the_width_that_is_there_and_ends_in_an_ellipsis_where_it_is_cut(tmp_path: Path) -> None:
+    words = [f"word{number:03}" for number in range(120)]
+    model = WrittenModel(say("Done."))
+    async with console(tmp_path, model).run_test(size=(200, 50)) as pilot:
+        chat(pilot.app).conversation.send(" ".join(words))
+        await see(pilot, "Done.")
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await pilot.press(*"/sessions", "enter")
+        await see(pilot, "word000 word001")
+        row = next(line for line in seen(pilot.app).splitlines() if "just now" in line)
+        assert re.search(r"word009 word010 .*…  just now", row), row
+    store = library(tmp_path).store
+    title = (await store.browse("", 5))[0][0].info.title
+    assert len(title) == 300
+    assert title.endswith("…")

@@ -10,7 +10,7 @@ import pytest
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.tui.main_screen.status_bar import Status, fitting, pieces, tokens
+from console_app.tui.main_screen.status_bar import Room, Status, fitting, pieces, tokens
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
 
 
@@ -37,6 +37,16 @@ def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
     parts = pieces(Status(mode=ApprovalMode.YOLO, servers_ready=1, servers_failed=1))
     assert any("error" in str(span.style) for span in parts[2].spans)
     assert parts[3].plain.startswith("✗ 1/2 servers")
+
+
+@pytest.mark.parametrize(
+    ("ready", "starting", "failed", "said"),
+    [(3, 0, 0, "● 10 tools"), (0, 0, 0, "○ 10 tools"), (1, 2, 0, "◌ 1/3 servers"), (2, 0, 1, "✗ 2/3 servers")],
+)
+def test_a_number_is_never_without_its_word(ready: int, starting: int, failed: int, said: str) -> None:
+    """A stranger can't know what `● 1` is."""
+    status = Status("qwen3", servers_ready=ready, servers_starting=starting, servers_failed=failed, tools=10)
+    assert said in [part.plain for part in pieces(status, Room(words=False))]
 
 
 @pytest.mark.parametrize("width", range(20, 140, 4))

@@ -176,7 +176,7 @@ async def test_what_still_loads_is_said_too(tmp_path: Path) -> None:
 
     async with starting.console(tmp_path, model, start=start).run_test(size=(100, 30)) as pilot:
         await send(pilot, "hello")
-        await see(pilot, "Starting · esc takes it back")
+        await see(pilot, "Starting · esc take back")
         starting.now += 2
         await see(pilot, "Starting, 2 s")
         loaded.set()

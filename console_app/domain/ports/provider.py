@@ -38,6 +38,7 @@ class ModelRequest:
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
     conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own
+    summed_up: tuple[UserMessage | AssistantMessage | ToolMessage, ...] = ()  # that a summary stands for: not sent
     called_before: frozenset[str] = frozenset()  # models that made calls of their own in it, undone or not; "": unnamed
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import Outcome
+from console_app.domain.tools import FAILED, Outcome
 from console_app.providers.offline.conversation import Called
 from console_app.providers.offline.toolbox import OfflineTools
 
@@ -32,7 +32,6 @@ _FAILED: dict[Outcome, tuple[str, str]] = {
     Outcome.SKIPPED: ("was put off", "What was put off can be asked for again."),
 }
 _NOT_RUN = "This call was not run:"
-_PREFIX = "Tool execution failed: "  # what the engine writes before a tool's own error
 
 
 def report(called: Sequence[Called], tools: OfflineTools) -> str:
@@ -94,7 +93,7 @@ def _block(content: str) -> str:
 
 
 def _bad(one: Called, tools: OfflineTools) -> str:
-    why = one_line(one.result.content, _BRIEF).removeprefix(_PREFIX).rstrip(".")
+    why = one_line(one.result.content, _BRIEF).removeprefix(FAILED).rstrip(".")
     what = _FAILED[one.result.outcome][0]
     if why.startswith(_NOT_RUN):  # it asked, and nobody answered
         what, why = "was not run", why.removeprefix(_NOT_RUN).lstrip()

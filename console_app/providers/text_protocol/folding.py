@@ -14,25 +14,35 @@ _AT_ONCE = 100_000  # characters: 10 ms of whatever they are
 _DEPTH = 4  # what is quoted in what is quoted is escaped so often, in whichever notations
 _ESCAPE = re.compile(
     r"(?<!\\)\\++(?:(?:[ux]\{|N\{U\+)([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|0000([0-9a-fA-F]{2})"
-    r"|([0-3][0-7]{2})|[nrtbf])"
+    r"|([2-7][0-9a-fA-F]|[adAD])[ ]|([0-3][0-7]{2})|u([0-9]{2,3})\?|[nrtbf])"
 )
 _PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_PERCENT_U = re.compile(r"%u([0-9a-fA-F]{4})")
 _QUOTED_PRINTABLE = re.compile(r"=(?:([0-9A-F]{2})|\r?\n)")
 _TAG = re.compile(
-    r"</?(?:a|abbr|b|big|br|code|del|div|em|font|i|ins|kbd|li|mark|p|s|samp|small|span|strong|sub|sup|td|tr|tt|u|var|wbr"
-    r"|[a-z]{1,20}-[a-z-]{1,20})(?:\s[^<>]{0,200})?/?>|<!--[^<>]{0,200}-->"
+    r"</?(?:a|abbr|b|bdi|bdo|big|br|break|cite|code|del|div|em|font|g|h[1-6]|i|ins|kbd|label|li|mark|nobr|p|phoneme|prosody"
+    r"|q|rb|rp|rt|ruby|s|samp|small|span|strike|strong|sub|sup|td|text|tr|tspan|tt|u|var|wbr"
+    r"|[a-z]{1,20}-[a-z-]{1,20})(?:\s[^<>]{0,200})?/?>|<!--[^<>]{0,200}-->|<!\[CDATA\[|\]\]>"
 )
 _BBCODE = re.compile(r"\[/?(?:b|color|font|i|quote|s|size|u|url)(?:=[^\[\]\n]{0,100})?\]")
 _UNSHOWN = re.compile(r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|[^\x08]\x08")
 """What moves or colours a terminal's letters, and letters that others are written over, as in a page of `man`."""
-_NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」\\*>|+"
+_NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」ʺʹ′ˮʼ\\*>|+"
 _ALIKE = (
-    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜᎪᏴᏟᎠᎬᎶᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏆɑɡıɩʋɾᴦη",
-    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyzhnuogjabcdefghijklmnoprstuvwxyzabcdeghjklmprstvwziagiivrrn",
+    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜᎪᏴᏟᎠᎬᎶᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏆɑɡıɩʋɾᴦη"
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧχγωϲϳАВЕЅІЈКМНОРСТУХˍ‐‒–—―−⁃∕⁄∶꞉",
+    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyzhnuogjabcdefghijklmnoprstuvwxyzabcdeghjklmprstvwziagiivrrn"
+    "abezhikmnoptyxxywcjabesijkmhopctyx_-------//::",
 )
-"""Letters that look like others, and which."""
+"""Letters and signs that look like others, and which."""
 _FRAMED = (0x1F150, 0x1F170, 0x1F1E6)  # letters in black circles and squares, and those of flags
-_NO_SIGNS = str.maketrans("", "", "".join(chr(code) for code in range(128) if not chr(code).isalnum()))
+_SIGNS_STAND_IN = (
+    range(128),
+    range(128, 0x3100),
+    range(0xA640, 0xA800),
+    range(0xFE00, 0x10000),
+    range(0x1F300, 0x1FB00),
+)
 
 
 def fold(text: str, *, marks: bool = False) -> str:
@@ -67,7 +77,7 @@ def _folded(text: str, *, marks: bool) -> str:
 
 def signless(folded: str) -> str:
     """What is left of folded text when signs are left out too, as those that begin each line of a comment."""
-    return folded.translate(_NO_SIGNS)
+    return folded.translate(_no_signs())
 
 
 def _decoded(text: str, *, marks: bool) -> str:
@@ -83,16 +93,23 @@ def _decoded(text: str, *, marks: bool) -> str:
         text = _ESCAPE.sub(_character, text)
     if "%" in text and _PERCENT.search(text):
         text = unquote(text)
+    if "%u" in text:
+        text = _PERCENT_U.sub(lambda found: chr(int(found[1], 16)), text)
     if "=22" in text or "=3D" in text:
         text = _QUOTED_PRINTABLE.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", text)
     return text
 
 
 def _character(found: re.Match[str]) -> str:
-    *hexadecimal, octal = found.groups()
+    *hexadecimal, octal, decimal = found.groups()
     digits = next(filter(None, hexadecimal), "")
-    code = int(digits, 16) if digits else int(octal or "0", 8)
+    code = int(digits, 16) if digits else int(octal, 8) if octal else int(decimal or "0")
     return chr(code) if 0 < code <= sys.maxunicode else ""
+
+
+@cache
+def _no_signs() -> dict[int, None]:
+    return {code: None for codes in _SIGNS_STAND_IN for code in codes if not chr(code).isalnum()}
 
 
 @cache

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.tools import AVAILABLE, UNKNOWN_TOOL, Outcome, ToolSpec
+from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.loose_json import obj, text
 from console_app.providers.text_protocol.provenance import GivenText
 
 _SEAM = 4_000  # characters of two results that follow one another which are looked at together
+_LITTLE = 200  # characters of a result from which on it is looked at with its neighbours alone
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
 """Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
 _OF_PROVIDER = "a result of the provider's own tool"
@@ -41,7 +43,7 @@ def inputs(request: ModelRequest) -> list[GivenText]:
     that may be what its server said. Where a tool gives a long text in parts, a call may stand in two.
     """
     given = [GivenText("the instructions", request.system)]
-    before: ToolMessage | None = None
+    before, name, several = "", "", False  # what the results before it said last, and of which tool the last one is
     for message in request.messages:
         if isinstance(message, AssistantMessage):
             given += [found_by_provider(found)] if (found := "\n".join(_found(message))) else []
@@ -50,13 +52,16 @@ def inputs(request: ModelRequest) -> list[GivenText]:
             said = message.content.rpartition(AVAILABLE)[0] if message.content.startswith(UNKNOWN_TOOL) else ""
             given += [GivenText(_source(message), said)] if said else []
             continue
-        given.append(GivenText(_source(message), message.content))
+        parts = message.parts if isinstance(message, UserMessage) else ()
+        given += [GivenText(_source(part), part.content) for part in parts or (message,)]
         if isinstance(message, ToolMessage):
-            if before is not None:
-                seam = before.content[-_SEAM:] + message.content[:_SEAM]
-                of = f" of {message.name}" if before.name == message.name else ""
-                given.append(GivenText(f"two results{of}", seam, again=True))
-            before = message
+            said = message.content.removeprefix(FAILED)
+            if before:
+                of = f" of {message.name}" if name == message.name else ""
+                count = "several" if several else "two"
+                given.append(GivenText(f"{count} results{of}", before + said[:_SEAM], again=True))
+            several = bool(before) and len(said) < _LITTLE
+            before, name = (before + said if several else said)[-_SEAM:], message.name
     return given
 
 
@@ -65,12 +70,13 @@ def found_by_provider(content: str) -> GivenText:
     return GivenText(_OF_PROVIDER, content)
 
 
-def answers_of_before(request: ModelRequest) -> list[GivenText]:
-    """What the model has said in a conversation that goes on: it may have quoted a text that a summary or a shorter
-    one has taken the place of since, and that whoever reads its next answer has never seen.
+def known_of_before(request: ModelRequest) -> list[GivenText]:
+    """What the model was given in a conversation that goes on and a summary stands for, and what it has said: it may
+    have quoted a text that a shorter one has taken the place of since. Whoever reads its next answer has seen neither.
     """
-    messages = (message for message in request.messages if isinstance(message, AssistantMessage))
-    return [GivenText("an earlier answer", message.content) for message in messages if message.content]
+    said = (message for message in (*request.summed_up, *request.messages) if isinstance(message, AssistantMessage))
+    answers = [GivenText("an earlier answer", message.content) for message in said if message.content]
+    return [*answers, *inputs(replace(request, system="", messages=request.summed_up))]
 
 
 def stands_for_more(message: Message) -> bool:
@@ -108,4 +114,6 @@ def _strings(schema: Any, *, said: bool) -> Iterator[str]:
 def _source(message: Message) -> str:
     if isinstance(message, ToolMessage):
         return f"the result of {message.name}" if message.name else "a result"
+    if isinstance(message, UserMessage) and message.source:
+        return f"what the server wrote for {message.source.split(maxsplit=1)[0]}"
     return "what you sent" if not stands_for_more(message) else "what Fanout said"

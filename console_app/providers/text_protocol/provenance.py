@@ -27,10 +27,15 @@ MOST_COMPARED = 500_000_000
 TOO_MUCH = "the model was given more text than calls can be compared with"
 _NAME_TAKES = 400  # characters that are gone through while the patterns take in a tool's names: half a millisecond
 _PLACES = 100  # of one tool's name in one text
+_LOOKED_AT = 20  # of these, to say which line it is
+_NEAR = 2_000  # characters behind a name among which its arguments mostly stand
 _SHORT = 4  # characters of a value that says little alone
 _PIECE = 24  # characters of a value that are looked for together: of a line that a page breaks, some are found
 _PIECES = 32  # of one value
 _ENOUGH = 0.75  # of what is looked for: the model may add an argument of its own, or a page break the text
+_A_PART = 0.25  # of it that names the tool, where other texts hold the rest
+_TOLD = 2  # arguments that are enough, each of as many characters:
+_TELLS = 12
 _NO_ARGUMENTS = re.compile(
     r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
 )
@@ -88,11 +93,13 @@ class _Names:
         """What each name may mean."""
         meant: dict[str, list[_Named]] = {}
         for name, tool, server in self._tools:
-            meant.setdefault(fold(name), []).append(_Named(name))
+            whole = fold(name)
+            for own in {whole, signless(whole)}:  # as it is, and as JavaScript has names
+                meant.setdefault(own, []).append(_Named(name))
             words = _WORDS.split(fold(tool))
-            for own in {sign.join(words) for sign in "_-."}:
-                if own and own != fold(name):
-                    meant.setdefault(own, []).append(_Named(name, fold(server), is_word=len(words) == 1))
+            for sign in ("_", "-", ".", "") if len(words) > 1 else ("",):
+                if (own := sign.join(words)) and own not in (whole, signless(whole)):
+                    meant.setdefault(own, []).append(_Named(name, fold(server), is_word=not sign))
         return meant
 
     @cached_property
@@ -161,23 +168,45 @@ class Provenance:
         self.prepare()
         naming = (self._naming or {}).get(call.name, ())
         wanted = _Wanted(call) if naming else None
-        for one, folded in naming:
-            if wanted is not None and self._compared <= MOST_COMPARED and self._stands_in(folded, wanted):
-                return f"it stands in {_place(one, call.name)}"
+        parts = ""  # the text that names the tool and holds a part of what others have the rest of
+        for one, folded in sorted(naming, key=lambda one: one[0].again):
+            if wanted is None or self._compared > MOST_COMPARED:
+                break
+            if self._stands_in(folded, wanted):
+                return f"it stands in {self._place(one, wanted)}"
+            if not parts and self._begins_in(folded, wanted):
+                parts = f"it stands in {self._place(one, wanted)}"
+        if parts:
+            return parts
         return TOO_MUCH if sum(one.size for one in self._given) > MOST or self._compared > MOST_COMPARED else ""
 
     def _stands_in(self, given: _Folded, wanted: _Wanted) -> bool:
+        """Whether a text says by itself what is wanted."""
         if not wanted.pieces:
             return wanted.stands_near(given)
-        whole = sum(map(len, wanted.pieces))
-        left = self._missing(wanted.pieces, given, whole * _ENOUGH)
-        if _size(left) > whole * _ENOUGH:
+        most = _size(wanted.pieces) * (1 - _ENOUGH)
+        return _size(self._missing(wanted.pieces, given, most)) <= most or self._holds_arguments(given, wanted)
+
+    def _begins_in(self, given: _Folded, wanted: _Wanted) -> bool:
+        """Whether a text says a part of it, and others the rest."""
+        whole = _size(wanted.pieces)
+        left = self._missing(wanted.pieces, given, whole * (1 - _A_PART))
+        if not whole or _size(left) > whole * (1 - _A_PART):
             return False
-        for other in self._plain:  # a call may be in parts that others have
+        for other in self._plain:
             if _size(left) <= whole * (1 - _ENOUGH):
                 return True
             left = self._missing(left, other, whole)
         return _size(left) <= whole * (1 - _ENOUGH)
+
+    def _holds_arguments(self, given: _Folded, wanted: _Wanted) -> bool:
+        """Whether a text holds two whole arguments, whatever others the model writes beside them."""
+        held = 0
+        for pieces in wanted.telling:
+            held += not self._missing(pieces, given, 0)
+            if held == _TOLD:
+                return True
+        return False
 
     def _missing(self, pieces: Sequence[str], given: _Folded, most: float) -> Sequence[str]:
         """The pieces that a text doesn't hold; not all of them where they are more characters than `most`."""
@@ -193,6 +222,21 @@ class Provenance:
                 if size > most:
                     break
         return left
+
+    def _place(self, given: GivenText, wanted: _Wanted) -> str:
+        """Where a text names the tool, the first time near to what the call says, if any."""
+        names = next(([name, tool] for name, tool, _ in self._tools if name == wanted.name), [wanted.name])
+        low = given.text.lower()
+        places = [at for name in names for at in _found(name.lower(), low)]
+        if not places:
+            return given.source
+        near = (at for at in places if wanted.stands_in(given.text[max(0, at - _NEAR // 2) : at + _NEAR]))
+        at = next(near, places[0])
+        source, begins = given.source, 0
+        for found in _ATTACHMENT.finditer(given.text, 0, at):
+            if given.text.find("</attachment>", found.end(), at) < 0:
+                source, begins = f"the attachment {found[1]}", found.end() + 1
+        return f"{source} (line {given.text.count(chr(10), begins, at) + 1})"
 
     def _index(self) -> dict[str, list[tuple[GivenText, _Folded]]]:
         """The texts that name a tool, by its name, the newest first."""
@@ -213,6 +257,15 @@ class Provenance:
         return naming
 
 
+def _found(name: str, text: str) -> Iterator[int]:
+    """Where a text holds a name, up to a number of times."""
+    at = -1
+    for _ in range(_LOOKED_AT):
+        if (at := text.find(name, at + 1)) < 0:
+            return
+        yield at
+
+
 def _size(pieces: Sequence[str]) -> int:
     return sum(map(len, pieces))
 
@@ -223,15 +276,33 @@ class _Wanted:
     """
 
     def __init__(self, call: ParsedCall) -> None:
-        self._name = call.name
+        self.name = call.name
         self._values = list(_leaves("", call.arguments))
-        self.pieces = [piece for _, value in self._values for piece in _pieces(value)]
+        of: dict[str, list[str]] = {}
+        for name, value in self._values:
+            of.setdefault(name, []).extend(_pieces(value))
+        self.pieces = [piece for pieces in of.values() for piece in pieces]
+        telling = [pieces for pieces in of.values() if _size(pieces) >= _TELLS]
+        self.telling = telling if len(of) > _TOLD and len(telling) >= _TOLD else []
 
     def stands_near(self, given: _Folded) -> bool:
         """Whether a call without arguments, or each short value behind its name, stands in a text."""
-        if not self._values:
-            return any(_NO_ARGUMENTS.match(given.text, place) for place in given.places[self._name])
-        return all(re.search(_short(name, value), given.text) for name, value in self._values)
+        if not any(value not in ("", None) for _, value in self._values) and any(
+            _NO_ARGUMENTS.match(given.text, place) for place in given.places[self.name]
+        ):
+            return True
+        return self._short_in(given.text)
+
+    def stands_in(self, part: str) -> bool:
+        """Whether a part of a text holds something of what is looked for."""
+        folded = fold(part)
+        letters = signless(folded)
+        return any(piece in letters for piece in self.pieces) or (not self.pieces and self._short_in(folded))
+
+    def _short_in(self, folded: str) -> bool:
+        """Whether half of the short values, or more, stand behind their names."""
+        stand = sum(bool(re.search(_short(name, value), folded)) for name, value in self._values)
+        return 0 < len(self._values) <= 2 * stand
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -268,7 +339,7 @@ def _short(name: str, value: Any) -> str:
             written = re.escape(fold(value))
         case _:
             written = re.escape(fold(repr(value).removesuffix(".0")))
-    return re.escape(fold(name)) + (rf"\W{{0,8}}{written}" if written else r"[:=(<]")
+    return re.escape(fold(name)) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
 def _indexed(text: str, names: _Names) -> Iterator[_Folded]:
@@ -289,7 +360,9 @@ def _places(folded: str, names: _Names) -> dict[str, list[int]]:
     for found in names.plain.finditer(folded):
         for named in names.meant[found.group()]:
             known = places.get(named.tool, [])
-            if len(known) < _PLACES and (not named.is_word or _is_called(folded, found.start(), found.end(), named)):
+            if (len(known) < _PLACES or _NO_ARGUMENTS.match(folded, found.end())) and (
+                not named.is_word or _is_called(folded, found.start(), found.end(), named)
+            ):
                 places.setdefault(named.tool, known).append(found.end())
     return places
 
@@ -303,12 +376,3 @@ def _is_called(text: str, start: int, end: int, named: _Named) -> bool:
         or (server != before and bool(named.server) and server.endswith(named.server))
         or _LEADS_TO_NAME.search(before) is not None
     )
-
-
-def _place(given: GivenText, name: str) -> str:
-    at = given.text.lower().find(name.lower())
-    if at < 0:
-        return given.source
-    attached = [found[1] for found in _ATTACHMENT.finditer(given.text, 0, at)]
-    source = f"the attachment {attached[-1]}" if attached else given.source
-    return f"{source} (line {given.text.count(chr(10), 0, at) + 1})"

@@ -45,9 +45,9 @@ from console_app.domain.sampling import Effort
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.given import (
     SaidOfTools,
-    answers_of_before,
     found_by_provider,
     inputs,
+    known_of_before,
     stands_for_more,
 )
 from console_app.providers.text_protocol.pace import LONG, ReadingPace
@@ -267,9 +267,11 @@ class TextProtocol:
         if request.conversation != self._conversation:
             self._conversation, self._unheard = request.conversation, ""
             self._forget()
-            for said in answers_of_before(request):
+            for said in known_of_before(request):
                 self._provenance.add(said)
-        if not any(isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages):
+        if not request.conversation and not any(
+            isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages
+        ):
             self._forget()
         self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
         if dialect is not None:

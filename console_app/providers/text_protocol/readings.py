@@ -15,23 +15,34 @@ _SEAM = 4_000  # characters behind them that are looked at with them
 _LAYERS = 2  # of codes in codes
 _FEWEST = 20  # digits of a text from which on its numbers are looked at
 _NUMBER = re.compile(
-    r"(?m)^[ \t]*(?:[\w./-]{1,80}[:-])?[\[(L]{0,2}(?:\d{1,7}|[0-9a-f]{8})[\])]?[ \t]*[:.|→│-]?(?:[ \t]|(?<=\W))"
+    r"(?m)^\[?\d{4}-\d\d-\d\d[T ]\d\d:[\d:.,+Z]{4,20}\]?[ \t]+(?:\[?[A-Z]{3,8}\]?[ \t:]+)?(?:\[[\w.-]{1,40}\][ \t:]*)?"
+    r"|^[ \t]*(?:[\w./-]{1,80}[:-])?[\[(L]{0,2}(?:\d{1,7}|[0-9a-f]{8})[\])]?[ \t]*[:.|→│-]?(?:[ \t]|(?<=\W))"
 )
+"""What stands before each line: its number, or when it was logged."""
 _RUN = re.compile(r"(?<![^\W_])(?:[^\W_][\W_]{1,12}){5,}[^\W_]?")
 _GAP = re.compile(r"[\W_]+")
 _NUMBERS = re.compile(
-    r"(?:(?:\b|(?<=u))(?:0[xob]|u\+|(?:chr|char|chr\$)\()?[0-9a-f]{2,8}\b[^0-9a-z]{1,4}){7,}(?:0[xob]|u\+|chr\()?[0-9a-f]{2,8}\b",
+    r"(?:(?:\b|(?<=u))(?:0[xob]|u\+|(?:chr|char|chr\$)\(|char\])?[0-9a-f]{2,8}\b[^0-9a-z]{1,4}){7,}(?:0[xob]|u\+|chr\(|char\])?[0-9a-f]{2,8}\b",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"(?:0[xob]|u\+)?([0-9a-f]{2,8})\b", re.IGNORECASE)
 _BYTES = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{16,}(?![0-9A-Za-z])")
 _BITS = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{16,}")
-_FIFTHS = re.compile(r"(?<!\w)[A-Z2-7]{24,}")
+_FIFTHS = re.compile(r"(?<!\w)[A-Za-z2-7]{24,}")
+_TIGHT = re.compile(r"[A-Za-z0-9+/_-]{64,}")
+_APART = re.compile(r"(?:[A-Za-z0-9+/_-]{1,15}[ \t\r\n>|,;\"'`]{1,8}){16,}[A-Za-z0-9+/_-]{1,15}")
+_BETWEEN = str.maketrans("", "", " \t\r\n>|,;\"'`")
+_ONES = re.compile(r"(?<!\w)[01]{56,}(?!\w)")
+_UNSEEN_ONES = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff]{56,}")
+_DUMP = re.compile(r"(?mi)^[ \t]*[0-9a-f]{4,8}:?[ \t]+((?:(?:[0-9a-f]{2}){1,4} {1,2}){4,16})")
+_TURNED = re.compile(r"\u202e([^\u202c\u2069]{2,400})")
+_SEAMS = re.compile(r"""["'`]\s{0,4}(?:\.{1,2}|&|~|\|\||<>)\s{0,4}["'`]""")
 _SHIFTED = re.compile(r"\+([A-Za-z0-9+/]{2,})-?")
 _SELECTORS = re.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
 _SHAPE = bytes(ord("a") if chr(code).isascii() and chr(code).isalnum() else ord(".") for code in range(256))
 _SPELLED = tuple((b"a" + b"." * gap) * 5 for gap in (1, 2, 3, 4, 5))
 _NO_DIGITS = bytes(code for code in range(256) if not 48 <= code < 58)
+_SEEN = bytes((*range(32, 127), *b"\r\n\t\0"))
 
 
 def turned(folded: str) -> tuple[str, str]:
@@ -58,11 +69,18 @@ def _decoded(text: str, layers: int) -> Iterator[str]:
         yield _RUN.sub(_joined, plain)
     if "+A" in plain:
         yield _SHIFTED.sub(lambda found: _text(_of_base64(found[1]), "utf-16-be") or found[0], plain)
+    if _SEAMS.search(plain):
+        yield _SEAMS.sub("", plain)
     if not plain.isascii():
         yield "".join(_text(bytes(map(_selected, run))) for run in _SELECTORS.findall(plain))
-    coded = [_codes(_BITS.findall(plain), _of_base64), _codes(_FIFTHS.findall(plain), _of_base32)]
+        yield from (_text(_of_ones(run)) for found in _UNSEEN_ONES.findall(plain) for run in _either(found))
+        if "\u202e" in plain:
+            yield _TURNED.sub(lambda found: found[1][::-1], plain)
+    coded = [_codes(_BITS.findall(plain), _of_base64), _codes(_FIFTHS.findall(plain), _of_base32), _tight(plain)]
     if len(shape.translate(None, _NO_DIGITS)) >= _FEWEST:
         coded += [_codes(_BYTES.findall(plain), _of_hexadecimal), *_numbers(plain)]
+        coded.append(_text(b"".join(_of_hexadecimal(row.replace(" ", "")[:32]) for row in _DUMP.findall(text))))
+        coded += [_text(_of_ones(run)) for run in _ONES.findall(plain)]
     for one in filter(None, coded):
         yield one
         if layers > 1:
@@ -86,6 +104,14 @@ def _codes(found: Sequence[str], decode: Callable[[str], bytes]) -> str:
     return "\n".join(dict.fromkeys(filter(None, (alone, _text(decode("".join(found))) if len(found) > 1 else ""))))
 
 
+def _tight(text: str) -> str:
+    """What base64 says whose signs stand apart, or in lines that are shorter than a word may be: where its first word
+    begins no one can tell.
+    """
+    runs = [run for apart in _APART.findall(text) for run in _TIGHT.findall(apart.translate(_BETWEEN))]
+    return "\n".join(_text(_of_base64(run[first:])) for run in runs for first in range(4))
+
+
 def _numbers(text: str) -> Iterator[str]:
     """Numbers that stand for letters, to each base that may be meant."""
     runs = [_DIGITS.findall(run) for run in _NUMBERS.findall(text)]
@@ -105,6 +131,8 @@ def _codes_to(base: int, run: Sequence[str]) -> Iterator[int]:
 
 def _text(coded: bytes, charset: str = "latin-1") -> str:
     """What is written in bytes, "" where they are no text."""
+    if charset == "latin-1" and len(coded.translate(None, _SEEN)) > len(coded) // 4:
+        return ""
     said = coded.decode(charset, "ignore").replace("\0", "")
     seen = "".join(char for char in said if char.isprintable() or char == "\n")
     return seen if said and len(seen.encode("ascii", "ignore")) >= 0.9 * len(said) else ""
@@ -121,7 +149,19 @@ def _of_base64(word: str) -> bytes:
 
 
 def _of_base32(word: str) -> bytes:
-    return b32decode(word[: len(word) // 8 * 8])
+    return b32decode(word[: len(word) // 8 * 8].upper())
+
+
+def _of_ones(word: str) -> bytes:
+    return bytes(int(word[at : at + 8], 2) for at in range(0, len(word) - 7, 8))
+
+
+def _either(signs: str) -> Iterator[str]:
+    """Invisible signs as ones and zeros, where there are but two of them."""
+    kinds = sorted(set(signs))
+    if len(kinds) == 2:
+        for ones in (kinds, kinds[::-1]):
+            yield signs.translate({ord(ones[0]): "0", ord(ones[1]): "1"})
 
 
 def _of_hexadecimal(word: str) -> bytes:

@@ -21,13 +21,13 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from console_app.conversation.file_changes import FileChanges
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import RowSizes, header, keys, row, row_sizes, rule_lines, says_all
-from console_app.tui.approvals.board_room import first_row, room_of, shared
-from console_app.tui.approvals.file_change import FileChanges
+from console_app.tui.approvals.board_room import ASIDE, STYLES, first_row, room_of, shared
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.arguments_text import hidden_characters
 from console_app.tui.widgets.hinted_input import HintedInput
@@ -49,22 +49,7 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     app = getters.app(typed_app)
 
-    DEFAULT_CSS = """
-    ApprovalBoard {
-        height: auto; margin: 0 1; padding: 0 1; display: none;
-        border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
-    }
-    ApprovalBoard:blur { border: heavy $warning 60%; }
-    ApprovalBoard.-waiting { display: block; }
-    ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
-    ApprovalBoard > .board--rule { display: none; }
-    ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
-    ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
-    ApprovalBoard > Input > .input--placeholder { color: $muted; }
-    ApprovalBoard.-words > Input { display: block; }
-    ApprovalBoard.-rule > .board--rule { display: block; }
-    ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
-    """
+    DEFAULT_CSS = STYLES
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
@@ -318,6 +303,9 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _paint_approval(self, approval: PendingApproval) -> None:
         selection = self.selection
+        if selection.stage == "choosing" and not self.has_focus_within and self._spare() <= ASIDE:
+            self._paint_brief()
+            return
         sizes = self._sizes()
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
@@ -355,6 +343,17 @@ class ApprovalBoard(Vertical, can_focus=True):
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
             )
         self._paint_place()
+
+    def _paint_brief(self) -> None:
+        """Which call it is, and the way here: what is read in the conversation needs the lines."""
+        rows = self.query_one(".board--rows", Static)
+        rows.display, rows.styles.margin = True, 0
+        self.query_one(".board--header").display = False
+        self.query_one(ArgumentsView).add_class("-in-row")
+        self._first = self.selection.selected
+        self._paint_rows(1)
+        self._paint_keys()
+        self.border_subtitle = ""
 
     def _compare(self, approval: PendingApproval) -> None:
         """Looks up, off the event loop, what the selected call would change in a file as that is now."""

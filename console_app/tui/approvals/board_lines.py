@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
+from console_app.conversation.file_changes import FileChange
 from console_app.domain.safe_text import is_safe, one_line
-from console_app.tui.approvals.file_change import FileChange
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments

@@ -9,7 +9,25 @@ LEAST_ROWS = 3  # that stay beside what needs all the room
 SHARE = 0.6  # of the screen's height that the board may take
 ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
+ASIDE = 5  # lines of a board beside what is read in the conversation
 BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
+
+STYLES = """
+ApprovalBoard {
+    height: auto; margin: 0 1; padding: 0 1; display: none;
+    border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
+}
+ApprovalBoard:blur { border: heavy $warning 60%; }
+ApprovalBoard.-waiting { display: block; }
+ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
+ApprovalBoard > .board--rule { display: none; }
+ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
+ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+ApprovalBoard > Input > .input--placeholder { color: $muted; }
+ApprovalBoard.-words > Input { display: block; }
+ApprovalBoard.-rule > .board--rule { display: block; }
+ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
+"""
 
 
 @dataclass(frozen=True, slots=True)

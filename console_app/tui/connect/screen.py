@@ -64,7 +64,8 @@ class ConnectScreen(Dialog[str | None]):
         Binding("tab", "app.focus_next", "next field", id="connect.next", priority=True),
         Binding("up", "move(-1)", "up", id="connect.up", show=False, priority=True),
         Binding("down", "move(1)", "down", id="connect.down", show=False, priority=True),
-        Binding("escape", "leave", "close", id="connect.close"),
+        Binding("escape", "leave('close')", "close", id="connect.close"),
+        Binding("escape", "leave('cancel')", "cancel", id="connect.close"),
     ]
 
     def __init__(self, connecting: Connecting) -> None:
@@ -248,7 +249,7 @@ class ConnectScreen(Dialog[str | None]):
         except FanoutError as error:
             self._refused(error)
             return
-        self._busy = False
+        self._is_busy(False)
         if self._typed != (address, key):
             self._say("The address or the key was changed meanwhile: enter asks again.")
             return
@@ -270,6 +271,7 @@ class ConnectScreen(Dialog[str | None]):
         try:
             seconds = await self._connecting.try_out(listing.connection, model)
             self._keeping = True
+            self.refresh_bindings()
             answered = f"{model} answered in {measured(seconds)}."
             self._say(f"{answered} Keeping it …", "-done")
             kept = await self._connecting.keep(listing.connection, model)
@@ -279,7 +281,7 @@ class ConnectScreen(Dialog[str | None]):
         self.dismiss(f"{answered} {kept}")
 
     def _begin(self, text: str) -> None:
-        self._busy = True
+        self._is_busy(True)
         self._doing, self._since = text, monotonic()
         self._say(text)
         if self._seconds is None:
@@ -288,11 +290,12 @@ class ConnectScreen(Dialog[str | None]):
     def _tick(self) -> None:
         """How long it takes, and what ends it: an endpoint may start with its first request."""
         if self._busy and not self._keeping:
-            self._say(f"{self._doing} {monotonic() - self._since:.0f} s · esc gives up")
+            self._say(f"{self._doing} {monotonic() - self._since:.0f} s · esc cancel")
 
     def _refused(self, error: FanoutError) -> None:
         """Nothing that was typed is touched."""
-        self._busy = self._keeping = False
+        self._keeping = False
+        self._is_busy(False)
         self._say(error.line, "-wrong")
         if getattr(error, "status", None) in (401, 403):
             self._input("key").focus()
@@ -303,13 +306,22 @@ class ConnectScreen(Dialog[str | None]):
         said.set_class(kind == "-wrong", "-wrong")
         said.set_class(kind == "-done", "-done")
 
-    def action_leave(self) -> None:
-        """Escape: gives up what is being asked first; what is being written is written."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What Escape is called: it cancels what is being asked first."""
+        busy = "" if self._keeping else "cancel"
+        return action != "leave" or parameters[0] == (busy if self._busy else "close")
+
+    def _is_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self.refresh_bindings()
+
+    def action_leave(self, _what: str) -> None:
+        """Escape; what is being written is written."""
         if self._busy:
             if self._work is not None and not self._keeping:
                 self._work.cancel()
-                self._busy = False
-                self._say("Given up. What you typed is still there.")
+                self._is_busy(False)
+                self._say("Cancelled. What you typed is still there.")
         else:
             self.dismiss(None)
 

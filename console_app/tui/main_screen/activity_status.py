@@ -125,11 +125,11 @@ class ActivityStatus:
             return ""
         took = f", {_whole(now - sent.since)}" if now - sent.since >= 1 else ""
         if self._conversation.composing:
-            return f"Reading attachments{took} · esc takes it back"
+            return f"Reading attachments{took} · esc take back"
         if servers := self._readiness.connecting:
             without = "it" if len(servers) == 1 else "them"
             return f"Waiting for {named(servers)}{took} · enter starts without {without}"
-        return f"Starting{took} · esc takes it back" if self._readiness.loading else ""
+        return f"Starting{took} · esc take back" if self._readiness.loading else ""
 
     def _before(self, sent: Sent, now: float) -> str:
         if self._conversation.composing:

@@ -15,14 +15,19 @@ from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.approvals.board_room import ASIDE
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.find_bar import FindBar
 from console_app.tui.main_screen.todo_pane import TodoPane
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import nothing_here, writes_text
+from console_app.tui.transcript_view.view import ConversationView
+
+BOTH = 40  # lines in which a board and what is read have room side by side
 
 
 class BoardArea(Vertical):
@@ -52,6 +57,7 @@ class BoardArea(Vertical):
         self._calls = calls
         self._dialogs = dialogs
         self._had = 0  # lines to spare
+        self._reading = False  # in the conversation, which has the focus
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
@@ -65,11 +71,13 @@ class BoardArea(Vertical):
         yield QuestionBoard(timing=timing, spare=spare, replayed=replayed)
 
     def _spare(self) -> int:
-        """Lines for the board that is shown: those that nothing else needs but the conversation, which keeps one."""
+        """Lines for the board that is shown: those that nothing else needs but the conversation, which keeps one; and
+        while you read in that, all that both don't have room for."""
         boards = (self.approvals, self.human, self.questions)
         others = [one for one in self.children if one not in boards]
         others += [one for one in self.screen.children if one is not self and one.id not in ("conversation", "welcome")]
-        return self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
+        spare = self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
+        return min(spare, ASIDE) if self._reading and spare < BOTH else spare
 
     @property
     def places(self) -> list[tuple[str, Widget]]:
@@ -107,6 +115,12 @@ class BoardArea(Vertical):
         """Where rules that are to stay are written; and the board has the room that others give or take."""
         self.approvals.rules_path = self._permissions.rules_path
         self.screen.screen_layout_refresh_signal.subscribe(self, self._share_room)  # pyright: ignore[reportUnknownMemberType]
+        self.watch(self.screen, "focused", self._focus_moved, init=False)
+
+    def _focus_moved(self, focused: Widget | None) -> None:
+        if focused is not None:  # else the terminal lost it, and comes back to what had it
+            self._reading = any(isinstance(one, ConversationView | FindBar) for one in focused.ancestors_with_self)
+            self._share_room(None)
 
     def _share_room(self, _: object) -> None:
         if (spare := self._spare()) != self._had:

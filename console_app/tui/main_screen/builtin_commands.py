@@ -28,6 +28,7 @@ from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import DEFAULT_EFFORT, Dialogs
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
+from console_app.tui.transcript_view.call_block import CallBlock
 
 RUNNING = "A turn is running. Esc stops it"
 READ_AGAIN = 0.2  # seconds between two looks at a report that is still written
@@ -88,7 +89,9 @@ def dialog_commands(
         ui.open(dialogs.log)
 
     def timeline(_rest: str) -> None:
-        ui.open(dialogs.timeline, ui.shown.transcript, ui.view.go_to_call)
+        at = ui.view.cursor
+        call = at.call if isinstance(at, CallBlock) else None
+        ui.open(dialogs.timeline, ui.shown.transcript, ui.view.go_to_call, call)
 
     def servers() -> Sequence[str]:
         return [server.name for server in services.server_statuses()]

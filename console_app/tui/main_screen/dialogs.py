@@ -304,13 +304,16 @@ class Dialogs:
             self._conversation.send(f"{MANUAL}{manual_calls.written(calls)}")
         return bool(calls)
 
-    async def timeline(self, transcript: Transcript, go_to: Callable[[CallView], None]) -> None:
-        """A turn's calls in time; the one that is picked is gone to, or inspected too."""
+    async def timeline(
+        self, transcript: Transcript, go_to: Callable[[CallView], None], at: CallView | None = None
+    ) -> None:
+        """A turn's calls in time, the selected one first; the one that is picked is gone to, or inspected too."""
         from console_app.tui.timeline.screen import TimelineScreen
 
         services = self._services
         redactor = services.library.redactor if services.library is not None else None
-        picked = await self._ui.push(TimelineScreen(transcript, services.clock, services.working_folder, redactor))
+        chart = TimelineScreen(transcript, services.clock, services.working_folder, redactor, at)
+        picked = await self._ui.push(chart)
         call = transcript.calls.get(picked[1]) if picked is not None else None
         if picked is None or call is None:
             return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 12
 BEFORE, BEHIND, SCROLL_BAR = 3, 2, 1  # cells beside the text, as a conversation leaves them
-STARTING = "Starting · esc takes it back"
+STARTING = "Starting · esc take back"
 
 
 class SentPreview(Widget):

@@ -43,7 +43,8 @@ class SettingsScreen(Dialog[None]):
     AUTO_FOCUS = "#filter"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "close", id="settings.close"),
+        Binding("escape", "leave('close')", "close", id="settings.close"),
+        Binding("escape", "leave('cancel')", "cancel", id="settings.close"),
         *list_keys("settings"),
         Binding("enter", "change", "change", id="settings.change", priority=True),
         Binding("delete,ctrl+d", "unset", "back to the default", id="settings.unset", priority=True),
@@ -101,7 +102,11 @@ class SettingsScreen(Dialog[None]):
 
     # -- keys
 
-    def action_leave(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What Escape is called."""
+        return action != "leave" or parameters[0] == ("cancel" if self._changing else "close")
+
+    def action_leave(self, _what: str) -> None:
         """Escape: first out of the field for a value."""
         if self._changing:
             self._stop_changing()

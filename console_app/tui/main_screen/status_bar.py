@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from console_app.domain.amounts import tokens
+from console_app.domain.amounts import plural, tokens
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import one_line
 
@@ -145,6 +145,7 @@ def _mode(mode: ApprovalMode) -> tuple[str, str]:
 
 
 def _servers(status: Status, *, words: bool = True) -> Content:
+    """Servers and tools. Without `words` what counts: how many servers are not there yet, else the tools."""
     ready, starting, failed = status.servers_ready, status.servers_starting, status.servers_failed
     known = ready + starting + failed
     if failed:
@@ -153,11 +154,9 @@ def _servers(status: Status, *, words: bool = True) -> Content:
         dot, count = ("◌", "$warning"), f"{ready}/{known}"
     else:
         dot, count = ("●", "$success") if ready else ("○", "$muted"), str(ready)
-    return _line(
-        dot,
-        (f" {count}" + (f" server{'' if known == 1 else 's'}" if words else ""), "$muted"),
-        (f" · {status.tools} tool{'' if status.tools == 1 else 's'}", "$muted"),
-    )
+    servers, tools = f"{count} server{'' if known == 1 else 's'}", plural(status.tools, "tool")
+    said = f"{servers} · {tools}" if words else servers if failed or starting else tools
+    return _line(dot, (f" {said}", "$muted"))
 
 
 def _context(status: Status, *, words: bool = True, bar: bool = True) -> Content:

@@ -130,7 +130,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         cost = [f"~{tokens} when attached"] if self._text else []
         facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, in_brief(uses)]), "$muted")
         if self._reading:
-            line = Content.styled("reading …  esc cancel", "$secondary")
+            line = Content.styled("reading …", "$secondary")
         elif self._problem:
             line = Content.styled(f"✗ {one_line(self._problem, 400)}", "$error")
         elif mark == "changed":

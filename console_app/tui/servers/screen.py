@@ -128,7 +128,7 @@ class ServersScreen(ServerKeys):
         self._tree.show(self._search.value)
         self._details.refresh()
         dialog = self.query_one("#box")
-        dialog.border_subtitle = self._news if not self._tree.switches.changes else "enter save · esc ask"
+        dialog.border_subtitle = self._news if not self._tree.switches.changes else "enter save · esc close"
         self.refresh_bindings()
 
     @property

@@ -84,6 +84,12 @@ class TimelineChart(RowList):
         row = self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
         return row.call if isinstance(row, CallRow) else None
 
+    def go_to(self, call: CallView) -> None:
+        """Puts the cursor on a call, where it is here."""
+        for number, row in enumerate(self.rows):
+            if isinstance(row, CallRow) and row.call is call:
+                self.move_to(number)
+
     def is_stop(self, row: int) -> bool:
         """Calls; the lines above them only tell."""
         return isinstance(self.rows[row], CallRow)
@@ -115,7 +121,7 @@ class Lines(Widget):
 
 
 class TimelineScreen(Dialog[TimelineResult | None]):
-    """Opens on the newest turn that called something. Gives the call to go to, or None."""
+    """Opens on the selected call, else on the newest turn that called something. Gives the call to go to, or None."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "timeline.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
@@ -138,13 +144,19 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     ]
 
     def __init__(
-        self, transcript: Transcript, clock: Callable[[], float], folder: Path, redactor: Redactor | None = None
+        self,
+        transcript: Transcript,
+        clock: Callable[[], float],
+        folder: Path,
+        redactor: Redactor | None = None,
+        at: CallView | None = None,
     ) -> None:
         super().__init__()
         self._redactor = redactor
         self._transcript = transcript
         self._clock = clock
         self._folder = folder
+        self._at = at
         self._picked: TurnView | None = None  # None: the newest one
         self._chart = TimelineChart()
         self._timer: Timer | None = None
@@ -164,7 +176,10 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def on_mount(self) -> None:
         """One clock, as long as something moves."""
         self._timer = self.set_interval(self._pace(live=True), self._tick)
+        self._picked = next((turn for turn in self.turns[:-1] if _has(turn, self._at)), None)
         self._show()
+        if self._at is not None:
+            self._chart.go_to(self._at)
 
     def on_resize(self) -> None:
         """A second line for the call under the cursor, where one is too short and the rows can spare it."""
@@ -341,3 +356,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def action_leave(self) -> None:
         """Escape."""
         self.dismiss(None)
+
+
+def _has(turn: TurnView, call: CallView | None) -> bool:
+    return any(one is call for step in turn.steps for one in step.batch.calls)

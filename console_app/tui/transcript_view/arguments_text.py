@@ -9,25 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from rich.cells import cell_len
 
+from console_app.conversation.line_diffs import ArgumentLine
 from console_app.domain.safe_text import is_safe, one_line, visible
 from console_app.tui.widgets.lines import chop_text
 
-Mark = Literal[" ", "+", "-"]
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 WIDEST_NAME = 24  # cells; a longer name has a line of its own
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentLine:
-    """One line: `name` is set on the first of a value. `+` is new, `-` is what was."""
-
-    text: str
-    name: str = ""
-    mark: Mark = " "
 
 
 @dataclass(frozen=True, slots=True)

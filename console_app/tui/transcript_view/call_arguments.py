@@ -13,12 +13,12 @@ from typing import Any
 from rich.cells import cell_len
 
 from console_app.conversation.file_edits import edits_of
+from console_app.conversation.line_diffs import Mark, diff_lines
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view import json_view
-from console_app.tui.transcript_view.argument_edits import diff_lines
-from console_app.tui.transcript_view.arguments_text import WIDEST_NAME, Mark
+from console_app.tui.transcript_view.arguments_text import WIDEST_NAME
 from console_app.tui.transcript_view.results.body import INDENT
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, TextPage
 from console_app.tui.transcript_view.wording import plural

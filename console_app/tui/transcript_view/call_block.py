@@ -95,7 +95,7 @@ class CallBlock(Panel):
     @property
     def copy_text(self) -> str:
         return (
-            without_remarks(self.call.content)
+            without_remarks(self.call.content, self.call.outcome)
             if self.finished
             else self.call.arguments_text or brief_of(self.call, 400)
         )

@@ -58,7 +58,7 @@ class CallDetail:
             return frozenset()
         found = self.body.found
         other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
-        other = other or self._is_said or self._text != without_remarks(self._call.content)
+        other = other or self._is_said or self._text != without_remarks(self._call.content, self._call.outcome)
         able = {"more": any(one.left for one in self._shown), "raw": other and not self.raw, "rendered": self.raw,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
@@ -86,7 +86,7 @@ class CallDetail:
     def own_page(self) -> TextPage:
         """The result's own text, without what is said to the model alone."""
         if self._source is None or self._source[0] is not self._call.content:
-            self._source = (self._call.content, TextPage(without_remarks(self._call.content)))
+            self._source = (self._call.content, TextPage(without_remarks(self._call.content, self._call.outcome)))
         return self._source[1]
 
     @property

@@ -7,7 +7,7 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.conversation.shown_results import own_error, pictures_in_words
+from console_app.conversation.shown_results import own_error, pictures_in_words, shown_text
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
@@ -153,7 +153,7 @@ def _brief(
 ) -> tuple[list[Piece], list[Piece]]:
     """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
     if call.outcome is not Outcome.SUCCEEDED:
-        source = (call.error or _in_your_words(call) or call.content)[:_BRIEF_SOURCE]
+        source = (call.error or _in_your_words(call) or shown_text(call))[:_BRIEF_SOURCE]
         line = own_error(source)
         said = AnsiPainter(style, palette).line(line.strip()[:600])
         return said, [] if line == _in_your_words(call) else _rest(

@@ -46,5 +46,5 @@ class CompactionBlock(NoticeBlock):
                 f"Compacted{why}: the model reads a summary in place of the {plural(event.covers, 'message')} before. "
                 "All of it stays here and in the session; /compact undo takes it back."
             )
-            self.text += f"\n\n{event.summary}" if self.open else " o opens"
+            self.text += f"\n\n{event.summary}" if self.open else " o open"
         return super().paint(width, palette, now)

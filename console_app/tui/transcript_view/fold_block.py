@@ -83,7 +83,7 @@ class FoldBlock(Fold):
         head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
         head.append((f"+ {counts}" if counts else "all calls are shown", ink.muted))
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
-        keys += [("o", ink.strong), (" show all" if only else " show" if counts else " fold", ink.muted)]
+        keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
         gap = room - pieces_width(head) - pieces_width(keys)
         if gap > 1 and (only or self.selected):  # elsewhere the letter does something else, or is text
             head += [(" " * gap, ink.base), *keys]

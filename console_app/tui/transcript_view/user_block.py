@@ -114,7 +114,7 @@ class UserBlock(Block):
             shown += 1
         if not self.open and _is_long(self.text):
             rows = rows[:USER_LINES]
-            rows.append(Row([(f"+ {plural(max(len(source) - shown, 1), 'line')} · o opens", ground.muted)]))
+            rows.append(Row([(f"+ {plural(max(len(source) - shown, 1), 'line')} · o open", ground.muted)]))
         return rows
 
     def _attached(self, room: int, palette: Palette) -> list[Row]:

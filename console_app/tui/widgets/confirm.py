@@ -61,7 +61,7 @@ class Confirm(Dialog[str | None]):
         """The question and its answers."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
-            dialog.border_subtitle = "esc goes back"
+            dialog.border_subtitle = "esc back"
             yield Static(Content(one_line(self._question, 400)))
             with Horizontal():
                 for answer in self._answers:

@@ -42,7 +42,7 @@ class PickList(Dialog[str | None]):
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "close", id="list.close"),
+        Binding("escape", "leave", "cancel", id="list.close"),
         *list_keys("list"),
     ]
 

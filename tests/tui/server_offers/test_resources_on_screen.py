@@ -70,7 +70,7 @@ async def test_escape_stops_a_read_that_takes_long_and_keeps_the_text(console: O
     async with console(config("slow-read")) as shown:
         await shown.put("read @notes:note://1")
         await shown.pilot.press("enter")
-        await shown.see("Reading attachments · esc takes it back")
+        await shown.see("Reading attachments · esc take back")
         await shown.type("meanwhile")  # the keys are free
         assert shown.text == "meanwhile"
         await shown.put("")

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
-from console_app.tui.timeline.screen import TimelineScreen
+from console_app.tui.timeline.screen import TimelineChart, TimelineScreen
 from console_app.tui.widgets.text_dialog import TextDialog
 from tests.tui.parts import NOW, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 from tests.tui.timeline.turns import START, Told, weather
@@ -90,6 +90,31 @@ async def test_earlier_turns_are_a_key_away(tmp_path: Path) -> None:
         await see(pilot, "turn 1 · 1 later")
         await pilot.press("right_square_bracket", "right_square_bracket")
         await see(pilot, "· next")
+
+
+async def test_it_opens_on_the_selected_call_also_of_an_earlier_turn(tmp_path: Path) -> None:
+    cities = [("lab_look", f'{{"city": "{city}"}}') for city in ("Oslo", "Turin", "Bern")]
+    model = WrittenModel(calls(*cities), say("First."), calls(("lab_look", '{"city": "Rome"}')), say("Second."))
+    async with app(tmp_path, model, Tools({("lab", "look"): echo})).run_test(size=(120, 40)) as pilot:
+        for text, end in (("one", "First."), ("two", "Second.")):
+            await pilot.press(*text, "enter")
+            await see(pilot, end)
+            await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await pilot.press("ctrl+t")
+        await see(pilot, "turn 2 · 1 earlier")
+        await pilot.press("escape")
+        view = chat(pilot.app).view
+        view.go_to_call(
+            next(c for c in chat(pilot.app).ui.shown.transcript.calls.values() if "Turin" in str(c.arguments))
+        )
+        await until(pilot, lambda: view.has_focus)
+        await pilot.press("ctrl+t")
+        await see(pilot, "turn 1 · 1 later")
+        chosen = screen_of(pilot).query_one(TimelineChart).call
+        assert chosen is not None
+        assert chosen.arguments == {"city": "Turin"}
+        await pilot.press("right_square_bracket")
+        await see(pilot, "turn 2 · 1 earlier")
 
 
 @pytest.mark.parametrize(("key", "ending"), [("s", "svg"), ("t", "txt"), ("e", "trace.json")])

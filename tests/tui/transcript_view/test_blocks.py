@@ -14,6 +14,7 @@ from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
+from console_app.engine import results
 from console_app.engine.results import shared
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.batch_block import BatchBlock
@@ -389,7 +390,7 @@ def test_a_block_paints_once_until_something_changes() -> None:
 
 def test_long_words_of_the_user_are_folded() -> None:
     block = UserBlock("\n".join(f"line {n}" for n in range(40)))
-    assert "+ 28 lines · o opens" in shown(block)
+    assert "+ 28 lines · o open" in shown(block)
     block.toggle()
     assert "line 39" in shown(block)
 
@@ -515,3 +516,14 @@ def test_a_call_that_ran_once_for_all_its_equals_shows_what_came() -> None:
     assert "[ran once for all]" in text
     assert "Oslo: rain" in text
     assert "equal calls" not in text
+
+
+def test_an_open_call_that_you_cancelled_says_so_to_you_and_not_what_the_model_is_told() -> None:
+    told = results.cancelled(["half a page"], started=True)
+    block = panel(a_call(CallState.FINISHED, outcome=told.outcome, content=told.content))
+    block.toggle()
+    text = shown(block)
+    assert "You cancelled it. It had sent so far:" in text
+    assert "half a page" in text
+    assert "The user" not in text
+    assert "The user" not in block.copy_text

@@ -134,7 +134,7 @@ async def test_a_state_that_nothing_is_in_any_more_says_so_and_how_all_are_seen(
         app.story.send(ev.BatchFinished, 1, calls=3, wall_ms=1000, summed_ms=3000)
         await painted(pilot)
         assert re.search("only running: none now · .*3 done|only running: none now · .*2 done", seen(app)), seen(app)
-        assert "o show all" in seen(app)
+        assert "o open" in seen(app)
         await pilot.press("t")
         await painted(pilot)
         assert "only" not in seen(app)
@@ -197,13 +197,13 @@ async def test_folded_rows_open_and_fold_by_key_and_the_selected_call_is_never_f
         app.story.finish(ids[3], 1.0, content="the result")
         await painted(pilot)
         assert "the result" in seen(app)
-        assert "o show" not in seen(app), "a key is named where it works"
+        assert "o open" not in seen(app), "a key is named where it works"
         await pilot.press("alt+down")
         await painted(pilot)
-        assert "o show" in seen(app)
+        assert "o open" in seen(app)
         await pilot.press("o")
         await painted(pilot)
-        assert re.search("all calls are shown .* o fold", seen(app))
+        assert re.search("all calls are shown .* o close", seen(app))
         assert app.view.virtual_size.height > 40
         await pilot.press("o")
         await painted(pilot)

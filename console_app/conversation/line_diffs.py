@@ -1,16 +1,27 @@
-"""The lines that a replacement changes."""
+"""The lines that a replacement changes, in the form in which arguments are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Literal
 
 from console_app.domain.safe_text import visible
-from console_app.tui.transcript_view.arguments_text import ArgumentLine
 
 MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
 AROUND = 2  # lines shown before and behind a change
 FOLD = "⋯"
+Mark = Literal[" ", "+", "-"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentLine:
+    """One line: `name` is set on the first of a value. `+` is new, `-` is what was."""
+
+    text: str
+    name: str = ""
+    mark: Mark = " "
 
 
 def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:

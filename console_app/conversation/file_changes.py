@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from console_app.conversation.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
+from console_app.conversation.line_diffs import ArgumentLine, diff_lines
 from console_app.domain.transcript_parts import CallView
-from console_app.tui.transcript_view.argument_edits import diff_lines
-from console_app.tui.transcript_view.arguments_text import ArgumentLine
 
 NEW = "(no such file here yet)"
 

@@ -1,0 +1,37 @@
+"""`fanout themes`: those that can be used, and what is wrong with the others."""
+
+from __future__ import annotations
+
+import sys
+
+from console_app import resources
+from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import one_line, visible
+from console_app.headless.json_outputs import ThemeEntry, ThemesReport
+from console_app.headless.run import EXIT_DONE, EXIT_FAILED
+from console_app.headless.standard_output import write_out
+from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
+from console_app.wiring import Setup
+
+
+def themes(setup: Setup) -> int:
+    """Prints; the exit code."""
+    entries, problems = load_themes((resources.themes_dir(), setup.paths.themes))
+    found = [
+        ThemeEntry(
+            name=entry.theme.name,
+            about=entry.about,
+            dark=entry.theme.dark,
+            use=entry.theme.name == setup.settings.theme,
+        )
+        for entry in entries
+    ]
+    if setup.arguments.json:
+        write_out(json_line(ThemesReport(themes=tuple(found), problems=tuple(problems)).model_dump()) + "\n")
+        return EXIT_FAILED if problems else EXIT_DONE
+    width = max(len(entry.name) for entry in found)
+    for entry in found:
+        write_out(visible(f"{'*' if entry.use else ' '} {entry.name:<{width}} {entry.about}") + "\n")
+    for problem in problems:
+        sys.stderr.write(f"fanout: {one_line(problem)}\n")
+    return EXIT_FAILED if problems else EXIT_DONE

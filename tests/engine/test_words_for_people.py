@@ -1,0 +1,42 @@
+"""What the model is told of a call that ended without a result of its own, people read in words for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from console_app.domain.tools import Outcome, ToolResult
+from console_app.engine import results
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        (results.cancelled([], started=False), "You cancelled it before it started."),
+        (results.cancelled(["a", "b"], started=True), "You cancelled it. It had sent so far:\na\nb"),
+        (results.not_waited_for([], started=False), "You sent the other results on before it started."),
+        (
+            results.not_waited_for([], started=True),
+            "You sent the other results on without it. It had sent nothing so far.",
+        ),
+        (results.denied("too soon"), "You denied it. too soon"),
+        (results.denied(), "You denied it."),
+        (results.denied(f"{results.FORBIDDEN} files.*."), "A rule forbids it: files.*."),
+        (results.planned(), "It was not run: plan mode is on, and this tool isn't known to be read-only."),
+        (results.not_approved("nobody answered."), "It was not run: nobody answered."),
+        (results.not_single(), "not executed: one tool a message."),
+        (results.too_many(3), "not executed: one answer may make 3 calls."),
+        (results.repeated(4), "skipped: the same call with the same arguments came 4 times in a row."),
+        (
+            results.with_remarks(results.cancelled([], started=False), edited={"n": 1}, feedback=None),
+            "You cancelled it before it started.",
+        ),
+    ],
+)
+def test_a_persons_own_choice_is_said_to_them(result: ToolResult, shown: str) -> None:
+    assert results.without_remarks(result.content, result.outcome) == shown
+    assert results.without_remarks(result.content) != shown or "user" not in result.content
+
+
+def test_a_tool_may_say_the_same_words() -> None:
+    said = results.cancelled([], started=False).content
+    assert results.without_remarks(said, Outcome.SUCCEEDED) == said
