@@ -6,6 +6,7 @@ It is put together in a thread, behind the first paint. SDKs are imported and se
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 from argparse import Namespace
@@ -25,6 +26,7 @@ from console_app.config.trust import IN_A_SHELL
 from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
 from console_app.config.written_settings import write_setting
+from console_app.conversation.collector import full_looks
 from console_app.conversation.connecting import Connecting
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
@@ -328,5 +330,6 @@ class ConsoleParts:
 def _warm(warm: asyncio.Future[None]) -> None:
     """All that is big is there, whatever became of it."""
     wiring.freeze_collector()
+    gc.callbacks.append(full_looks)
     if not warm.cancelled() and (error := warm.exception()) is not None:
         log.warning("a part could not be loaded ahead: %r", error)

@@ -21,6 +21,7 @@ _FLAGS = (
     *("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns"),
     *("items_wanted", "plain_names"),
 )
+_NUMBERS = ("largest", "description")
 _SETS = ("efforts", "keywords")
 
 
@@ -32,6 +33,7 @@ class Refusals:
     efforts: set[str] = field(default_factory=set[str])
     keywords: set[str] = field(default_factory=set[str])  # of the tools' schemas
     largest: int | None = None  # tokens of an answer, whatever the request
+    description: int | None = None  # characters of a tool's
     sees: bool = True  # pictures are sent until the endpoint says that its model takes none
     own_ids_refused: bool = False
     unsigned: bool = False  # calls of older answers get a placeholder for their signature
@@ -60,9 +62,7 @@ class Refusals:
 
     def _plain(self) -> dict[str, Any]:
         several = {name: sorted(getattr(self, name)) for name in _SETS}
-        return {"fields": dict(self.fields), "largest": self.largest, **several} | {
-            name: getattr(self, name) for name in _FLAGS
-        }
+        return {"fields": dict(self.fields), **several} | {name: getattr(self, name) for name in (*_NUMBERS, *_FLAGS)}
 
     @classmethod
     def read(cls, record: Any) -> Refusals:
@@ -77,8 +77,9 @@ class Refusals:
         for name in _FLAGS:
             if isinstance(given.get(name), bool):
                 setattr(found, name, given[name])
-        if type(given.get("largest")) is int and given["largest"] > 0:
-            found.largest = given["largest"]
+        for name in _NUMBERS:
+            if type(given.get(name)) is int and given[name] > 0:
+                setattr(found, name, given[name])
         return found
 
 

@@ -28,9 +28,8 @@ _CALL_LIKE = lazily(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(
 _HALF_NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
-_INFO_LINE = lazily(r"\A\s*(?:```|~~~)[^\n`]*\n")
 _LONGEST_CODE = 8
-_MOST_SHOWN = 16_000  # characters of a fence that is no call; they are read at once, as `scanner.UNREAD`
+_MOST_SHOWN = 16_000  # characters of a fence that is no call
 _BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 
 
@@ -102,8 +101,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         src.rewind(body_start - 1)
     state.held = may_be
     closed = yield from _to_end(state, ticks)
-    body_end = src.at if may_be or told else min(src.at, body_start + _MOST_SHOWN)
-    body = src.text(body_start, max(body_start, body_end))
+    body = src.text(body_start, max(body_start, src.at)) if may_be or told else ""
     src.pos += closed or 0
     if may_be:
         whole = body if closed is not None else _HALF_CLOSING.sub("", body)
@@ -111,7 +109,8 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
-        output.shows = output.shows or (not (readable and output.unfenced) and _shows_call(state, body))
+        if not (readable and output.unfenced):
+            output.shown_fences.append((start, min(src.at, start + _MOST_SHOWN)))
     if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
         output.note(start, src.at, CODE, next((word for word in words if word in state.tools), None))
@@ -154,14 +153,6 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
         if not closed:
             draft.unclosed()
     state.conclude(draft, fenced=True)
-
-
-def _shows_call(state: ScanState, body: str) -> bool:
-    """Whether a fence that is no call holds a call of a tool there is, in a fence of its own or not."""
-    if state.in_fence or state.level == "none" or len(body) >= _MOST_SHOWN:
-        return False
-    inner = state.read_inner(state, _INFO_LINE.sub("", body, 1))
-    return any(attempt.known and attempt.failure is None for one in inner.segments for attempt in one.attempts)
 
 
 def _bare(body: str) -> str:

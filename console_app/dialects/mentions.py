@@ -27,6 +27,9 @@ _REACH = 200
 _LONG = 100_000  # characters from which on an answer is not a lost call
 _MOST_WORDS = 5  # words that are compared with the tools' names, and ends that are looked at
 _LIKE = 0.85
+_LAYERS = 3
+_ESCAPED = lazily(r"\\(?:u(?P<code>[\dA-Fa-f]{4})|(?P<char>[nrt\"'\\/]))")
+_BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _WORD = lazily(r"\w[\w.\-]*")
 _LAST_WORD = lazily(r"\w[\w.\-]{0,100}\s*\Z")
 _ADDED = lazily(r"\\(?=[^\w\s]|_)|(?<=[<\[|])[ \t]{1,2}|[ \t]{1,2}(?=[>\]|])")
@@ -34,8 +37,8 @@ _BARRED = lazily(r"(?<=\|)\w+(?: \w+)+(?=\|)")
 _SEPARATOR = "<|tool_sep|>"
 """What stands behind a tool's name, or before it, in calls between bars: these may come without their opening."""
 _AT_ONCE = lazily(
-    r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))"
-    r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w))",
+    r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))|\[(?=\w[\w.\-]*\Z)"
+    r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w)|>>>(?=\w))",
     re.MULTILINE | re.IGNORECASE,
 )
 """Marks that the name follows at once: the tag that a call in tags of the tools' names begins with, broken off, with
@@ -70,9 +73,12 @@ class SeemingCall:
     name: str
 
 
-def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0) -> SeemingCall | None:
+def mentioned(
+    text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0, layers: int = _LAYERS
+) -> SeemingCall | None:
     """The first mark from `start` on, in either case, that a tool's name follows. `unmarked`: the key of a name in an
-    object, a label, half a tag of the name and a list in Python are marks too.
+    object, a label, half a tag of the name and a list in Python are marks too. `layers`: of escapes, as many as are
+    looked through.
     """
     leads, marks = _marks(unmarked)
     looked = 0
@@ -86,16 +92,24 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0) 
             if unmarked and (found := _AT_ONCE.match(text, at)):
                 words += _WORD.findall(_plain(text[found.end() : found.end() + _REACH]))[:1]
             if found := marks.match(plain):
-                words += _WORD.findall(plain, found.end())
+                key = found.group()[0] in '"aA'
+                words += _WORD.findall(plain, found.end())[: 1 if key else None]
             if plain.startswith(_SEPARATOR) and (last := _LAST_WORD.search(_plain(text[max(0, at - _REACH) : at]))):
                 words.append(last.group().strip())
             if word := next(filter(tools.resolve, words), None):
                 there = text.find(word, at)
                 return SeemingCall(at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or "")
-    at = text.find("&lt;", start)
-    if at < 0 or len(text) > _LONG or (call := mentioned(unescape(text[at:]), tools, unmarked=unmarked)) is None:
+    escaped = text[start:] if layers and len(text) <= _LONG else ""
+    decoded = unescape(_ESCAPED.sub(_decoded, escaped))
+    if decoded == escaped or (call := mentioned(decoded, tools, unmarked=unmarked, layers=layers - 1)) is None:
         return None
-    return SeemingCall(at, max(at, text.find(call.name, at)) + len(call.name), call.name)
+    at = max(start, text.find(call.name, start))
+    return SeemingCall(at, at + len(call.name), call.name)
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    """What an escape of JSON stands for."""
+    return chr(int(escape["code"], 16)) if escape["code"] else _BLANKS.get(escape["char"], escape["char"])
 
 
 def _plain(text: str) -> str:
@@ -108,10 +122,10 @@ def _plain(text: str) -> str:
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Where a mark may begin, and the marks as `_plain` gives them."""
     marks = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
-    marks |= {"<tool_code>", _SEPARATOR}
+    marks |= {"<tool_code>", "```tool_code", "<function name", _SEPARATOR}
     marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
     leads = {one if one[0] == '"' else lead_word(one) for one in marks}
-    sign = r"|^action[ \t]{0,2}=" if unmarked else ""
+    sign = r"|^(?:action[ \t]{0,2}=|>>>(?=\w))" if unmarked else ""
     either = re.IGNORECASE | re.MULTILINE
     return (
         re.compile("|".join(sorted(map(re.escape, leads))) + sign, either),

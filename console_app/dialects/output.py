@@ -33,6 +33,7 @@ EXAMPLE = "an example in a fence"
 BESIDE = "another call of the answer is only shown"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 NO_TOOL = "no tool has this name"
+_FENCES = 100  # that are looked at for calls that they show
 
 
 class ScanOutput:
@@ -53,6 +54,8 @@ class ScanOutput:
         """How many calls, from the first, nothing takes back any more."""
         self._open = False
         """The newest calls may still go on, up to where others begin."""
+        self.shown_fences: list[tuple[int, int]] = []
+        """Fences that hold no call of the answer, but may show one."""
         self._notes: list[Note] = []
         self.shows = False
         """A call before the mark is only shown."""
@@ -244,6 +247,7 @@ class ScanOutput:
         self._gap = True
         self._notes.clear()
         self.shows = False
+        self.shown_fences.clear()
 
     def _emit(self, text: str) -> None:
         if not text:
@@ -269,7 +273,7 @@ class ScanOutput:
             self._lengthen(segment)
         before = self._attempts()
         self._judge(level, unasked)
-        self._judge_beside_shown()
+        self._judge_beside_shown(tools)
         unwrap(self.segments, self._text_of)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
@@ -309,11 +313,13 @@ class ScanOutput:
             if segment.kind == "text" and says_something(text := self._text_of(segment)):
                 said, aside = True, is_aside(text)
 
-    def _judge_beside_shown(self) -> None:
+    def _judge_beside_shown(self, tools: ToolSchemas) -> None:
         """A call in an answer that shows one may be shown too: what nothing marks is text, what is marked is text right
         behind it and asks further on.
         """
-        if not self.shows:
+        unmarked = any(not attempt.marked for segment in self.segments for attempt in segment.attempts)
+        fences = (self._src.text(*span) for span in self.shown_fences[:_FENCES])
+        if not self.shows and not (unmarked and any(mentioned(one, tools, unmarked=True) for one in fences)):
             return
         ends = sorted(end for _, end, _, name in self._notes if name)
         index, shown = 0, -1

@@ -201,7 +201,8 @@ def call_line(call: CallView) -> str:
     if outcome is Outcome.SUCCEEDED:
         words.append("→ " + one_line(call.content, 100))
     else:
-        words.append(f"· {outcome.value.replace('_', ' ')}: {one_line(call.error or call.content, 160)}")
+        ended = f"· {outcome.value.replace('_', ' ')}: {one_line(call.error or call.content, 160)}"
+        words.append(ended.removesuffix(": "))  # what the program died on says nothing
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")
     return " ".join(words)

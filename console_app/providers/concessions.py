@@ -19,7 +19,7 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolCall
 from console_app.providers import parameter_names, schema_keywords
-from console_app.providers.fault_wordings import Refused, refused_part
+from console_app.providers.fault_wordings import Refused, longest_description, refused_part
 from console_app.providers.faults import Fault
 from console_app.providers.loose_json import arr, obj
 from console_app.providers.message_order import in_order, joined
@@ -85,6 +85,8 @@ class Concessions:
     def _tools(self, body: dict[str, Any]) -> None:
         if self.refused.tools:
             schema_keywords.without_tools(body, self.refused.tools)
+        if self.refused.description is not None:
+            schema_keywords.shorten(body, self.refused.description)
         if self.refused.keywords:
             schema_keywords.leave_out(body, self.refused.keywords)
         if self.refused.items_wanted:
@@ -131,11 +133,16 @@ class Concessions:
 
     def learn(self, fault: Fault, request: ModelRequest, body: dict[str, Any]) -> Concession | None:
         """What the refusal of `request`, sent as `body`, has us give up; None where it says nothing of the kind."""
+        words = f"{fault.code} {fault.param} {fault.message}"
+        most = longest_description(words) if fault.error.status in _HISTORY_STATUSES else None
+        if most is not None and schema_keywords.longest_said(body) > most:
+            self.refused.description = most
+            return Concession("long descriptions of tools", f"with their first {most:,} characters")
         if limit := output_limit(fault.message):
             return self._less(limit, body)
         if fault.error.status not in _HISTORY_STATUSES:
             return None
-        words, refused = f"{fault.code} {fault.param} {fault.message}", self.refused
+        refused = self.refused
         match refused_part(words):
             case Refused.SIGNATURE if not refused.unsigned and _calls(body):
                 refused.unsigned = True

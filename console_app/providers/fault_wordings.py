@@ -181,12 +181,24 @@ _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
         re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
     ),
 )
+_DESCRIPTION = re.compile(r"\b(tools?|functions?|function_?declarations)\b.{0,40}\bdescription", re.IGNORECASE)
+_TOO_LONG = re.compile(r"too long|at most|max(imum)?[ _](length|of)|exceed|above_max|longer than", re.IGNORECASE)
+_AT_MOST = re.compile(r"(?:max(?:imum)?[ _](?:length|of)|at most|exceeds?|longer than)\D{0,30}(\d{2,6})", re.IGNORECASE)
+_USUAL_DESCRIPTION = 1024  # characters: OpenAI's
 _FAILED_CALL = re.compile(r"tool_use_failed|failed to call a function|malformed.?function.?call", re.IGNORECASE)
 _ALLOWED = re.compile(
     r"(?:supported (?:values|levels|efforts) are|(?:must|should|has to) be (?:one of|either)|one of|allowed values)"
     r":? *([^.]{1,200})",
     re.IGNORECASE,
 )
+
+
+def longest_description(words: str) -> int | None:
+    """How long a tool's description may be, where one was refused for its length; None where none was."""
+    if not _DESCRIPTION.search(words) or not _TOO_LONG.search(words):
+        return None
+    found = _AT_MOST.search(words)
+    return int(found[1]) if found is not None else _USUAL_DESCRIPTION
 
 
 def refused_part(words: str) -> Refused | None:

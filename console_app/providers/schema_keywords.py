@@ -59,6 +59,22 @@ def say_items(body: Mapping[str, Any]) -> None:
     _change(body, _with_items)
 
 
+def longest_said(body: Mapping[str, Any]) -> int:
+    """The length of the longest description of a tool."""
+    return max((len(text(holder.get("description"))) for holder in _described(body)), default=0)
+
+
+def shorten(body: Mapping[str, Any], most: int) -> None:
+    """Cuts the tools' descriptions to `most` characters."""
+    for holder in _described(body):
+        if len(said := text(holder.get("description"))) > most:
+            holder["description"] = said[: most - 1] + "…"
+
+
+def _described(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [holder for tool in map(obj, arr(body.get("tools"))) for holder in (tool, obj(tool.get("function")))]
+
+
 def tool_in(words: str, body: Mapping[str, Any]) -> str:
     """The function of `body` that a refusal names, or gives the number of; "" where it is none, or the only one."""
     names = [_name(tool) for tool in arr(body.get("tools"))]

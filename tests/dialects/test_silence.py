@@ -1,5 +1,6 @@
 """No call is lost in silence: one that is broken, in whichever way, runs or is told of."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -76,6 +77,45 @@ def test_the_second_of_two_calls_is_told_of_where_it_was_cut(dialect: str) -> No
     result = parse(text[: text.rindex("a b") + 1], TOOLS)
     assert result.error in ("truncated", "invalid")
     assert result.problems
+
+
+ESCAPED: dict[str, Callable[[str], str]] = {
+    "in a string of JSON": lambda call: json.dumps({"page": call}),
+    "in a string of JSON in a sentence": lambda call: f"The result is {json.dumps(call)}.",
+    "in a string in a string": lambda call: json.dumps(json.dumps(call)),
+    "in a string without brackets": lambda call: json.dumps(call).replace("<", "\\u003c").replace(">", "\\u003e"),
+    "in a literal of Python": lambda call: f"x = {call!r}",
+}
+
+
+@pytest.mark.parametrize("level", ["none", "marked", "all"])
+@pytest.mark.parametrize("escaped", ESCAPED.values(), ids=ESCAPED.keys())
+def test_a_marked_call_that_is_escaped_is_told_of(escaped: Callable[[str], str], level: ReadingLevel) -> None:
+    for dialect, call in MARKED.items():
+        result = parse(escaped(call), TOOLS, level=level)
+        told = [one for one in result.problems if one.kind in ("invalid", "truncated") or one.name == TOOL]
+        assert result.calls == (), dialect
+        assert told, dialect
+
+
+@pytest.mark.parametrize("level", ["marked", "all"])
+@pytest.mark.parametrize("cutting", ["cut after its name", "cut in its values", "cut before its last letter"])
+@pytest.mark.parametrize("words", ["Sure. ", "I look it up: ", "It is here ", "To call a tool, I write: "])
+def test_half_an_unmarked_call_behind_words_is_told_of(words: str, cutting: str, level: ReadingLevel) -> None:
+    for dialect, call in CALLS.items():
+        if dialect not in MARKED:
+            result = parse(words + BROKEN[cutting](call.rstrip()), TOOLS, level=level)
+            assert result.calls or any(one.name or one.kind == "truncated" for one in result.problems), dialect
+
+
+@pytest.mark.parametrize("lead", ["To call a tool, I write:\n", "To call a tool, I write:\n\n", "I write this: "])
+@pytest.mark.parametrize("level", ["none", "marked", "all"])
+def test_a_call_that_an_explanation_leads_to_is_told_of(lead: str, level: ReadingLevel) -> None:
+    """At the level `none` an unmarked shape is text as any other: only what has a marker is told of (see the table)."""
+    for dialect, call in CALLS.items():
+        result = parse(lead + call, TOOLS, level=level)
+        told = any(one.name == TOOL for one in result.problems)
+        assert result.calls or told or (level == "none" and dialect not in MARKED), dialect
 
 
 @pytest.mark.parametrize("level", ["none", "marked", "all"])

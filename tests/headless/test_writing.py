@@ -18,9 +18,10 @@ from console_app.domain import events as ev
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import is_safe, visible
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
-from console_app.headless.writers import TextWriter
+from console_app.headless.writers import TextWriter, call_line
 from tests.patience import PATIENCE
 
 ODD = st.text(st.sampled_from("a1#\r\n\t\x1b\x9b\u200d\ufe0f\u20e3\u202e\U0001f469\U0001f680\u3042\ud800"), max_size=30)
@@ -129,6 +130,11 @@ async def test_an_output_that_can_not_be_written_says_why() -> None:
     await _end(output)
     os.close(full)
     assert output.failure == "can't write to standard output: No space left on device"
+
+
+def test_a_call_that_never_ended_is_said_to_be_interrupted_and_no_more() -> None:
+    call = CallView("a", 0, "demo_do", "demo", "do", "native", 0.0)
+    assert call_line(call).endswith("demo.do · interrupted")
 
 
 async def test_in_a_terminal_what_happens_meanwhile_never_stands_in_the_middle_of_a_line() -> None:

@@ -80,9 +80,7 @@ async def test_a_server_that_dies_during_a_call_fails_that_call_and_is_connected
 
 
 @pytest.mark.parametrize("code", [-32000, -32001, -32603, 0])
-async def test_a_servers_own_error_is_its_refusal_of_the_call_whatever_its_code(
-    start_hub: StartHub, code: int
-) -> None:
+async def test_a_servers_own_error_is_its_refusal_of_the_call_whatever_its_code(start_hub: StartHub, code: int) -> None:
     bench = await start_hub(faulty("refuses"))
     result = await bench.call("work", code=code, message="out of cheese")
     assert (result.outcome, result.error) == (Outcome.FAILED, "out of cheese")

@@ -516,6 +516,37 @@ async def test_a_tool_whose_schema_is_refused_costs_itself_alone(server: WireSer
     assert "demo_odd" not in json.dumps(server.requests[1].body)
 
 
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (
+            "Invalid 'tools[3].function.description': string too long. Expected a string with maximum length 1024, but "
+            "got a string with length 2100 instead.",
+            "string_above_max_length",
+        ),
+        ("tools.3.custom.description: String should have at most 1024 characters", ""),
+        ("'x...' is too long - 'tools.3.function.description'", ""),
+    ],
+)
+@every_api
+async def test_a_tools_description_is_as_long_as_the_endpoint_takes(
+    server: WireServer, api: Api, message: str, code: str
+) -> None:
+    long = ToolSpec(name="demo_long", server="demo", tool="long", description="Words. " * 300)
+    request = ModelRequest(ASK.messages, tools=(*TOOLS, long))
+    chunks, error, again = await asked_twice(
+        server, api, refusal(message, code=code), Answer(Text("4")), Answer(Text("5")), request=request
+    )
+    assert (error, text_of(chunks), notices_of(again)) == (None, "4", [])
+    assert len(notices_of(chunks)) == 1
+    for one in server.requests[1:]:
+        tool = one.body["tools"][-1]
+        said = tool.get("function", tool)["description"]
+        assert (len(said), said[-1], said[:20]) == (1024, "\u2026", long.description[:20])
+        first = one.body["tools"][0]
+        assert first.get("function", first)["description"] == TOOLS[0].description
+
+
 async def test_refusals_of_one_tool_after_another_come_to_an_end(server: WireServer) -> None:
     tools = tuple(ToolSpec(name=f"demo_{n}", server="demo", tool=f"{n}") for n in range(40))
     server.script(*[refusal("tools.0.input_schema: not today")] * 40)

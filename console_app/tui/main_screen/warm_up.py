@@ -11,6 +11,8 @@ import threading
 
 MODULES = (  # in the order in which a session is likely to need them
     "textual.scrollbar",
+    "encodings.utf_16_le",  # a line with a sign beyond ASCII
+    "encodings.utf_32_le",
     "console_app.tui.widgets.text_dialog",
     "console_app.tui.approvals.call_editing",
     "console_app.tui.approvals.arguments_editor",

@@ -6,7 +6,7 @@ Phases differ by their glyph and not only by colour, so that the chart reads the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import commonprefix
@@ -105,11 +105,25 @@ class Labels:
     def within(self, call: CallView, room: int) -> str:
         """The same in at most `room` cells. Labels that would be cut to the same begin where they come to differ."""
         if self._fitted[0] != room:
-            self._fitted = (
-                room,
-                _told_apart({call.id: (self.of(call), self._whole(call)) for call in self.calls}, room),
-            )
+            self._fitted = (room, self._told_apart(room))
         return self._fitted[1].get(call.id) or self.of(call)
+
+    def _told_apart(self, room: int) -> dict[str, str]:
+        """By call a label for `room` cells: the brief one, else the whole one from a word on that differs."""
+        fitted = {call.id: self.of(call) for call in self.calls}
+        alike: dict[str, list[CallView]] = {}
+        for call in self.calls:
+            label = fitted[call.id]
+            alike.setdefault(label if cell_len(label) <= room else label[: room - 1], []).append(call)
+        for calls in alike.values():
+            if len(calls) == 1:
+                continue
+            whole = {call.id: self._whole(call) for call in calls}
+            common = commonprefix([*whole.values()])  # noqa: RUF071  by characters is what is meant
+            begin = max(common.rfind(mark) for mark in " /=.,:") + 1
+            if begin and len({*whole.values()}) > 1:
+                fitted |= {call_id: f"…{text[begin:]}" for call_id, text in whole.items()}
+        return fitted
 
     def of(self, call: CallView) -> str:
         """Tool and arguments in brief, safe and in one line."""
@@ -141,20 +155,6 @@ def _said(call: CallView) -> tuple[object, ...]:
     """What the label of a call is made of."""
     coming = 0 if call.arguments is not None else len(call.arguments_text)
     return call.id, call.tool, call.arguments, coming, call.state is CallState.FINISHED
-
-
-def _told_apart(labels: Mapping[str, tuple[str, str]], room: int) -> dict[str, str]:
-    """By call the label that fits into `room` cells: the brief one, else the whole one from a word on that differs."""
-    alike: dict[str, list[str]] = {}
-    for call_id, (label, _) in labels.items():
-        alike.setdefault(label if cell_len(label) <= room else label[: room - 1], []).append(call_id)
-    fitted = {call_id: label for call_id, (label, _) in labels.items()}
-    for ids in alike.values():
-        common = commonprefix([labels[call_id][1] for call_id in ids])  # noqa: RUF071  by characters is what is meant
-        begin = max(common.rfind(mark) for mark in " /=.,:") + 1
-        if len(ids) > 1 and begin and len({labels[call_id][1] for call_id in ids}) > 1:
-            fitted |= {call_id: f"…{labels[call_id][1][begin:]}" for call_id in ids}
-    return fitted
 
 
 def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:
