@@ -625,8 +625,9 @@ async def test_a_call_that_started_counts_whatever_is_no_call_behind_it(hub: Hub
     with WireServer() as server:
         server.script(Answer(Text(text, size=3)), DONE)
         engine = engine_of(server, hub)
-        events = await play(engine)
+        events = await play(engine, Decision.ALLOW)
         await engine.provider.close()
+    assert [event.why for event in of(events, ev.ApprovalRequested)] == ["maybe quoted: a call before it is only shown"]
     assert [event.content[-2:] for event in of(events, ev.CallFinished)] == ["42", "42"]
     assert answers(events)[0].count("<|tool_call>") == 1, "what ran is not shown as text"
 
