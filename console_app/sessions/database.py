@@ -73,9 +73,9 @@ class Database:
         """Runs `work`, which only reads, beside the writer; `empty` where there is no file yet."""
 
         def now() -> Result:
-            if not self.path.exists():
-                return empty
             try:
+                if not _is_there(self.path):
+                    return empty
                 return self._reader.transaction(work, "BEGIN")
             except (sqlite3.Error, OSError) as error:
                 self._reader.disconnect()
@@ -253,6 +253,15 @@ def _as_store_error(path: Path, error: Exception) -> StoreError:
     text = f"{path}: {error.strerror or error}" if isinstance(error, OSError) else f"{path}: {error}"
     damaged = isinstance(error, sqlite3.Error) and _code(error) in _DAMAGED
     return (DamagedFile if damaged else StoreError)(f"{text}.", hint, reason=reason)
+
+
+def _is_there(path: Path) -> bool:
+    """As `Path.exists`, which takes what stands under a file, or where nobody may look, for missing. Raises OSError."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _is_full(folder: Path) -> bool:

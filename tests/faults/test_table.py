@@ -15,7 +15,7 @@ KINDS = {
     "kill": 8,
     "ending": 15,
     "damage": 12,
-    "disk": 11,
+    "disk": 12,
     "flood": 23,
     "fetch": 5,
     "project": 4,

@@ -21,6 +21,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine.history import normalise
+from console_app.sessions.database import StoreError
 from console_app.sessions.export import export
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
@@ -245,6 +246,14 @@ def test_a_read_only_folder_can_be_read_and_is_written_once_it_may_be(tmp_path: 
     done = subprocess.run([sys.executable, "-c", READ_ONLY, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"titles": ["before"], "reason": "can't write", "seqs": [1, 2]}
+
+
+async def test_a_folder_that_can_not_be_looked_into_is_said_and_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where a folder is meant to be")
+    store = Store(tmp_path / "home" / "data" / "sessions.db")
+    with pytest.raises(StoreError, match="Not a directory"):
+        await store.sessions(10)
+    await store.close()
 
 
 @given(st.lists(st.booleans(), min_size=60, max_size=60))
