@@ -178,7 +178,7 @@ class ConsoleUi:
         await asyncio.sleep(0)
         if self._unpainted >= MOST_UNPAINTED:
             self._unpainted = 0
-            await self.view.frames.painted(LONGEST_FRAME)
+            await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 
     async def show_stored(self, events: Sequence[Event]) -> None:
         """See UiPort."""

@@ -28,7 +28,7 @@ class FrameClock:
         self._timer: Timer | None = None
         self._frame = 0
         self._resting_until = 0.0
-        self._painted = asyncio.Event()
+        self._looked = asyncio.Event()
 
     def start(self) -> None:
         """From now on `wake` starts it."""
@@ -48,24 +48,25 @@ class FrameClock:
         self._timer.resume()
         self._widget.call_next(self._tick)
 
-    async def painted(self, most: float) -> None:
-        """Returns when a frame more was painted, at once where none is to come, or after so many seconds."""
-        if self._timer is None or not self.running:
-            return
-        self._painted.clear()
+    async def until(self, painted: Callable[[], bool], most: float) -> None:
+        """Returns behind the frame that painted the last of it, at once if none is to come, or after `most` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(most):
-                await self._painted.wait()
+                while self._timer is not None and not painted():
+                    self.wake()
+                    self._looked.clear()
+                    await self._looked.wait()
 
     def _tick(self) -> None:
         begin = time.monotonic()
         if not self.running or self._timer is None or begin < self._resting_until:
             return
         self._frame += 1
-        if not self._paint(self._frame % self.live_every == 0):
+        moves = self._paint(self._frame % self.live_every == 0)
+        self._looked.set()
+        if not moves:
             self.running = False
             self._timer.pause()
             return
-        self._painted.set()
         took = time.monotonic() - begin
         self._resting_until = begin + took * (1 + REST) if took > FRAME / 4 else 0.0
