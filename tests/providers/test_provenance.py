@@ -338,7 +338,7 @@ def test_what_is_compared_is_made_in_linear_time(sign: str) -> None:
 def test_what_may_be_decoded_is_looked_for_in_linear_time(sign: str) -> None:
     """Where it weren't, half a million signs would take minutes."""
     text = sign * (500_000 // len(sign))
-    assert all(isinstance(one, str) for one in readings(text, fold(text)))
+    assert all(isinstance(one, str) for _, one in readings(text, fold(text)))
 
 
 def test_the_names_of_tools_are_made_a_pattern_once_for_all_texts() -> None:

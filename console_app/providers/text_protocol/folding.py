@@ -28,6 +28,9 @@ _BBCODE = re.compile(r"\[/?(?:b|color|font|i|quote|s|size|u|url)(?:=[^\[\]\n]{0,
 _UNSHOWN = re.compile(r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|[^\x08]\x08")
 """What moves or colours a terminal's letters, and letters that others are written over, as in a page of `man`."""
 _NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」ʺʹ′ˮʼ\\*>|+"
+_BETWEEN = "()[]{}<,;="
+"""What else stands between words; `_AT_ENDS` at the beginning or the end of one."""
+_AT_ENDS = ".:!?-_/~#$@%&"
 _ALIKE = (
     "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜᎪᏴᏟᎠᎬᎶᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏆɑɡıɩʋɾᴦη"
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧχγωϲϳАВЕЅІЈКМНОРСТУХˍ‐‒–—―−⁃∕⁄∶꞉",
@@ -52,6 +55,12 @@ def fold(text: str, *, marks: bool = False) -> str:
     return "".join(_folded(one, marks=marks) for one in _slices(text))
 
 
+def words(text: str, *, marks: bool = False) -> list[str]:
+    """The words of `text`, folded each by itself, without the signs that they begin and end with."""
+    apart = " ".join(_plain(one, marks=marks).translate(_apart()) for one in _slices(text))
+    return [word for one in apart.split() if (word := one.strip(_AT_ENDS))]
+
+
 def _slices(text: str) -> Iterator[str]:
     """The text in parts that end with a word where they can, for no other thread runs while a pattern searches one."""
     start = 0
@@ -64,6 +73,10 @@ def _slices(text: str) -> Iterator[str]:
 
 
 def _folded(text: str, *, marks: bool) -> str:
+    return _plain(text, marks=marks).translate(_noise())
+
+
+def _plain(text: str, *, marks: bool) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text).translate(_unseen())
     for _ in range(_DEPTH):
@@ -72,7 +85,7 @@ def _folded(text: str, *, marks: bool) -> str:
         if text == before:
             break
     text = text.lower()
-    return text.translate(_noise()) if text.isascii() else text.translate({**_noise(), **_unseen()})
+    return text if text.isascii() else text.translate(_unseen())
 
 
 def signless(folded: str) -> str:
@@ -115,6 +128,11 @@ def _no_signs() -> dict[int, None]:
 @cache
 def _noise() -> dict[int, str | None]:
     return {ord(char): None for char in _NOISE}
+
+
+@cache
+def _apart() -> dict[int, str | None]:
+    return {ord(char): " " for char in _NOISE + _BETWEEN}
 
 
 @cache

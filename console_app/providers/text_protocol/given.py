@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,12 +11,14 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.loose_json import obj, text
-from console_app.providers.text_protocol.provenance import GivenText
+from console_app.providers.text_protocol.provenance import ATTACHMENT, GivenText
 
 _SEAM = 4_000  # characters of two results that follow one another which are looked at together
 _LITTLE = 200  # characters of a result from which on it is looked at with its neighbours alone
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
 """Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
+_OF_SERVERS = re.compile(r'<server name="')
+"""Where what servers say of themselves begins in the instructions."""
 _OF_PROVIDER = "a result of the provider's own tool"
 _FOUND = ("content", "output", "outputs", "results", "tools", "citations", "annotations")
 """Where the blocks that an endpoint wants back hold what a tool of its own found, and what a text cites of it."""
@@ -42,7 +45,7 @@ def inputs(request: ModelRequest) -> list[GivenText]:
     wrote. A result that says what was wrong with a call holds the model's own words, but for why there is no such tool:
     that may be what its server said. Where a tool gives a long text in parts, a call may stand in two.
     """
-    given = [GivenText("the instructions", request.system)]
+    given = [GivenText("the instructions", request.system, own=_begins(_OF_SERVERS, request.system))]
     before, name, several = "", "", False  # what the results before it said last, and of which tool the last one is
     for message in request.messages:
         if isinstance(message, AssistantMessage):
@@ -53,7 +56,7 @@ def inputs(request: ModelRequest) -> list[GivenText]:
             given += [GivenText(_source(message), said)] if said else []
             continue
         parts = (message.parts if isinstance(message, UserMessage) else ()) or (message,)
-        given += [GivenText(_source(part), part.content, framed=isinstance(part, UserMessage)) for part in parts]
+        given += [_of_message(part) for part in parts]
         if isinstance(message, ToolMessage):
             said = message.content.removeprefix(FAILED)
             if before:
@@ -75,13 +78,25 @@ def known_of_before(request: ModelRequest) -> list[GivenText]:
     have quoted a text that a shorter one has taken the place of since. Whoever reads its next answer has seen neither.
     """
     said = (message for message in (*request.summed_up, *request.messages) if isinstance(message, AssistantMessage))
-    answers = [GivenText("an earlier answer", message.content) for message in said if message.content]
+    answers = [
+        GivenText("an earlier answer", message.content, own=len(message.content)) for message in said if message.content
+    ]
     return [*answers, *inputs(replace(request, system="", messages=request.summed_up))]
 
 
 def stands_for_more(message: Message) -> bool:
     """Whether it may be the summary of a conversation that went before."""
     return isinstance(message, UserMessage) and message.origin == "fanout"
+
+
+def _of_message(message: Message) -> GivenText:
+    said, of_user = message.content, isinstance(message, UserMessage)
+    own = _begins(ATTACHMENT, said) if isinstance(message, UserMessage) and not message.source else 0
+    return GivenText(_source(message), said, framed=of_user, own=own)
+
+
+def _begins(pattern: re.Pattern[str], text: str) -> int:
+    return found.start() if (found := pattern.search(text)) else len(text)
 
 
 def _found(message: AssistantMessage) -> Iterator[str]:

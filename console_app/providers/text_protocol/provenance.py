@@ -15,10 +15,11 @@ from itertools import chain
 from typing import Any
 
 from console_app.dialects import ParsedCall
-from console_app.dialects.patterns import any_of
 from console_app.domain.tools import ToolSpec
+from console_app.providers.text_protocol.dictation import Dictated, Near, told
 from console_app.providers.text_protocol.folding import fold, signless
 from console_app.providers.text_protocol.readings import readings, turned
+from console_app.providers.text_protocol.tool_names import NO_ARGUMENTS, Names, places_of, spelt
 
 MOST = 2_000_000
 """Characters that are compared, the newest; where more was given every call asks. To go through them takes 0.2 s."""
@@ -26,7 +27,6 @@ MOST_COMPARED = 500_000_000
 """Characters that are gone through for the calls of one answer, in about 0.2 s; calls beyond them ask."""
 TOO_MUCH = "the model was given more text than calls can be compared with"
 _NAME_TAKES = 400  # characters that are gone through while the patterns take in a tool's names: half a millisecond
-_PLACES = 100  # of one tool's name in one text
 _LOOKED_AT = 20  # of these, to say which line it is
 _NEAR = 2_000  # characters behind a name among which its arguments mostly stand
 _SHORT = 4  # characters of a value that says little alone
@@ -36,25 +36,20 @@ _ENOUGH = 0.75  # of what is looked for: the model may add an argument of its ow
 _A_PART = 0.25  # of it that names the tool, where other texts hold the rest
 _TOLD = 2  # arguments that are enough, each of as many characters:
 _TELLS = 12
-_NO_ARGUMENTS = re.compile(
-    r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
-)
-_ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
-_LEADS_TO_NAME = re.compile(
-    r"(?:name|tool|functions?|action|invoke|recipient)[:=.(\[{]{1,4}\Z|call[:<(\[{]?\Z|[<=\]]\Z"
-)
-_WORDS = re.compile(r"[_.-]+")
+ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class GivenText:
     """A text that the model was given; `source` says what it is, in words; `again`: others hold all of it; `framed`: it
-    may have attachments, where any other text may only say so."""
+    may have attachments, where any other text may only say so; `own`: how much of its beginning is the user's words or
+    the model's, which dictate nothing: they are compared only as they stand."""
 
     source: str
     text: str
     again: bool = False
     framed: bool = False
+    own: int = 0
 
     @property
     def size(self) -> int:
@@ -63,61 +58,24 @@ class GivenText:
 
 
 class _Folded:
-    """`text` is what is compared, `places` where the names of tools end in it."""
+    """`text` is what is compared, `places` where the names of tools end in it; `raw` is what it was made of."""
 
-    def __init__(self, text: str, places: dict[str, list[int]]) -> None:
+    def __init__(self, text: str, places: dict[str, list[int]], raw: str = "") -> None:
         self.text = text
         self.places = places
+        self.raw = raw
+        self._near: dict[str, Near] = {}
+
+    def near(self, wire: str, tool: str, given: GivenText) -> Near:
+        """The words near to where others than the user and the model name a tool in what was given."""
+        if wire not in self._near:
+            others = self.raw[given.own if self.raw is given.text else 0 :] if given.own < len(given.text) else ""
+            self._near[wire] = told(others, spelt(wire, tool))
+        return self._near[wire]
 
     @cached_property
     def letters(self) -> str:
         return signless(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """What a name in a text may mean: a tool's name on the wire, or its own, which without its server's may be a word
-    like any other."""
-
-    tool: str
-    server: str = ""
-    is_word: bool = False
-
-
-class _Names:
-    """How tools may be named in a text, and which is meant; the patterns are made once for all texts."""
-
-    def __init__(self, tools: Sequence[tuple[str, str, str]] = ()) -> None:
-        self._tools = tools
-
-    @cached_property
-    def meant(self) -> dict[str, list[_Named]]:
-        """What each name may mean."""
-        meant: dict[str, list[_Named]] = {}
-        for name, tool, server in self._tools:
-            whole = fold(name)
-            for own in {whole, signless(whole)}:  # as it is, and as JavaScript has names
-                meant.setdefault(own, []).append(_Named(name))
-            words = _WORDS.split(fold(tool))
-            for sign in ("_", "-", ".", "") if len(words) > 1 else ("",):
-                if (own := sign.join(words)) and own not in (whole, signless(whole)):
-                    meant.setdefault(own, []).append(_Named(name, fold(server), is_word=not sign))
-        return meant
-
-    @cached_property
-    def turned(self) -> frozenset[str]:
-        """The names as they stand in a text that is turned."""
-        return frozenset(other for name in self.meant for other in turned(name)) - self.meant.keys()
-
-    @cached_property
-    def plain(self) -> re.Pattern[str]:
-        """A name."""
-        return re.compile(any_of(sorted(self.meant)))
-
-    @cached_property
-    def any_or_turned(self) -> re.Pattern[str]:
-        """A name, turned or not."""
-        return re.compile(any_of(sorted({*self.meant, *self.turned})))
 
 
 class Provenance:
@@ -126,8 +84,9 @@ class Provenance:
     def __init__(self) -> None:
         self._given: Sequence[GivenText] = ()
         self._earlier: dict[str, GivenText] = {}
-        self._names = _Names()
+        self._names = Names()
         self._tools: tuple[tuple[str, str, str], ...] = ()
+        self._needed: dict[str, frozenset[str]] = {}
         self._folded: dict[str, Sequence[_Folded]] = {}  # a text as it is, and its other readings that name a tool
         self._plain: Sequence[_Folded] = ()  # each text as it is
         self._naming: dict[str, list[tuple[GivenText, _Folded]]] | None = None
@@ -142,8 +101,9 @@ class Provenance:
         self._earlier = {text: one for text, one in {**self._earlier, **gone}.items() if text not in current}
         self._given, self._naming, self._compared = given, None, 0
         named = tuple((spec.name, spec.tool, spec.server) for spec in tools)
+        self._needed = {spec.name: _needed(spec) for spec in tools}
         if self._tools != named:
-            self._tools, self._names, self._folded = named, _Names(named), {}
+            self._tools, self._names, self._folded = named, Names(named), {}
 
     def add(self, given: GivenText) -> None:
         """A text that the model was given while it answers."""
@@ -170,13 +130,14 @@ class Provenance:
         self.prepare()
         naming = (self._naming or {}).get(call.name, ())
         wanted = _Wanted(call) if naming else None
+        dictated = Dictated(call, self._needed.get(call.name, ())) if naming else None
         parts = ""  # the text that names the tool and holds a part of what others have the rest of
         for one, folded in sorted(naming, key=lambda one: one[0].again):
-            if wanted is None or self._compared > MOST_COMPARED:
+            if wanted is None or dictated is None or self._compared > MOST_COMPARED:
                 break
             if self._stands_in(folded, wanted):
                 return f"it stands in {self._place(one, wanted)}"
-            if not parts and self._begins_in(folded, wanted):
+            if not parts and (self._begins_in(folded, wanted) or self._dictates(one, folded, dictated)):
                 parts = f"it stands in {self._place(one, wanted)}"
         if parts:
             return parts
@@ -213,6 +174,14 @@ class Provenance:
             left = self._missing(left, other, whole)
         return _size(left) <= whole * (1 - _ENOUGH)
 
+    def _dictates(self, given: GivenText, folded: _Folded, dictated: Dictated) -> bool:
+        """Whether words of others near to the tool's name say what the call says."""
+        tool = next((tool for wire, tool, _ in self._tools if wire == dictated.name), "")
+        held = not given.again and dictated.stands_in(folded.near(dictated.name, tool, given))
+        self._compared += dictated.compared
+        dictated.compared = 0
+        return held
+
     def _holds_arguments(self, given: _Folded, wanted: _Wanted) -> bool:
         """Whether a text holds two whole arguments, whatever others the model writes beside them."""
         held = 0
@@ -247,7 +216,7 @@ class Provenance:
         near = (at for at in places if wanted.stands_in(given.text[max(0, at - _NEAR // 2) : at + _NEAR]))
         at = next(near, places[0])
         source, begins = given.source, 0
-        for found in _ATTACHMENT.finditer(given.text, 0, at if given.framed else 0):
+        for found in ATTACHMENT.finditer(given.text, 0, at if given.framed else 0):
             if given.text.find("</attachment>", found.end(), at) < 0:
                 source, begins = f"the attachment {found[1]}", found.end() + 1
         return f"{source} (line {given.text.count(chr(10), begins, at) + 1})"
@@ -280,6 +249,12 @@ def _found(name: str, text: str) -> Iterator[int]:
         yield at
 
 
+def _needed(spec: ToolSpec) -> frozenset[str]:
+    """The arguments that a tool needs; where it says of none, those that it takes."""
+    names: object = spec.input_schema.get("required") or spec.input_schema.get("properties")
+    return frozenset(map(str, names)) if isinstance(names, list | dict) else frozenset()  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _size(pieces: Sequence[str]) -> int:
     return sum(map(len, pieces))
 
@@ -302,7 +277,7 @@ class _Wanted:
 
     def stands_near(self, given: _Folded) -> bool:
         """Whether a call without arguments, or each short value behind its name, stands in a text."""
-        bare = not self._saying and any(_NO_ARGUMENTS.match(given.text, at) for at in given.places[self.name])
+        bare = not self._saying and any(NO_ARGUMENTS.match(given.text, at) for at in given.places[self.name])
         return bare or self._short_in(given.text)
 
     def stands_in(self, part: str) -> bool:
@@ -355,37 +330,14 @@ def _short(name: str, value: Any) -> str:
     return re.escape(fold(name)) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
-def _indexed(text: str, names: _Names) -> Iterator[_Folded]:
+def _indexed(text: str, names: Names) -> Iterator[_Folded]:
     """A text as it is, and its other readings that name a tool."""
     folded = fold(text)
     found = set(names.any_or_turned.findall(folded)) if names.meant else set[str]()
-    yield _Folded(folded, _places(folded, names) if found else {})
+    yield _Folded(folded, places_of(folded, names) if found else {}, text)
     for one in turned(folded) if not found.isdisjoint(names.turned) else ():
-        if places := _places(one, names):
+        if places := places_of(one, names):
             yield _Folded(one, places)
-    for one in readings(text, folded) if names.meant else ():
-        if places := _places(one, names):
-            yield _Folded(one, places)
-
-
-def _places(folded: str, names: _Names) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for found in names.plain.finditer(folded):
-        for named in names.meant[found.group()]:
-            known = places.get(named.tool, [])
-            if (len(known) < _PLACES or _NO_ARGUMENTS.match(folded, found.end())) and (
-                not named.is_word or _is_called(folded, found.start(), found.end(), named)
-            ):
-                places.setdefault(named.tool, known).append(found.end())
-    return places
-
-
-def _is_called(text: str, start: int, end: int, named: _Named) -> bool:
-    """Whether a word stands where the name of a tool does in a call."""
-    before = text[max(0, start - 40) : start]
-    server = before.rstrip("-.:/_")
-    return (
-        text[end : end + 1] in ("(", "[", "{")
-        or (server != before and bool(named.server) and server.endswith(named.server))
-        or _LEADS_TO_NAME.search(before) is not None
-    )
+    for raw, one in readings(text, folded) if names.meant else ():
+        if places := places_of(one, names):
+            yield _Folded(one, places, raw)

@@ -50,13 +50,13 @@ def turned(folded: str) -> tuple[str, str]:
     return encode(folded, "rot13"), folded[::-1]
 
 
-def readings(text: str, folded: str) -> Iterator[str]:
-    """The other ways to read `text`, folded; `folded` is the plain one."""
+def readings(text: str, folded: str) -> Iterator[tuple[str, str]]:
+    """The other ways to read `text`, each as it is and folded; `folded` is the plain one."""
     if (whole := fold(text, marks=True)) != folded:
-        yield whole
+        yield text, whole
     for start in range(0, len(text), _AT_ONCE):
         for one in _decoded(text[start : start + _AT_ONCE + _SEAM], _LAYERS):
-            yield fold(one)
+            yield one, fold(one)
 
 
 def _decoded(text: str, layers: int) -> Iterator[str]:
