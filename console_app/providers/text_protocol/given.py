@@ -22,7 +22,8 @@ _OF_SERVERS = re.compile(r'<server name="')
 _OF_PROVIDER = "a result of the provider's own tool"
 _FOUND = ("content", "output", "outputs", "results", "tools", "citations", "annotations")
 """Where the blocks that an endpoint wants back hold what a tool of its own found, and what a text cites of it."""
-_WORDS = 30  # characters from which on a name or a value of a schema may say more than what it is
+_WORDS = 30  # characters from which on a name or a value of a schema may say more than what it is,
+_FEW = 8  # and from which on it may name a tool and what that is called with
 
 Message = UserMessage | AssistantMessage | ToolMessage
 
@@ -31,13 +32,13 @@ class SaidOfTools:
     """What servers say of their tools; each tool is gone through once."""
 
     def __init__(self) -> None:
-        self._texts: dict[int, tuple[ToolSpec, GivenText]] = {}
+        self._texts: dict[int, tuple[ToolSpec, list[GivenText]]] = {}
 
     def of(self, tools: Sequence[ToolSpec]) -> list[GivenText]:
-        """A text for each of the tools."""
+        """The texts of each of the tools."""
         known = self._texts
         self._texts = {id(spec): known.get(id(spec)) or (spec, _of_tool(spec)) for spec in tools}
-        return [text for _, text in self._texts.values()]
+        return [text for _, texts in self._texts.values() for text in texts]
 
 
 def inputs(request: ModelRequest) -> list[GivenText]:
@@ -104,25 +105,30 @@ def _found(message: AssistantMessage) -> Iterator[str]:
         block, cited = obj(one.data.get("block")), obj(one.data.get("text"))
         ran = text(block.get("type")).endswith(("_result", "_call", "_list_tools"))
         for key in _FOUND:
-            yield from _strings(block.get(key) if ran else cited.get(key), said=True)
+            yield from (one for one, said in _strings(block.get(key) if ran else cited.get(key), said=True) if said)
 
 
-def _of_tool(spec: ToolSpec) -> GivenText:
-    said = "\n".join([spec.description, *_strings(spec.input_schema, said=False)])
-    return GivenText(f"the description of {spec.label}", said)
+def _of_tool(spec: ToolSpec) -> list[GivenText]:
+    """What is said in words, and apart from that each short name or value that could be more than one: only in one that
+    names a tool may what follows be its arguments.
+    """
+    source = f"the description of {spec.label}"
+    strings = list(_strings(spec.input_schema, said=False))
+    short = dict.fromkeys(one for one, said in strings if not said and len(one) >= _FEW and not one.isidentifier())
+    texts = ["\n".join([spec.description, *(one for one, said in strings if said)]), *short]
+    return [GivenText(source, text) for text in texts]
 
 
-def _strings(schema: Any, *, said: bool) -> Iterator[str]:
+def _strings(schema: Any, *, said: bool) -> Iterator[tuple[str, bool]]:
+    """Each text in a schema, and whether it says more than what it is."""
     if isinstance(schema, str):
-        if said or len(schema) >= _WORDS:
-            yield schema
+        yield schema, said or len(schema) >= _WORDS
     elif isinstance(schema, list):
         for one in schema:  # pyright: ignore[reportUnknownVariableType]
             yield from _strings(one, said=said)
     elif isinstance(schema, dict):
         for key, one in schema.items():  # pyright: ignore[reportUnknownVariableType]
-            if len(key) >= _WORDS:  # pyright: ignore[reportUnknownArgumentType]
-                yield str(key)  # pyright: ignore[reportUnknownArgumentType]
+            yield str(key), len(key) >= _WORDS  # pyright: ignore[reportUnknownArgumentType]
             yield from _strings(one, said=said or key in _SAID)
 
 
