@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,14 +10,15 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.loose_json import obj, text
-from console_app.providers.text_protocol.provenance import ATTACHMENT, GivenText
+from console_app.providers.text_protocol.provenance import GivenText
 
 _SEAM = 4_000  # characters of two results that follow one another which are looked at together
 _LITTLE = 200  # characters of a result from which on it is looked at with its neighbours alone
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
 """Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
-_OF_SERVERS = re.compile(r'<server name="')
-"""Where what servers say of themselves begins in the instructions."""
+_OF_SERVERS = '<server name="'
+"""What stands before the words of a server in the instructions; before those of an attachment in a message:"""
+_ATTACHED = "<attachment "
 _OF_PROVIDER = "a result of the provider's own tool"
 _FOUND = ("content", "output", "outputs", "results", "tools", "citations", "annotations")
 """Where the blocks that an endpoint wants back hold what a tool of its own found, and what a text cites of it."""
@@ -92,12 +92,12 @@ def stands_for_more(message: Message) -> bool:
 
 def _of_message(message: Message) -> GivenText:
     said, of_user = message.content, isinstance(message, UserMessage)
-    own = _begins(ATTACHMENT, said) if isinstance(message, UserMessage) and not message.source else 0
+    own = _begins(_ATTACHED, said) if isinstance(message, UserMessage) and not message.source else 0
     return GivenText(_source(message), said, framed=of_user, own=own)
 
 
-def _begins(pattern: re.Pattern[str], text: str) -> int:
-    return found.start() if (found := pattern.search(text)) else len(text)
+def _begins(frame: str, text: str) -> int:
+    return at if (at := text.find(frame)) >= 0 else len(text)
 
 
 def _found(message: AssistantMessage) -> Iterator[str]:

@@ -36,7 +36,8 @@ _ENOUGH = 0.75  # of what is looked for: the model may add an argument of its ow
 _A_PART = 0.25  # of it that names the tool, where other texts hold the rest
 _TOLD = 2  # arguments that are enough, each of as many characters:
 _TELLS = 12
-ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
+_ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
+_ATTACHMENT_END = "</attachment>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +217,10 @@ class Provenance:
         near = (at for at in places if wanted.stands_in(given.text[max(0, at - _NEAR // 2) : at + _NEAR]))
         at = next(near, places[0])
         source, begins = given.source, 0
-        for found in ATTACHMENT.finditer(given.text, 0, at if given.framed else 0):
-            if given.text.find("</attachment>", found.end(), at) < 0:
-                source, begins = f"the attachment {found[1]}", found.end() + 1
+        # An attachment can hold what looks like the beginning of one, but no end.
+        ended = max(given.text.rfind(_ATTACHMENT_END, 0, at), 0)
+        if given.framed and (found := _ATTACHMENT.search(given.text, ended, at)):
+            source, begins = f"the attachment {found[1]}", found.end() + 1
         return f"{source} (line {given.text.count(chr(10), begins, at) + 1})"
 
     def _index(self) -> dict[str, list[tuple[GivenText, _Folded]]]:
