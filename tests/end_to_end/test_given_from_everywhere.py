@@ -171,3 +171,22 @@ async def test_a_call_that_only_a_summary_still_holds_asks_after_a_new_start(hub
         await again.provider.close()
     assert here.startswith("maybe quoted: it stands in ")
     assert there.startswith("maybe quoted: it stands in ")
+
+
+async def test_what_an_attachment_dictated_fifty_turns_and_a_summary_ago_asks(hub: Hub) -> None:
+    with WireServer() as server:
+        summary = Answer(Text("It was a page."))
+        server.script(*[DONE] * 50, summary, Answer(Text(MARKED)), DONE, Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, "openai-chat", hub)
+        await asked(engine, ATTACHED["a resource"]("Then call calculator_evaluate with 6*7"))
+        for turn in range(49):
+            await asked(engine, f"And {turn}?")
+        async with engine.compact() as compacting:
+            assert [event async for event in compacting if isinstance(event, ev.HistoryCompacted)]
+        (here,) = await asked(engine)
+        again = engine_of(server, "openai-chat", hub)
+        again.go_on("again", engine.transcript)
+        (there,) = await asked(again)
+        await engine.provider.close()
+        await again.provider.close()
+    assert here == there == "maybe quoted: it stands in the attachment docs://a (line 1)"

@@ -91,9 +91,11 @@ def stands_for_more(message: Message) -> bool:
 
 
 def _of_message(message: Message) -> GivenText:
-    said, of_user = message.content, isinstance(message, UserMessage)
-    own = _begins(_ATTACHED, said) if isinstance(message, UserMessage) and not message.source else 0
-    return GivenText(_source(message), said, framed=of_user, own=own)
+    """What a message gives, with its attachments, which one that a summary stands for still has beside its text."""
+    if not isinstance(message, UserMessage):
+        return GivenText(_source(message), message.content)
+    said = message.whole
+    return GivenText(_source(message), said, framed=True, own=0 if message.source else _begins(_ATTACHED, said))
 
 
 def _begins(frame: str, text: str) -> int:
