@@ -71,7 +71,9 @@ class FileNews:
             self._ui.tell("error", f"{one_line(error.line, 400)} Nothing was changed.")
             return
         another = before.path != choice.path  # the servers of the file before are gone from nothing that is yours
-        what = f"its servers are used now: {_named([one.name for one in now])}" if another else described(found)
+        what = (
+            f"its servers are used now: {_named([one.name for one in now]) or 'none'}" if another else described(found)
+        )
         self._ui.tell("info", f"{one_line(str(choice.path), 200)}: {what}.")
 
     async def _trusts(self, refused: Untrusted) -> bool:
