@@ -63,14 +63,18 @@ class FileNews:
             if choice.path is None:
                 self._ui.toast("No mcp.json is read here.")
                 return
-            before, now = self._files.choice.servers, choice.servers
-            found = changes(before, now)
+            before, now = self._files.choice, choice.servers
+            found = changes(before.servers, now)
             await self._switches.reload(choice, found)
             await asyncio.to_thread(self._files.take, choice)
         except FanoutError as error:
             self._ui.tell("error", f"{one_line(error.line, 400)} Nothing was changed.")
             return
-        self._ui.tell("info", f"{one_line(str(choice.path), 200)}: {described(found)}.")
+        another = before.path != choice.path  # the servers of the file before are gone from nothing that is yours
+        what = (
+            f"its servers are used now: {_named([one.name for one in now]) or 'none'}" if another else described(found)
+        )
+        self._ui.tell("info", f"{one_line(str(choice.path), 200)}: {what}.")
 
     async def _trusts(self, refused: Untrusted) -> bool:
         found = changes(self._files.choice.servers, refused.servers)

@@ -265,8 +265,8 @@ class Sessions:
         if prompt is None:
             self._ui.toast("There is nothing to undo.")
             return
-        what = "The last turn is" if undone == 1 else f"The last {undone} turns are"
-        self._taken_back(prompt, f"{what} undone", "/fork can bring it back", left)
+        what, it = ("The last turn is", "it") if undone == 1 else (f"The last {undone} turns are", "them")
+        self._taken_back(prompt, f"{what} undone", f"/fork can bring {it} back", left)
 
     async def _rewind_into(self, point: RewindPoint) -> None:
         """Back to a message that joined a turn while it ran: a fork of the session that ends before it."""

@@ -80,7 +80,7 @@ async def test_a_picked_message_comes_back_and_what_was_changed_is_named(tmp_pat
         assert here.screen.questions == ["Rewind to before"]
         assert here.prompts == ["one"]
         assert here.screen.field == "change it"
-        assert here.screen.toasts[-1] == "The last 2 turns are undone; /fork can bring it back."
+        assert here.screen.toasts[-1] == "The last 2 turns are undone; /fork can bring them back."
         [(level, told)] = here.screen.told
         assert level == "warning"
         assert told.split("\n") == [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from console_app.tui.app import FanoutApp
 from console_app.tui.connect.screen import ConnectScreen
@@ -159,8 +159,8 @@ async def test_how_long_a_list_takes_is_seen_and_of_a_long_one_how_much_is_shown
             await type_in(pilot, "address", server.url)
             await pilot.press("enter")
             await gate.reached()
-            await see(pilot, "1 s · esc cancel")
-            await until(pilot, lambda: seen(console).count("esc cancel") == 2 and "esc close" not in seen(console))
+            await see(pilot, "Asking for its models … 1 s")
+            await until(pilot, lambda: seen(console).count("esc cancel") == 1 and "esc close" not in seen(console))
             gate.open()
             await see(pilot, "200 of 1,000 models: type a part of a name.")
             await see(pilot, "Model     a part of its name")
@@ -228,3 +228,20 @@ async def test_after_a_wrong_one_was_taken_an_arrow_and_enter_take_another(tmp_p
             await pilot.press("up", "enter")
             await see(pilot, "1 model. Enter tries the highlighted one.")
             assert field(pilot, "address").value.startswith(server.url)
+
+
+async def test_no_address_of_the_list_looks_chosen_while_another_is_typed(tmp_path: Path) -> None:
+    console, _ = console_of(tmp_path, {})
+    async with console.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await see(pilot, "Nothing answers at the usual ports")
+        places = console.screen.query_one("#places", OptionList)
+        assert places.highlighted == 0
+        await type_in(pilot, "address", "localhost:8765")
+        await until(pilot, lambda: places.highlighted is None)
+        await pilot.press("down")
+        await until(pilot, lambda: places.highlighted == 0)
+        await pilot.press("x")
+        await until(pilot, lambda: places.highlighted is None)
+        await pilot.press(*["backspace"] * len("localhost:8765x"))
+        await until(pilot, lambda: places.highlighted == 0)

@@ -169,3 +169,17 @@ async def test_a_retry_is_said_and_is_over_with_the_answer() -> None:
         app.story.say("Hello", 14.0)
         await painted(pilot)
         assert any(line.endswith("The model is overloaded. Retried: attempt 2") for line in screen_lines(app))
+
+
+async def test_a_turn_that_failed_after_all_tries_says_so_once() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.story.turn()
+        app.story.send(ev.RetryScheduled, attempt=3, most=3, delay=0.4, why="connection refused")
+        await painted(pilot)
+        assert any("connection refused. Retrying: attempt 3 of 3" in line for line in screen_lines(app))
+        app.story.send(ev.TurnFinished, outcome="failed", error="lab: the connection was refused (after 3 tries).")
+        await painted(pilot)
+        lines = [line.strip() for line in screen_lines(app) if line.strip()]
+        assert sum("refused" in line for line in lines) == 1, lines
+        assert not any("attempt 3" in line for line in lines)

@@ -143,6 +143,7 @@ class ConnectScreen(Dialog[str | None]):
             self._say("The key was for another host: it is taken out.")
         self._moved = False
         self._forget()
+        self._mark()
 
     @on(Input.Changed, "#key")
     def _key_changed(self, event: Input.Changed) -> None:
@@ -195,7 +196,16 @@ class ConnectScreen(Dialog[str | None]):
             Content(f"{one_line(value, 300):<{widest}}") + Content.styled(f"  {one_line(about, 90)}", "$muted")
             for value, about in rows
         )
-        options.highlighted = 0 if rows else None
+        self._mark()
+
+    def _mark(self) -> None:
+        """What Enter takes is highlighted: while an address is typed none of the list but that one."""
+        options, typed = self._options, self._typed[0]
+        if self._listing is None and typed and not self._moved:
+            urls = [place.url for place in self._places]
+            options.highlighted = urls.index(typed) if typed in urls else None
+        else:
+            options.highlighted = 0 if options.option_count else None
 
     def action_move(self, delta: int) -> None:
         """Up, Down: in the list, whichever field has the focus."""
@@ -290,7 +300,7 @@ class ConnectScreen(Dialog[str | None]):
     def _tick(self) -> None:
         """How long it takes, and what ends it: an endpoint may start with its first request."""
         if self._busy and not self._keeping:
-            self._say(f"{self._doing} {monotonic() - self._since:.0f} s · esc cancel")
+            self._say(f"{self._doing} {monotonic() - self._since:.0f} s")
 
     def _refused(self, error: FanoutError) -> None:
         """Nothing that was typed is touched."""

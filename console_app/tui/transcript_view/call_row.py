@@ -69,7 +69,7 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
     pieces += _filled(name if wide.brief else [*name, *marks], wide.label, palette)
     beside: Piece | None = None
     if wide.brief:  # a badge stands behind the arguments, in their room: the columns are the same in all rows
-        wanted = min(wide.brief, TELLING // 2, cell_len(group.brief(call, TELLING)))
+        wanted = min(wide.brief, cell_len(group.brief(call, TELLING)))  # all that there is to read of them
         while marks and wide.brief - pieces_width(marks) < wanted:
             beside = marks.pop(0)  # the last one, which says most, stands before the result then
         left = max(wide.brief - pieces_width(marks), 0)

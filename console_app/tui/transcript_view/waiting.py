@@ -32,12 +32,13 @@ class Waiting:
                 | ev.AnswerKept() | ev.MessageAdded() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
             ):  # fmt: skip
                 if self._retry is not None:
-                    self._tried(self._retry)
+                    failed = isinstance(event, ev.TurnFinished) and event.outcome == "failed"
+                    self._tried(self._retry, told=failed)
             case _:
                 assert_never(event)
 
-    def _tried(self, retry: RetryBlock) -> None:
-        retry.over()
+    def _tried(self, retry: RetryBlock, *, told: bool) -> None:
+        retry.over(told=told)
         self._view.changed(retry)
         self._retry = None
 

@@ -27,10 +27,20 @@ class RetryBlock(NoticeBlock):
         self.text = f"{self._why}. Retrying: {self._attempt}"
         self.touch()
 
-    def over(self) -> None:
-        """The answer came, or the turn ended."""
-        self.text = f"{self._why}. Retried: {self._attempt}"
+    def over(self, *, told: bool) -> None:
+        """The answer came, or the turn ended; `told`: the error it ended with says why, and after how many tries."""
+        self.text = "" if told else f"{self._why}. Retried: {self._attempt}"
         self.touch()
+
+    @property
+    def gap(self) -> int:
+        return super().gap if self.text else 0
+
+    def estimate(self, width: int) -> int:
+        return super().estimate(width) if self.text else 0
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        return super().paint(width, palette, now) if self.text else []
 
 
 class SentBlock(NoticeBlock):

@@ -131,6 +131,15 @@ async def test_what_changed_is_asked_about_and_only_that_starts_again(tmp_path: 
         assert place.begun("two") == 2
 
 
+async def test_of_another_file_the_servers_are_named_and_none_as_removed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as place:
+        write(tmp_path / "b.json", one=[], five=[])
+        place.file.unlink()
+        await place.reload()
+        await place.reads("its servers are used now: one, five.")
+        assert "removed" not in place.text
+
+
 async def test_a_no_leaves_everything_as_it_is(tmp_path: Path) -> None:
     async with opened(tmp_path) as place:
         place.write(other=[])

@@ -105,6 +105,11 @@ def test_in_a_row_the_badges_leave_room_for_the_arguments() -> None:
     for width in (60, 72, 80, 100):
         assert "path=notes0.md" in shown(block, width)
         assert "[try 2]" in shown(block, width)
+    calls[0].edited, calls[0].arguments = False, {"expression": "355/113*2"}  # whole, or with the badge beside it
+    block.group.version += 1
+    assert "expression=355/113*2" in (told := shown(block, 80))
+    assert "[try 2] ok" in told
+    calls[0].edited, calls[0].arguments = True, {"path": "notes0.md"}
     calls[1].arguments = {"path": "a/longer/name/of/notes.md"}
     block.group.version += 1
     assert "path=notes0.md [edited]" not in shown(block, 80)
