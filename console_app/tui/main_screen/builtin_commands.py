@@ -356,7 +356,7 @@ def turn_commands(
     return [
         Command("plan", "plan mode on and off: only reads run", lambda _rest: toggle_plan()),
         Command(
-            "retry", "send what had no answer again, or run cut-off calls again", lambda _rest: run_cut_off_again()
+            "retry", "send what had no answer, or was cut off, again", lambda _rest: run_cut_off_again()
         ),
         Command("find", "find in the conversation and results", find, "[WORDS]"),
     ]
