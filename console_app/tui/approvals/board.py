@@ -295,7 +295,9 @@ class ApprovalBoard(FoldingBoard):
         except Exception:
             log.exception("the arguments of call %s can't be shown", approval.call.id)
             self._broken.add(approval.call.id)
-            self.query_one(".board--header", Static).update(
+            head = self.query_one(".board--header", Static)
+            head.display = True
+            head.update(
                 Content.styled("This call can't be shown, so it can't be approved here. n denies it.", "$error")
             )
             self.query_one(ArgumentsView).styles.height = 0
