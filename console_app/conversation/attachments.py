@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from console_app.conversation import attached_files
 from console_app.conversation.file_mentions import FileMention, LineRange, file_mentions, written_path
 from console_app.conversation.picture_store import save_picture
 from console_app.domain.amounts import size
-from console_app.domain.errors import AttachmentError
+from console_app.domain.errors import AttachmentError, FanoutError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.safe_text import encodable, one_line
 from console_app.mcp_client.composing import MOST_TEXT, compose, names_something
@@ -32,6 +33,7 @@ MOST_FILES = 20  # of a message
 MOST_PICTURES = 40_000_000  # bytes of a message, before they are made smaller for the request
 _MISSING_SHOWN = 3
 _MOST_CHIPS = 200
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,16 @@ class Attachments:
                 "Name parts, as @file:1-200.",
             )
         return Composed(message.model_copy(update={"attachments": both}), _missing_notice(missing))
+
+    async def put_together(self, text: str, typed: str | None = None) -> Composed:
+        """`compose`, which for a fault of ours raises FanoutError too."""
+        try:
+            return await self.compose(text, typed)
+        except FanoutError:
+            raise
+        except Exception as error:
+            log.exception("a message could not be put together")
+            raise FanoutError(f"the message could not be put together: {error!r}. /log has the details.") from error
 
     async def chips(self, text: str) -> Sequence[Chip]:
         """What would go with `text`, for people to see before they send."""

@@ -49,14 +49,19 @@ class Calls:
                 self._ui.toast(error.line)
 
     def run_cut_off_again(self) -> None:
-        """Runs all calls of the last turn that were cut off before their end again; each asks."""
+        """Runs all calls of the last turn that were cut off before their end again; each asks. Where it came to no call
+        and no answer, its message is sent again."""
         self._conversation.once_settled(self._run_cut_off_again)
 
     def _run_cut_off_again(self) -> None:
-        turn = self._conversation.engine.transcript.turn
+        transcript = self._conversation.engine.transcript
+        turn, message = transcript.turn, transcript.unanswered
         cut_off = [] if turn is None else [call.id for call in turn.cut_off if call.server != SERVER]
-        if self._conversation.busy or not cut_off:
+        if self._conversation.busy or not (cut_off or message):
             self._ui.toast(OCCUPIED if cut_off else NOT_CUT)
+            return
+        if message is not None:
+            self._conversation.send_again(message)
             return
         try:
             left_out = self._conversation.rerun_all(cut_off)

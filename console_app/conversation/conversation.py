@@ -5,7 +5,6 @@ before it is shown, in slices so that a front end can answer its keys.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
@@ -36,7 +35,6 @@ BUSY = "something else runs, or is about to"
 AT_ONCE = partial(asyncio.sleep, 0)
 T = TypeVar("T")
 BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
-log = logging.getLogger(__name__)
 
 
 class Conversation:
@@ -116,6 +114,11 @@ class Conversation:
             self._queue.appendleft(prompt)
         else:
             self._queue.append(prompt)
+        self.resume()
+
+    def send_again(self, message: UserMessage) -> None:
+        """Sends a message that had no answer once more, before what is queued."""
+        self._queue.appendleft(Queued(message.source or message.content, message=message))
         self.resume()
 
     def resume(self) -> bool:
@@ -277,7 +280,7 @@ class Conversation:
                 if message is None:
                     continue  # called off, or it can't be had: the queue is paused, or another one
                 async with self.changing:
-                    if self._is_next(prompt) and await self._session_begun() and self._is_next(prompt):
+                    if self._is_next(prompt) and await self._place_made(message) and self._is_next(prompt):
                         await self._turn_of(prompt, message)
         finally:
             self._task = None
@@ -286,16 +289,21 @@ class Conversation:
     def _is_next(self, prompt: Queued) -> bool:
         return bool(self._queue) and self._queue[0] is prompt and not self.paused
 
-    async def _session_begun(self) -> bool:
-        """Whether the first event of the session is out; where it can't be, the queue is paused."""
-        if not self._opened:
-            try:
+    async def _place_made(self, message: UserMessage) -> bool:
+        """Whether a turn may begin: the session's first event is out, and a message that had no answer doesn't stand
+        before itself. Where that can't be stored, the queue is paused."""
+        try:
+            if not self._opened:
                 await self.deliver(self.engine.session_event())
-            except Exception as error:
-                self.paused = True
-                self._delivery.failed(error)
-                return False
-            self._opened = True
+                self._opened = True
+            before = self.engine.transcript.unanswered
+            same = before is not None and (before.content, before.source) == (message.content, message.source)
+            if same and (undone := self.engine.undo_turn()):
+                await self.deliver(undone)
+        except Exception as error:
+            self.paused = True
+            self._delivery.failed(error)
+            return False
         return True
 
     async def _message(self, prompt: Queued) -> UserMessage | None:
@@ -335,13 +343,7 @@ class Conversation:
         return self._compose(self._attachments, prompt)
 
     async def _compose(self, attachments: Attachments, prompt: Queued) -> UserMessage:
-        try:
-            composed = await attachments.compose(prompt.text, prompt.typed)
-        except FanoutError:
-            raise
-        except Exception as error:
-            log.exception("a message could not be put together")
-            raise FanoutError(f"the message could not be put together: {error!r}. /log has the details.") from error
+        composed = await attachments.put_together(prompt.text, prompt.typed)
         for notice in composed.notices:
             self._ui.tell("warning", notice)
         self._attached(composed.message.attachments)

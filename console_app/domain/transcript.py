@@ -74,6 +74,15 @@ class Transcript:
         return self.turns[-1] if self.turns else None
 
     @property
+    def unanswered(self) -> UserMessage | None:
+        """The message of the newest turn, where that ended with nothing else said in it; a note of Fanout's is none."""
+        turn = self.turn
+        if turn is None or turn.outcome is None or turn.message is None:
+            return None
+        said = [one for one in self.history[turn.begins :] if not isinstance(one, UserMessage) or one.origin == "user"]
+        return turn.message if said == [turn.message] else None
+
+    @property
     def step(self) -> StepView | None:
         """The newest step of the newest turn."""
         return self.turns[-1].steps[-1] if self.turns and self.turns[-1].steps else None

@@ -60,7 +60,7 @@ class Commands:
         yield LineCommand("allow", "let a call run, and others like it without asking", approvals.allow, "3")
         yield LineCommand("edit", "run a call with other arguments", approvals.edit, "3")
         yield LineCommand("cancel", "end a call; the others go on", self._of_call(c.calls.cancel), "3")
-        yield LineCommand("retry", "run a call again; alone, all that were cut off", self._retry, "[3]")
+        yield LineCommand("retry", "run a call again; alone, what was cut off or had no answer", self._retry, "[3]")
         yield LineCommand("extend", "give a running call its whole time again", self._of_call(c.calls.extend), "3")
         yield LineCommand("results", "send the model the results that are there", self._plain(c.calls.send_now))
         yield LineCommand(

@@ -212,3 +212,5 @@ class Narrator:
         self._say(f"{ending}{why}{cost}")
         if turn is not None and turn.cut_off:
             self._say(f"Cut off: {self._numbers.named(turn.cut_off)}. /retry runs what was cut off again.")
+        if self._numbers.transcript.unanswered is not None:
+            self._say("No answer: /retry sends your message again, else it goes along with the next one.")

@@ -48,6 +48,7 @@ class EventRouter:
         self._prompt: UserBlock | None = None  # of the turn, until its message has joined the history
         self._sent: UserBlock | None = None  # a prompt whose turn has not begun
         self._sent_waits: SentBlock | None = None
+        self._end: TurnEndBlock | None = None  # of the newest turn
         self._prompts: list[tuple[int, UserBlock]] = []  # how each turn begins
 
     def show(self, event: ev.Event) -> None:
@@ -115,6 +116,10 @@ class EventRouter:
             group.settled = True
             self._group_changed(group)
         self._groups.clear()
+        if self._end is not None and self._end.index >= 0:
+            self._end.is_last = False
+            self._end.touch()
+            self._view.changed(self._end)
         self._view.forget_selection()
         self._step = _StepBlocks()
         self._prompt = block = self._begin_prompt(event.prompt)
@@ -177,9 +182,11 @@ class EventRouter:
             (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
         )
         failed = without_success(turn) if turn is not None else ()
-        self._view.add_block(
-            TurnEndBlock(event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed)
+        self._end = TurnEndBlock(
+            event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed
         )
+        self._end.unanswered = self._transcript.unanswered is not None
+        self._view.add_block(self._end)
 
     def _message(self, event: ev.MessageAdded) -> None:
         if event.role == "assistant" and event.label is not None:

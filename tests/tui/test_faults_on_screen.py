@@ -150,6 +150,53 @@ def test_an_empty_answer_is_asked_about_once_and_then_told(tmp_path: Path) -> No
         assert len(server.requests) == 2
 
 
+def said(server: WireServer, request: int = -1) -> str:
+    """What the user said in a request, as it went out."""
+    messages = server.requests[request].body["messages"]
+    return "\n".join(str(one["content"]) for one in messages if one["role"] == "user")
+
+
+def test_a_message_without_an_answer_is_neither_lost_nor_sent_twice(tmp_path: Path) -> None:
+    hint = "No answer: /retry sends it again"
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(error(400, "Refused first"), error(400, "Refused second"))
+        terminal.type("apples\r")
+        terminal.expect("Refused first")
+        terminal.expect(hint)
+        terminal.type("/retry\r")  # again, and it fails again
+        terminal.expect("Refused second")
+        terminal.expect(hint)
+        terminal.expect_gone("Refused first")
+        assert said(server) == "apples"
+        # Another message goes out with it; typed again, that stands once in the request.
+        server.script(
+            error(400, "Refused third"), Reply.json({"error": {"message": "Down"}}, 503, {"Retry-After": "60"})
+        )
+        terminal.type("pears\r")
+        terminal.expect("Refused third")
+        terminal.type("pears\r")
+        terminal.expect("Retrying: attempt 2")
+        terminal.press("escape")
+        terminal.expect("stopped ·")
+        terminal.expect(hint)
+        for request in (-2, -1):
+            assert (said(server, request).count("apples"), said(server, request).count("pears")) == (1, 1)
+        server.script(Answer(Text("Both are fruit.")))
+        terminal.type("/retry\r")
+        terminal.expect(r"Both are fruit\.")
+        terminal.expect_gone(hint)
+        assert (said(server).count("apples"), said(server).count("pears")) == (1, 1)
+        # What has an answer is said again like anything else, and /retry has nothing to do.
+        server.script(Answer(Text("As I said.")))
+        terminal.type("pears\r")
+        terminal.expect(r"As I said\.")
+        assert said(server).count("pears") == 2
+        asked = len(server.requests)
+        terminal.type("/retry\r")
+        terminal.expect("No call of the last turn was cut off")
+        assert len(server.requests) == asked
+
+
 def test_escape_ends_a_turn_whose_endpoint_says_nothing(tmp_path: Path) -> None:
     with WireServer() as server, open_console(tmp_path, server) as terminal:
         server.script(Reply([Hang()]))

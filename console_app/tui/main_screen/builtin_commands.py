@@ -355,6 +355,6 @@ def turn_commands(
     """What is done with the calls of turns."""
     return [
         Command("plan", "plan mode on and off: only reads run", lambda _rest: toggle_plan()),
-        Command("retry", "run the calls that were cut off again; each asks", lambda _rest: run_cut_off_again()),
+        Command("retry", "send what had no answer, or was cut off, again", lambda _rest: run_cut_off_again()),
         Command("find", "find in the conversation and results", find, "[WORDS]"),
     ]

@@ -16,6 +16,7 @@ from console_app.tui.transcript_view.wording import counted, counted_as, number,
 from console_app.tui.widgets.lines import Line, Piece, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
+UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
 _LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}
 _ENDS: dict[str, tuple[str, str]] = {
     "completed": ("✓", "done"),
@@ -70,6 +71,8 @@ class TurnEndBlock(Block):
         self.tokens = tokens
         self.cost = cost
         self.without_success = without_success  # of calls that nobody answered for
+        self.unanswered = False  # nothing came of the message
+        self.is_last = True  # no turn has begun since
 
     @property
     def searched(self) -> Sequence[str]:
@@ -98,6 +101,8 @@ class TurnEndBlock(Block):
         text: list[list[Piece]] = [[(word, style), (" · " + " · ".join(facts), palette.muted)]]
         if self.error:
             text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
+        if self.unanswered and self.is_last:
+            text.append([(UNANSWERED, palette.muted)])
         mark = palette.success if self.outcome == "completed" and not failed else style
         return _marked(glyph, text, width, palette, mark)
 
