@@ -47,36 +47,34 @@ def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
             state.structure.skip(start, src.at, floor=False)
             return
     if char == "`" and len(ticks) <= _LONGEST_CODE:
-        yield from _inline(state, len(ticks))
+        if not (yield from _inline(state, len(ticks))):
+            state.structure.backtick = start
         state.structure.skip(start, src.at, floor=False)
 
 
-def _inline(state: ScanState, width: int) -> Reading[None]:
-    """Code within a paragraph, up to as many backticks as opened it; without them the backticks are only that, but what
-    stands on the line where the answer ended stays code.
-    """
+def _inline(state: ScanState, width: int) -> Reading[bool]:
+    """Code within a paragraph, up to as many backticks as opened it; whether there are any."""
     src, begin = state.src, state.src.at
     if begin < state.unclosed_code.get(width, 0):
-        return
+        return False
     while (found := (yield from src.find(_CODE_ENDS, "`\n", 64))) is not None:
         if found.group() == "`":
             run = src.at
             yield from src.skip(_RUNS["`"])
             if src.at - run == width:
-                return
+                return True
         elif (yield from src.match(_PARAGRAPH_ENDS, 40)):
             break
         else:
             src.pos += len(found.group())
     state.unclosed_code[width] = src.at
-    if src.rewind(begin) and found is None:
-        yield from src.find(_LINE_BREAK, "\n", 1)
+    src.rewind(begin)
+    return False
 
 
 _RUNS = {"`": lazily("`*"), "~": lazily("~*")}
 _CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
 _PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
-_LINE_BREAK = lazily("\n")
 _LINE_END = lazily(r"[^\n]*\n")
 
 

@@ -50,12 +50,12 @@ turn. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto` w
 How it decides:
 
 - **A call stands at the top level of the answer.** In quotation marks, a block quote, a list, a table, a comment,
-  inline code, an element, front matter, an indented block or one of Textile's (`bc.`, `bq.`) it is text; so it is in
-  a fence, unless the fence is how the dialect is written, of three signs, and nothing in reasoning counts, nor anything
-  after a result that the model made up. What stands right behind a call that is only shown is only shown, too. Further
-  behind it a marked call waits for your approval, and an unmarked one is text wherever it stands in such an answer, as
-  it is beside a fence that shows a call: nothing but its place told it from the other. An example in a fence that could
-  hold a call counts for none of that.
+  inline code, also on the line of a backtick that nothing closes, an element, front matter, an indented block or one of
+  Textile's (`bc.`, `bq.`) it is text; so it is in a fence, unless the fence is how the dialect is written, of three
+  signs, and nothing in reasoning counts, nor anything after a result that the model made up. What stands right behind a
+  call that is only shown is only shown, too. Further behind it a marked call waits for your approval, and an unmarked
+  one is text wherever it stands in such an answer, as it is beside a fence that shows a call: nothing but its place
+  told it from the other. An example in a fence that could hold a call counts for none of that.
 - **What leads to a call.** Between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and between a line
   that ends in a colon and more text it is shown, not run, unless that line speaks in the first person, as "I'll look it
   up:" does. What stands between text and more text waits for your approval in every mode, and the board says why,

@@ -181,6 +181,8 @@ class Structure:
         """Before this offset such a quotation was none: what looks like one there opens nothing."""
         self.floor = 0
         """What stands before this offset was read as other than text."""
+        self.backtick = -1
+        """Where the newest backtick stands that nothing closes: what follows it on its line may be code."""
         self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -206,7 +208,10 @@ class Structure:
     def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        return self.lines(offset, self._inside)
+        place = self.lines(offset, self._inside)
+        if place.inside or offset - len(place.line) > self.backtick:
+            return place
+        return self.lines(offset, "behind a backtick that nothing closes")
 
     def _advance(self, offset: int) -> None:
         while self._passed < len(self._opaque):

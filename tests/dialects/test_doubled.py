@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from console_app.dialects import DIALECTS, ReadingLevel, parse, render_calls
 from tests.dialects.answers import TOOLS, watched
 from tests.dialects.quotations import MACHINES
-from tests.dialects.test_quotations import ALIKE, CALL, CALLS, LEVELS, LOOSE, Written, runs_unasked
+from tests.dialects.test_quotations import ALIKE, CALL, CALLS, LEVELS, Written, runs_unasked
 
 OTHER = Written("write_file", {"path": "c", "content": "x y"})
 UNMARKED = [row.name for row in DIALECTS if not row.marked and row.name in CALLS]
@@ -18,9 +18,8 @@ WORDS_BETWEEN = "\n\nThen it goes on.\n\n"
 @pytest.mark.parametrize("dialect", UNMARKED)
 def test_an_unmarked_call_behind_a_quoted_one_is_text(dialect: str, between: str) -> None:
     for name, machine in MACHINES.items():
-        if name not in LOOSE:
-            text = machine(between.join([CALLS[dialect].strip("\n")] * 2))
-            assert not runs_unasked(parse(text, TOOLS, level="all"), "all"), f"{name}:\n{text}"
+        text = machine(between.join([CALLS[dialect].strip("\n")] * 2))
+        assert not runs_unasked(parse(text, TOOLS, level="all"), "all"), f"{name}:\n{text}"
 
 
 @pytest.mark.parametrize("dialect", ["hermes_json", "gemma4", "qwen3_coder_xml"])
@@ -36,7 +35,7 @@ def test_a_marked_call_that_words_part_from_a_quoted_one_asks(dialect: str) -> N
     dialect=st.sampled_from(sorted(CALLS)),
     calls=st.lists(st.sampled_from([CALL, OTHER]), min_size=2, max_size=3),
     between=st.sampled_from([None, "\n", "\n\n", ",\n", "\nand\n", WORDS_BETWEEN]),
-    around=st.lists(st.sampled_from(sorted(MACHINES.keys() - LOOSE)), min_size=1, max_size=2, unique=True),
+    around=st.lists(st.sampled_from(sorted(MACHINES)), min_size=1, max_size=2, unique=True),
     level=st.sampled_from(LEVELS),
     size=st.integers(1, 40),
 )

@@ -325,6 +325,20 @@ async def test_a_call_that_cant_be_shown_cant_be_approved(tmp_path: Path) -> Non
         assert outcomes(pilot) == ["None", "denied"]
 
 
+async def test_that_it_cant_be_shown_is_said_behind_reading_in_the_conversation_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("a fault of the board")
+
+    async with waiting(tmp_path, THREE[0], THREE[1]) as (pilot, board):
+        chat(pilot.app).view.focus()
+        await until(pilot, lambda: board.region.height < 6, "one row and the way back")
+        monkeypatch.setattr("console_app.tui.approvals.board.header", fails)
+        board.focus()
+        await see(pilot, "can't be shown")
+
+
 @pytest.mark.parametrize(("limit", "shows"), [(90.0, "denied in 90 s"), (0.01, "All decided.")])
 async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path, limit: float, shows: str) -> None:
     model = WrittenModel(calls(THREE[0]), say("All decided."))

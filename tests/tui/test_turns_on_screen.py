@@ -190,6 +190,25 @@ async def test_an_answer_comes_no_faster_than_it_is_painted(tmp_path: Path, monk
         await asyncio.wait_for(ui.next_slice(), PATIENCE)  # it waits for none that is not to come
 
 
+async def test_what_is_laid_out_in_slices_is_waited_for_without_painting_meanwhile(tmp_path: Path) -> None:
+    async with app(tmp_path, WrittenModel(say("Yes."))).run_test(size=(100, 30)) as pilot:
+        view, painted, looks = chat(pilot.app).view, asyncio.Event(), 0
+        await until(pilot, lambda: not view.frames.running)  # on the opening page nothing moves
+
+        def look() -> bool:
+            nonlocal looks
+            looks += 1
+            return painted.is_set()
+
+        waiting = asyncio.create_task(view.frames.until(look, PATIENCE))
+        for _ in range(20):
+            await pilot.pause()
+        assert looks < 5
+        painted.set()
+        view.wake()
+        await waiting
+
+
 async def test_a_store_that_fails_ends_the_turn_with_one_line(tmp_path: Path) -> None:
     class Full:
         async def append(self, events: Sequence[Event]) -> None:

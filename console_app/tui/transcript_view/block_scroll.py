@@ -138,9 +138,9 @@ class BlockScroll(ScrollView):
         """More of a block is laid out, or what is looked for in one was found."""
         if isinstance(work, Block) and work.index >= 0:
             self._list.dirty[work] = None
-            self.frames.wake()
         elif not work.unfinished:
             self.refresh()
+        self.frames.wake()
 
     # ------------------------------------------------------------------ clock
 
@@ -165,10 +165,10 @@ class BlockScroll(ScrollView):
         if self.size.width != self._list.width:
             # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.
             self._lay_out()
-        if not self._list.width:
-            return True
-        live = [block for block in self._on_screen() if block.live]
         moves = self._beat is not None and self._beat(self._clock())
+        if not self._list.width:
+            return moves or bool(self._list.dirty)
+        live = [block for block in self._on_screen() if block.live]
         if not self._list.dirty and not live and not moves:
             return False
         if self._list.dirty or live_too:

@@ -49,11 +49,11 @@ class FrameClock:
         self._widget.call_next(self._tick)
 
     async def until(self, painted: Callable[[], bool], most: float) -> None:
-        """Returns behind the frame that painted the last of it, at once if none is to come, or after `most` seconds."""
+        """Returns behind the frame that painted the last of it, at once if none is to come, or after `most` seconds.
+        Who changes something wakes it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(most):
                 while self._timer is not None and not painted():
-                    self.wake()
                     self._looked.clear()
                     await self._looked.wait()
 
