@@ -268,9 +268,12 @@ class Transcript:
         self.call_ids.add(event.call_id)
         self.calls[event.call_id] = call
         self.open_calls[event.call_id] = call
-        behind = [other for other in step.batch.calls if other.index > call.index]
-        step.batch.calls.insert(len(step.batch.calls) - len(behind), call)
-        for other in behind:  # calls that were typed are told of as their servers come up
+        calls = step.batch.calls
+        place = len(calls)
+        while place and calls[place - 1].index > call.index:
+            place -= 1
+        calls.insert(place, call)
+        for other in calls[place + 1 :]:  # calls that were typed are told of as their servers come up
             self.calls[other.id] = self.calls.pop(other.id)
 
     def _forget(self, call_id: str) -> CallView | None:

@@ -286,7 +286,7 @@ class EventRouter:
             self._now_newest(group)
         block = CallBlock(call, group)
         self._calls[event.call_id] = block
-        self._place_behind(group.members[-2 if group.fold else -1], block)
+        self._place_behind(group.panels[-1] if group.panels else group.members[0], block)
         group.panels.append(block)
         if group.fold is None and group.has_header:
             group.fold = FoldBlock(group)
@@ -332,5 +332,5 @@ class EventRouter:
     def _group_changed(self, group: CallGroup | None) -> None:
         if group is not None:
             group.changed()
-            for member in group.members:
-                self._view.changed(member)
+            if group.header is not None:
+                self._view.changed(group.header)

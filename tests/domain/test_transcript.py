@@ -230,3 +230,25 @@ def test_the_to_do_list_is_the_newest() -> None:
     one, two = TodoItem(content="one"), TodoItem(content="two", status=TodoStatus.COMPLETED)
     t = told(ev.TodoChanged(items=(one,)), ev.TodoChanged(items=(one, two), by="user"))
     assert t.todo == (one, two)
+
+
+class Compared(int):
+    """A place among the calls that counts how often others are held against it."""
+
+    count = 0
+
+    def __gt__(self, other: int) -> bool:
+        Compared.count += 1
+        return int(self) > other
+
+
+def test_a_call_that_comes_last_is_held_against_the_last_of_thousands_alone() -> None:
+    t = told(*START, *(announce(f"c{n}", n) for n in range(1, 3001)))
+    assert t.step
+    for call in t.step.batch.calls:
+        call.index = Compared(call.index)
+    t.apply(announce("last", 3001))
+    assert Compared.count == 1
+    t.apply(announce("first", 0))
+    assert [call.id for call in t.step.batch.calls][:2] == ["first", "c1"]
+    assert list(t.calls) == [call.id for call in t.step.batch.calls]

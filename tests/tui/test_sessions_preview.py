@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from console_app.domain.events import MessageAdded
 from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.tools import ToolResult
+from console_app.domain.tools import ToolCall, ToolResult
 from console_app.engine.results import cancelled, denied, interrupted, not_approved
 from console_app.sessions.tables import SessionInfo
 from console_app.tui.sessions.preview import plain, preview_lines
@@ -81,3 +82,22 @@ async def test_of_a_long_session_the_beginning_and_the_end(tmp_path: Path) -> No
         assert "⋯" in seen(pilot.app)
         assert "▌ question 19" in seen(pilot.app)
         assert "▌ question 10" not in seen(pilot.app)
+
+
+def test_of_an_answer_with_thousands_of_calls_only_those_that_are_shown_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+    loads = json.loads
+
+    def counted(text: str) -> object:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", counted)
+    asked = tuple(ToolCall(id=f"c{n}", name="lab_echo", arguments=f'{{"n": {n}}}') for n in range(5000))
+    message = MessageAdded(role="assistant", content="", tool_calls=asked)
+    info = SessionInfo("id", "title", "model", "lab", "", None, 0, 0, 1, 0)
+    lines = [line.plain.strip() for line in preview_lines(info, (5000, None), [message], 80, 6)][1:]
+    assert lines == ["→ lab_echo n=0", "→ lab_echo n=1", "⋯", "→ lab_echo n=4998", "→ lab_echo n=4999"]
+    assert len(read) == 4

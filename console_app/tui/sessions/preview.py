@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from textual.content import Content
@@ -13,11 +14,12 @@ from console_app.conversation.shown_results import own_error
 from console_app.domain.amounts import plural
 from console_app.domain.events import MessageAdded
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Outcome
+from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.results import DENIED, without_remarks
 from console_app.sessions.tables import SessionInfo
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
+_Line = Callable[[int], Content]  # of a width
 
 
 def preview_lines(
@@ -29,25 +31,29 @@ def preview_lines(
     facts += [f"${cost:.2f}"] if cost else []
     facts += [f"{info.provider}/{info.model}" if info.provider else info.model, info.id[:8], info.folder]
     lines = [Content.styled(one_line(" · ".join(part for part in facts if part), width), "$muted")]
-    said = [line for message in messages for line in _lines(message, width)]
+    said = [part for message in messages for part in _lines(message)]
     room = max(height - len(lines), 0)
     if len(said) <= room:
-        return [*lines, *said]
+        return [*lines, *(part(width) for part in said)]
     first = (room - 1) // 2
     last = max(room - 1 - first, 0)
-    return [*lines, *said[:first], Content.styled("  ⋯", "$muted"), *said[len(said) - last :]][:height]
+    began, ended = ([part(width) for part in some] for some in (said[:first], said[len(said) - last :]))
+    return [*lines, *began, Content.styled("  ⋯", "$muted"), *ended][:height]
 
 
-def _lines(message: MessageAdded, width: int) -> list[Content]:
+def _lines(message: MessageAdded) -> list[_Line]:
+    """A message may have thousands of calls: a line is made only where it is shown."""
     mark, style = _WHO[message.role]
     text = message.source or message.content
     if message.role == "tool":
-        return [_line(mark, style, _came(message.outcome, text), width, "$muted")]
+        return [partial(_line, mark, style, _came(message.outcome, text), "$muted")]
     shown = plain(text[:1000]) if message.role == "assistant" else text[:400]
-    lines = [_line(mark, style, shown, width, "$foreground")] if shown.strip() else []
-    for call in message.tool_calls or ():
-        lines.append(_line("  ", "$muted", f"→ {call.name} {_brief(call.arguments)}", width, "$accent"))
-    return lines
+    lines: list[_Line] = [partial(_line, mark, style, shown, "$foreground")] if shown.strip() else []
+    return [*lines, *(partial(_called, call) for call in message.tool_calls or ())]
+
+
+def _called(call: ToolCall, width: int) -> Content:
+    return _line("  ", "$muted", f"→ {call.name} {_brief(call.arguments)}", "$accent", width)
 
 
 def _came(outcome: Outcome | None, text: str) -> str:
@@ -70,7 +76,7 @@ def plain(markdown: str) -> str:
     return text if text.strip() else markdown
 
 
-def _line(mark: str, style: str, text: str, width: int, ink: str) -> Content:
+def _line(mark: str, style: str, text: str, ink: str, width: int) -> Content:
     return Content.styled(mark, style) + Content.styled(one_line(text, max(width - len(mark), 1)), ink)
 
 

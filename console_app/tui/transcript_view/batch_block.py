@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.style import Style
 
@@ -24,6 +25,11 @@ class BatchBlock(Block):
     def __init__(self, group: CallGroup) -> None:
         super().__init__()
         self.group = group
+        self._told = -1  # the version of the group that its other blocks were last painted anew for
+
+    def changed_too(self) -> Sequence[Block]:
+        told, self._told = self._told, self.group.version
+        return () if told == self._told else self.group.members
 
     @property
     def live(self) -> bool:

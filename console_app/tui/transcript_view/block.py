@@ -118,6 +118,10 @@ class Block:
         """Other blocks whose look changes when it is selected or opened."""
         return ()
 
+    def changed_too(self) -> Sequence[Block]:
+        """Other blocks that look different as well since this was last asked, when it has changed."""
+        return ()
+
     @property
     def sticks(self) -> bool:
         """Whether its first line stays at the edge of the view while its own place is out of it."""

@@ -35,6 +35,13 @@ class BlockList:
         self._warm: dict[Block, int] = {}  # painted, the least recently painted first, with their lines
         self._warm_lines = 0  # of all of them
 
+    def take_dirty(self) -> dict[Block, None]:
+        """What has changed, for a frame that paints it: a batch once, however many of its calls moved."""
+        dirty, self.dirty = self.dirty, {}
+        for block in list(dirty):
+            dirty.update(dict.fromkeys(block.changed_too()))
+        return dirty
+
     @property
     def total(self) -> int:
         """Lines of everything."""

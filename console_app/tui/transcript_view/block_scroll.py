@@ -179,7 +179,7 @@ class BlockScroll(ScrollView):
     def _flush(self) -> None:
         """Paints dirty blocks that are on screen, corrects heights, and refreshes only the lines that differ."""
         now, palette = self._clock(), self.palette
-        dirty, self._list.dirty = self._list.dirty, {}
+        dirty = self._list.take_dirty()
         top = self.top
         bottom = top + self.size.height
         anchor = self._anchor()

@@ -18,6 +18,7 @@ from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.panel_frame import FramedRows
 from console_app.tui.transcript_view.passages import Matches, passage_of
+from console_app.tui.transcript_view.results.delimited import Delimited
 from console_app.tui.transcript_view.results.window import RowWindow
 from console_app.tui.transcript_view.results.windows import TERMINAL_TAB, TextLines, indented
 from console_app.tui.transcript_view.selection import selected_text
@@ -229,3 +230,17 @@ async def test_a_long_result_is_scrolled_resized_and_themed_by_what_is_on_screen
         await painted(pilot)
         assert before in "\n".join(screen_lines(app))
         assert len(inside_of(block)) > COUNT
+
+
+def test_the_rows_of_a_table_are_counted_once() -> None:
+    looked = 0
+
+    class Text(str):
+        def rstrip(self, chars: str | None = None, /) -> str:
+            nonlocal looked
+            looked += 1
+            return str(self).rstrip(chars)
+
+    table = Delimited(Text("id,name\n1,one\n2,two\n"), ",")
+    assert [table.count for _ in range(3)] == [2, 2, 2]
+    assert looked == 1

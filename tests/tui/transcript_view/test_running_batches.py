@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
+from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.call_block import CallBlock
 from tests.tui.parts import until
 from tests.tui.transcript_view.scenes import TinyApp, painted, screen_lines
@@ -335,3 +336,28 @@ async def test_a_row_that_says_running_in_a_word_says_it_once() -> None:
         await painted(pilot)
         rows = [line for line in screen_lines(app) if "i=3" in line]
         assert [row.count("running") for row in rows] == [1], rows
+
+
+async def test_what_happens_to_a_call_marks_it_and_its_batch_alone_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        marked = 0
+        changed = app.view.changed
+
+        def counted(block: Block) -> None:
+            nonlocal marked
+            marked += 1
+            changed(block)
+
+        monkeypatch.setattr(app.view, "changed", counted)
+        ids = many(app, 400, running=16)
+        assert marked < 400 * 10
+        await painted(pilot)
+        assert "384 queued" in seen(app)
+        marked = 0
+        app.story.finish(ids[0], 1.0)
+        assert marked < 10
+        await painted(pilot)
+        assert "1 done" in seen(app)

@@ -29,7 +29,7 @@ class Delimited:
         """The names in its first line."""
         return tuple(next(iter(self._read(0, 1)), ()))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many rows there are under the first line."""
         if '"' in self.text:  # a field may have several lines
