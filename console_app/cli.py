@@ -36,7 +36,6 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
     def work() -> int:
         import gc
 
-        _open_descriptors()
         # Importing makes many objects and next to no garbage: looking for it takes a fifth of the time of a start.
         # `wiring.freeze_collector` switches the collector on again.
         gc.disable()
@@ -52,6 +51,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
     """The exit code of `work`; what goes wrong in it is said."""
     try:
+        _open_descriptors()
         return work()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

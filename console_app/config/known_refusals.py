@@ -7,7 +7,7 @@ for a length of requests is not: it is known while the console runs.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,6 +55,19 @@ class Refusals:
         """Nothing is known any more."""
         self.__init__()
 
+    def take_back(self, before: Refusals, after: Refusals) -> None:
+        """What was learnt between the two is known no longer; what others learnt since is."""
+        for name in before.fields.keys() | after.fields.keys():
+            if before.fields.get(name, ...) != after.fields.get(name, ...):
+                self.fields.pop(name, None)
+                self.fields |= {name: before.fields[name]} if name in before.fields else {}
+        for name in (one.name for one in fields(self) if one.name != "fields"):
+            old, new, now = (getattr(of, name) for of in (before, after, self))
+            if isinstance(now, set):
+                now -= new - old
+            elif now == new:
+                setattr(self, name, old)
+
     def lasting(self) -> dict[str, Any]:
         """What is written down; {} where there is nothing."""
         usual = Refusals()._plain()
@@ -95,6 +108,7 @@ class KnownRefusals:
         self._path = path
         self._version = version
         self._open: dict[str, Refusals] = {}
+        self._doubtful: set[str] = set()  # models of which something was learnt that no answer bore out yet
 
     def of(self, key: str) -> Refusals:
         """Those of a model, the same object for all who ask."""
@@ -102,13 +116,24 @@ class KnownRefusals:
             self._open[key] = Refusals.read(self._written().get(key))
         return self._open[key]
 
+    def learnt(self, key: str) -> None:
+        """Something is given up for a model: whether it helps is seen by the next answer."""
+        self._doubtful.add(key)
+
+    def answered(self, key: str) -> None:
+        """A model's endpoint took a request as it is made now."""
+        if key in self._doubtful:
+            self._doubtful.remove(key)
+            self.keep(key)
+
     def keep(self, key: str) -> None:
         """Writes down what is known of a model now."""
         if self._path is None:
             return
-        models = self._written()
-        models.pop(key, None)
-        if lasting := self.of(key).lasting():
+        models, lasting = self._written(), self.of(key).lasting()
+        if models.pop(key, {}) == lasting:
+            return
+        if lasting:
             models[key] = lasting
         try:
             newest = dict(list(models.items())[-MOST_MODELS:])

@@ -72,6 +72,13 @@ def one_of(candidates: Sequence[str]) -> str:
     return f"one of {len(candidates)} calls" if len(candidates) > 1 else ""
 
 
+def first_words(question: Elicitation | SamplingRequest) -> str:
+    """What tells one question from another in a line."""
+    if isinstance(question, Elicitation):
+        return question.message
+    return question.messages[0].text if question.messages else ""
+
+
 class Unanswered(FanoutError):
     """The time for an answer is over: nobody said yes or no."""
 

@@ -57,6 +57,7 @@ class LineApprovals:
 
     def ask(self, call: CallView) -> None:
         """A call begins to wait: it is said with the next `say_due`, since the file that it would change is read."""
+        self._said_at.pop(call.id, None)
         self._due.append(call)
 
     async def say_due(self) -> None:
@@ -69,10 +70,11 @@ class LineApprovals:
         """What a call would do, whole; an approval from here on is for just this."""
         arguments = call.arguments or {}
         change = await asyncio.to_thread(change_of, call.tool or call.name, arguments, self._folder)
-        if call.state is not CallState.WAITING:
-            return
         spec = self.spec_of(call)
-        self._shown[call.id] = spec.fingerprint if spec else ""
+        fingerprint = spec.fingerprint if spec else ""
+        if call.state is not CallState.WAITING or self._is_said(call, fingerprint):
+            return
+        self._shown[call.id] = fingerprint
         self._said_at[call.id] = self._dialogue.newest()
         risk, number = risk_of(spec, arguments), self._numbers.of(call.id)
         why = [f"{risk.word}, {risk.by}", *([one_line(call.why, 200)] if call.why else [])]
@@ -93,12 +95,15 @@ class LineApprovals:
     async def _say_again(self, call: CallView) -> None:
         """A call that was said whole, in a line; whole again where its tool is another since."""
         spec = self.spec_of(call)
-        if self._shown.get(call.id) != (spec.fingerprint if spec else ""):
+        if not self._is_said(call, spec.fingerprint if spec else ""):
             await self._say(call)
             return
         risk, arguments = risk_of(spec, call.arguments or {}), brief_arguments(call.arguments)
         brief = f"{label_of(call)}{f': {arguments}' if arguments else ''}"
         self._dialogue.say(f"Call {self._numbers.of(call.id)} needs approval, {risk.word}. {brief}")
+
+    def _is_said(self, call: CallView, fingerprint: str) -> bool:
+        return call.id in self._said_at and self._shown.get(call.id) == fingerprint
 
     def spec_of(self, call: CallView) -> ToolSpec | None:
         """The call's tool as it is now, a server's or Fanout's own."""
@@ -193,6 +198,6 @@ class LineApprovals:
         call = self._numbers.call(word)
         if call.state is not CallState.WAITING:
             raise UsageError(f"call {word} doesn't wait for approval", "/approve lists those that do.")
-        if self._line() <= self._said_at.get(call.id, 0):
+        if call.id not in self._said_at or self._line() <= self._said_at[call.id]:
             raise UsageError(f"that was typed before call {word} was said", "Nothing was decided; type it again.")
         return call

@@ -107,8 +107,11 @@ def no_answer_reason(error: Exception) -> str:
 
 def _in_our_words(text: str) -> str:
     """What the SDK says of an answer over HTTP that is no message: a page about its models, and the answer itself."""
-    if text.strip() == "Unexpected content type:":
-        return "the answer has no content type"
+    other = text.removeprefix("Unexpected content type:")
+    if other != text:
+        return (
+            f"the answer is no MCP message but {other.strip()}" if other.strip() else "the answer has no content type"
+        )
     said = text.removeprefix("Failed to parse JSON response: ").removeprefix("Failed to parse SSE message: ")
     if said == text or "validation error" not in said:
         return said

@@ -18,7 +18,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from console_app.config.mcp_servers import ServerConfig
-from console_app.mcp_client import faults
+from console_app.mcp_client import busy, faults
 from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.lines import LARGEST_LINE
 from console_app.mcp_client.oauth import BearerAuth
@@ -160,7 +160,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
         )
         if request.method == "POST" and checked.is_success:
             checked.answers = request_id(await request.aread())
-        return checked
+        return await busy.told(checked, request) if request.method == "POST" else checked
 
 
 class _CheckedResponse(httpx2.Response):

@@ -35,7 +35,7 @@ from console_app._version import __version__
 from console_app.config.redaction import Redactor
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
-from console_app.mcp_client import convert, faults, reading
+from console_app.mcp_client import busy, convert, faults, reading
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.callbacks import Callbacks
 from console_app.mcp_client.changes import ChangeNotices, listen
@@ -181,11 +181,16 @@ class ServerSession:
         fields: Any = {**meta, "progressToken": call.token}
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             fields.setdefault(LOG_LEVEL_META_KEY, self._surroundings.log_level())
-        try:
-            return await self._client.call_tool(tool, arguments, meta=fields)
-        except MCPError as error:
-            if error.code != URL_ELICITATION_REQUIRED or not await self._pages_done(error, call):
-                raise
+        for tries in itertools.count(1):
+            try:
+                return await self._client.call_tool(tool, arguments, meta=fields)
+            except MCPError as error:
+                if (wait := busy.wait_for(error, tries)) is None:
+                    if error.code != URL_ELICITATION_REQUIRED or not await self._pages_done(error, call):
+                        raise
+                    break
+            call.reporter.log("info", f"The server has no room for the call: it is sent again in {wait:g} s.")
+            await asyncio.sleep(wait)
         # The first time nothing was run: the server said that it needs the page first.
         return await self._client.call_tool(tool, arguments, meta=fields)
 

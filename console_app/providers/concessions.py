@@ -1,7 +1,8 @@
 """What one endpoint refused for its model, and what goes to it in that place: learnt once.
 
 A refusal is read by its words (tables below and in `output_limits`). Each thing is given up at most once, and every one
-changes the next request, so that a request is never sent again as it was. `config.known_refusals` remembers them.
+changes the next request, so that a request is never sent again as it was. What didn't help is taken back: words can be
+misread. `config.known_refusals` remembers the others.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +34,7 @@ LIMIT_NAMES = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 NO_SIGNATURE = "skip_thought_signature_validator"
 _HISTORY_STATUSES = (None, 400, 404, 409, 422, 500)
 MOST_TOOLS = 16  # that are left out for their schemas; of more, something else is the matter
+_OWN_NUMBER = re.compile(r"[\w-]*\d[\w-]*")
 _SPARE = 1.02  # of the input that is guessed for a later request
 
 
@@ -181,11 +185,14 @@ class Concessions:
                 refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
             case _:
-                return self._without_pictures(fault, request, words)
+                return None
 
-    def without_tool(self, fault: Fault, body: dict[str, Any]) -> Concession | None:
-        """Leaves out the tool whose schema a refusal names, where nothing else is to be given up: one tool of one
-        server would end every turn."""
+    def learn_at_last(self, fault: Fault, request: ModelRequest, body: dict[str, Any]) -> Concession | None:
+        """As `learn`, where nothing else is to be given up: the tool whose schema it names, or pictures."""
+        return self._without_tool(fault, body) or self._without_pictures(fault, request)
+
+    def _without_tool(self, fault: Fault, body: dict[str, Any]) -> Concession | None:
+        """One tool of one server would end every turn."""
         words = f"{fault.param} {fault.message}"
         if fault.error.status not in _HISTORY_STATUSES or len(self.refused.tools) >= MOST_TOOLS:
             return None
@@ -210,7 +217,8 @@ class Concessions:
         what = f"answers of up to {asked:,} tokens" if asked is not None else "answers without a limit"
         return Concession(what, f"with {limit.tokens:,}")
 
-    def _without_pictures(self, fault: Fault, request: ModelRequest, words: str) -> Concession | None:
+    def _without_pictures(self, fault: Fault, request: ModelRequest) -> Concession | None:
+        words = f"{fault.code} {fault.param} {fault.message}"
         shown = {path for one in request.messages if not isinstance(one, AssistantMessage) for path in one.images}
         if not self.refused.sees or not shown:
             return None
@@ -221,6 +229,29 @@ class Concessions:
             self.refused.sees = False
             return Concession("images")
         return None
+
+
+class GivenUp:
+    """What was given up for one request to be taken, until it is."""
+
+    def __init__(self, refused: Refusals) -> None:
+        self._refused = refused
+        self._steps: list[tuple[str, Refusals, Refusals]] = []  # for which words; what was known before, and then
+
+    def note(self, fault: Fault, before: Refusals) -> None:
+        """`before` was known until the refusal `fault`."""
+        self._steps.append((_same_words(fault), before, deepcopy(self._refused)))
+
+    def take_back(self, fault: Fault) -> None:
+        """The request failed in the end: what was given up for the same words was not what they were about."""
+        for words, before, after in reversed(self._steps):
+            if words == _same_words(fault):
+                self._refused.take_back(before, after)
+
+
+def _same_words(fault: Fault) -> str:
+    """Without numbers and the request's own id."""
+    return _OWN_NUMBER.sub("", f"{fault.code} {fault.param} {fault.message}")
 
 
 def _without_id(call: ToolCall) -> dict[str, Any]:

@@ -33,6 +33,7 @@ MOST_PIXELS = 100_000_000  # of one that is decoded: 400 MB
 LARGEST = 3_500_000  # bytes; as base64 below the five megabytes that Anthropic takes
 _KINDS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 _REFUSED = re.compile(r"image|vision|multi-?modal|media|mmproj|(?<!encrypted )content", re.IGNORECASE)
+_FILTERED = re.compile(r"content.{0,3}(filter|policy|management|moderation|safety)|safety system", re.IGNORECASE)
 _ONE_REFUSED = re.compile(
     r"could not process (the )?image|image.{0,40}(corrupt|decode|invalid|not valid|too (large|small|big)|exceed)"
     r"|(failed|unable|cannot|could not) to? ?(decode|process|parse|load|read|identify) (the )?image"
@@ -163,4 +164,4 @@ def picture_refused(status: int | None, message: str) -> bool:
 
 def images_refused(status: int | None, message: str) -> bool:
     """Whether an error may mean that the model takes no pictures."""
-    return status in _STATUSES and _REFUSED.search(message) is not None
+    return status in _STATUSES and _REFUSED.search(message) is not None and not _FILTERED.search(message)

@@ -13,6 +13,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -35,7 +36,7 @@ from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
 from console_app.providers.answer import ServerFault, WireAnswer
 from console_app.providers.answer_stream import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
-from console_app.providers.concessions import Concession, Concessions
+from console_app.providers.concessions import Concession, Concessions, GivenUp
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.fault_wordings import allowed_values, is_failed_call
 from console_app.providers.faults import Fault, fault_of, not_a_stream
@@ -161,7 +162,7 @@ class WireProvider(ABC):
         if not self.model:
             raise ProviderError("no model was chosen", f"Pick one with /model, or name it: -m {self.name}/MODEL.")
         pricing = self._load_prices()
-        tries, told = 0, False
+        tries, told, given_up = 0, False, GivenUp(self._conceded.refused)
         while True:
             sent = await fitted(self._conceded.apply_to(self._with_effort(request)))
             body, answer = self._conceded.applied(self._body(sent)), self._answer(request)
@@ -170,7 +171,9 @@ class WireProvider(ABC):
             try:
                 async with aclosing(self._try(body, answer)) as chunks:
                     async for chunk in chunks:
-                        shown = shown or not isinstance(chunk, NoticeChunk)
+                        if not shown and not isinstance(chunk, NoticeChunk):
+                            shown = True
+                            self._known.answered(self._key)
                         spoken = spoken or not isinstance(chunk, NoticeChunk | ReasoningChunk | ReasoningFinished)
                         yield chunk
                 if not spoken and is_failed_call(answer.said):
@@ -194,7 +197,7 @@ class WireProvider(ABC):
                 for chunk in self._broken_off(answer, failure):
                     yield chunk
                 raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
-            if conceded := self._concede(fault, sent, body):
+            if conceded := self._concede(fault, sent, body, given_up):
                 yield NoticeChunk(
                     f"{self.name} refuses {conceded.what}: the request is sent again {conceded.instead}.",
                     without_reasoning_of=self._source if conceded.reasoning else "",
@@ -204,6 +207,7 @@ class WireProvider(ABC):
             too_fast = self._limiter is not None and fault.error.status in (429, 529)
             most = min(self._retry.max_tries * (_TOGETHER if too_fast else 1), fault.most_tries)
             if not fault.passing or tries >= most:
+                given_up.take_back(fault)
                 raise _last_error(fault, tries) from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
             if self._limiter is not None and too_fast:
@@ -221,12 +225,12 @@ class WireProvider(ABC):
         """Optional fields that the endpoint refused, and what to send in their place."""
         return self._conceded.refused.fields
 
-    def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any]) -> Concession | None:
-        """What is given up for the request to be taken: learnt here, told once, and remembered."""
-        before = self._conceded.refused.lasting()
-        conceded = self._learn(fault, sent, body)
-        if self._conceded.refused.lasting() != before:
-            self._known.keep(self._key)
+    def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any], given_up: GivenUp) -> Concession | None:
+        """What is given up for the request to be taken: learnt here, told once, and remembered once it is."""
+        before = deepcopy(self._conceded.refused)
+        if conceded := self._learn(fault, sent, body):
+            given_up.note(fault, before)
+            self._known.learnt(self._key)
         return conceded
 
     def _learn(self, fault: Fault, sent: ModelRequest, body: dict[str, Any]) -> Concession | None:
@@ -234,7 +238,7 @@ class WireProvider(ABC):
             return learnt
         dropped = self._relax(body, fault) if type(fault.error) is ProviderError else ""
         if not dropped or isinstance(dropped, Concession):
-            return dropped or self._conceded.without_tool(fault, body)
+            return dropped or self._conceded.learn_at_last(fault, sent, body)
         if dropped in EFFORT_FIELDS and (effort := sent.sampling.effort):
             self._conceded.refused.efforts.add(effort)  # another one may do
             self._dropped.pop(dropped, None)

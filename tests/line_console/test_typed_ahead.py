@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ class Shown:
     def __init__(self, typing: int, reading: int) -> None:
         self._typing, self._reading = typing, reading
         self.text = ""
+        self._thread = ThreadPoolExecutor(1)  # its own: a test may hold up what the console reads
 
     def type(self, *lines: str) -> None:
         os.write(self._typing, "".join(f"{line}\n" for line in lines).encode())
@@ -34,7 +38,8 @@ class Shown:
     async def see(self, text: str, times: int = 1) -> None:
         async with asyncio.timeout(PATIENCE):
             while self.text.count(text) < times:
-                self.text += (await asyncio.to_thread(os.read, self._reading, 65536)).decode()
+                loop = asyncio.get_running_loop()
+                self.text += (await loop.run_in_executor(self._thread, os.read, self._reading, 65536)).decode()
 
 
 @asynccontextmanager
@@ -87,6 +92,35 @@ async def test_an_approval_typed_before_the_call_was_said_approves_nothing(tmp_p
         shown.type("/approve 1")
         await shown.see("Call 1 is approved by you")
         await shown.see("Done")
+
+
+async def test_a_call_whose_file_is_still_read_is_not_approved_and_is_said_once(tmp_path: Path) -> None:
+    begin, read = asyncio.Event(), threading.Event()
+    edit = '{"path": "a.txt", "old_text": "a", "new_text": "b"}'
+    async with opened(tmp_path, WrittenModel([begin, *calls(("lab_do", edit))], say("Over."))) as shown:
+        shown.type("go")
+        await shown.see("Turn 1 begins")
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        held = asyncio.ensure_future(asyncio.to_thread(read.wait))
+        begin.set()
+        try:
+            for times in itertools.count(1):
+                shown.type("/calls", "/approve .")
+                await shown.see("is no number of a call", times)
+                if "1. lab.do, needs approval" in shown.text:
+                    break
+            shown.type("/approve 1", "/status")
+            await shown.see("Something runs.")
+            assert "typed before call 1 was said. Nothing was decided" in shown.text
+            shown.type("/approve")
+        finally:
+            read.set()
+            await held
+        await shown.see("Which?")
+        shown.type("1")
+        await shown.see("Call 1 is approved by you")
+        await shown.see("Over.")
+        assert shown.text.count("Call 1 needs approval: ") == 1
 
 
 class Mixed(Tools):

@@ -185,7 +185,7 @@ async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: 
     async with raw_server(page) as port:
         bench = await start_hub(http(f"http://127.0.0.1:{port}/"))
         assert bench.status().state is ServerState.FAILED
-        assert bench.status().reason == f"Unexpected content type: text/html at http://127.0.0.1:{port}"
+        assert bench.status().reason == f"the answer is no MCP message but text/html at http://127.0.0.1:{port}"
         await bench.hub.close()
 
 

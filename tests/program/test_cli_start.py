@@ -59,7 +59,7 @@ def test_without_a_terminal_the_console_says_what_to_use(fanout: Fanout) -> None
 
 def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None:
     shell = 'exec "$0" "$@" <&- >&- 2>&-'
-    for arguments, code in ((["config", "path"], 0), (["modles"], 2), (["run", "--no-mcp", "hello"], 0)):
+    for arguments, code in ((["config", "path"], 0), (["modles"], 2), (["run", "--no-mcp", "hello"], 0), (["-V"], 0)):
         done = subprocess.run(
             ["sh", "-c", shell, *fanout.argv(*arguments)], cwd=fanout.cwd, env=fanout.environment(), check=False
         )

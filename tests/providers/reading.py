@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from console_app.config.known_refusals import KnownRefusals
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ProviderError
 from console_app.domain.messages import AssistantMessage, UserMessage
@@ -56,14 +57,16 @@ class Waits:
         self.seconds.append(seconds)
 
 
-def provider_at(server: WireServer, api: Api, waits: Waits | None = None, **config: Any) -> WireProvider:
+def provider_at(
+    server: WireServer, api: Api, waits: Waits | None = None, known: KnownRefusals | None = None, **config: Any
+) -> WireProvider:
     """A provider of `api` that talks to `server`."""
     fields: dict[str, Any] = {"name": "test", "model": "test-model", "base_url": server.base_url(api), "api_key": KEY}
     sampling = Sampling(**{name: config.pop(name) for name in list(config) if name in Sampling.model_fields})
     settings = ProviderConfig(api=api, sampling=sampling, **fields | config)
     provider = open_provider(settings)
     policy = RetryPolicy(settings.max_tries, (waits or Waits()).sleep, lambda: 0.0)
-    return type(provider)(settings, retry=policy)
+    return type(provider)(settings, retry=policy, known=known)
 
 
 async def read(provider: WireProvider, request: ModelRequest = ASK) -> tuple[list[Chunk], ProviderError | None]:

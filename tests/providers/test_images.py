@@ -6,11 +6,13 @@ import base64
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from console_app.config.known_refusals import KnownRefusals
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
 from console_app.domain.ports.provider import ModelRequest, no_pictures
@@ -79,6 +81,60 @@ async def test_a_model_that_can_not_see_is_asked_again_without(server: WireServe
     await provider.close()
     assert text_of(again) == "Still a file."
     assert [len(shown(one.body)) for one in server.requests] == [1, 0, 0]
+
+
+@every_api
+async def test_a_refusal_that_goes_on_without_pictures_was_not_about_them(
+    server: WireServer, api: Api, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(PNG)
+    refusals = [
+        Reply.json({"error": {"message": f"text content blocks must be non-empty (ref: 17a{n}-44)"}}, 400)
+        for n in range(2)
+    ]
+    server.script(*refusals, Answer(Text("A dot.")))
+    known = KnownRefusals(tmp_path / "refusals.json", "1")
+    provider = provider_at(server, api, known=known)
+    _, error = await read(provider, request(path))
+    assert error is not None
+    assert no_pictures(provider) == ""
+    chunks, _ = await read(provider, request(path))
+    await provider.close()
+    assert (text_of(chunks), notices_of(chunks)) == ("A dot.", [])
+    assert [len(shown(one.body)) for one in server.requests] == [1, 0, 1]
+    assert not (tmp_path / "refusals.json").exists()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported parameter: 'temperature' is not supported with llama-90b-vision",
+        "Invalid schema for function 'demo_fail': content: strange",
+    ],
+)
+async def test_what_else_a_refusal_names_goes_before_pictures(server: WireServer, tmp_path: Path, message: str) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(PNG)
+    server.script(Reply.json({"error": {"message": message}}, 400), Answer(Text("A dot.")))
+    provider = provider_at(server, "openai-chat", temperature=0.5)
+    chunks, error = await read(provider, replace(request(path), tools=TOOLS))
+    await provider.close()
+    assert (error, len(notices_of(chunks))) == (None, 1)
+    assert [len(shown(one.body)) for one in server.requests] == [1, 1]
+
+
+@every_api
+async def test_a_filter_of_contents_does_not_refuse_pictures(server: WireServer, api: Api, tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(PNG)
+    words = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
+    server.script(Reply.json({"error": {"message": words, "code": "content_filter"}}, 400))
+    provider = provider_at(server, api)
+    chunks, error = await read(provider, request(path))
+    await provider.close()
+    assert error is not None
+    assert (notices_of(chunks), len(server.requests)) == ([], 1)
 
 
 @every_api

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from console_app.config.model_choice import ModelChoice
 from console_app.config.settings import Settings
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.errors import ProviderError
 from console_app.domain.events import Notice
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest, NoticeChunk
@@ -84,6 +87,41 @@ async def test_what_holds_for_an_account_or_a_conversation_is_not_written_down(
     assert server.requests[-1].body["max_tokens"] == 1234
     assert not path.exists() or "1234" not in path.read_text()
     assert await notices(models, choice_of(server), request) == [], "while the console runs it is known"
+
+
+async def test_what_did_not_help_is_taken_back_and_what_was_not_answered_yet_not_written(
+    server: WireServer, tmp_path: Path
+) -> None:
+    unknown = Reply.json({"error": {"message": "`content` is strange"}}, 400)
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n0")
+    request = replace(ASKED, messages=(UserMessage(content="Look.", images=(str(picture),)),))
+    server.script(NO_TEMPERATURE, unknown, unknown, *[Answer(Text("hi"))] * 2)
+    models = started(tmp_path / "refusals.json")
+    with pytest.raises(ProviderError):
+        await notices(models, choice_of(server), request)
+    assert not (tmp_path / "refusals.json").exists()
+    assert await notices(models, choice_of(server), request) == []
+    assert await notices(started(tmp_path / "refusals.json"), choice_of(server), request) == []
+    asked = [("temperature" in one.body, "image_url" in json.dumps(one.body)) for one in server.requests]
+    assert asked == [(True, True), (False, True), (False, False), (False, True), (False, True)]
+
+
+def test_what_others_learnt_meanwhile_stays() -> None:
+    known = Refusals(fields={"stop": None, "messages.reasoning_content": None}, keywords={"title"}, largest=10)
+    before = deepcopy(known)
+    known.fields["temperature"] = None
+    known.fields["stop"] = True
+    del known.fields["messages.reasoning_content"]
+    known.keywords.add("format")
+    known.largest, known.sees, known.no_stream = 9, False, True
+    after = deepcopy(known)
+    known.fields["limit"] = "max_tokens"
+    known.keywords.add("pattern")
+    known.largest = 8
+    known.take_back(before, after)
+    fields = {"stop": None, "messages.reasoning_content": None, "limit": "max_tokens"}
+    assert known == Refusals(fields=fields, keywords={"title", "pattern"}, largest=8)
 
 
 def test_the_file_is_bounded_private_and_what_is_odd_in_it_is_passed_over(tmp_path: Path) -> None:

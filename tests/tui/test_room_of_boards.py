@@ -15,7 +15,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.widgets.key_hints import KeyHints
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, see, seen, until
 from tests.tui.questions.stage import stage
 from tests.tui.test_questions_and_todo import talking
 
@@ -113,46 +113,69 @@ def parts_of(screen: Any) -> list[Any]:
     return [one for one in screen.query("ActivityLine, Prompt, AttachmentChips") if one.display]
 
 
-async def read_beside(pilot: Pilot[Any], board: Any, lines: int) -> None:
-    """Who reads in the conversation has the lines of the board; on the board, its own again."""
-    view = chat(pilot.app).view
+ROOM = {(60, 15): (1, 10), (80, 24): (3, 15)}  # lines of the board, and of the conversation, at a size
+
+
+async def read_beside(pilot: Pilot[Any], board: Any, way_back: str) -> None:
+    """Who reads in the conversation has the lines of the board, and on a low screen those of the prompt's frame; on the
+    board, that has its own again. The way there and back is named."""
+    screen = chat(pilot.app)
+    view, (lines, room) = screen.view, ROOM[screen.size.width, screen.size.height]
+    screen.prompt.focus()
+    await at_rest(pilot)
     before = board.region.height
+
+    def reads() -> bool:
+        return (board.region.height, view.region.height) == (lines, room) and way_back in seen(pilot.app)
+
     view.focus()
-    await until(pilot, lambda: board.region.height <= lines and view.region.height >= 24 - 6 - lines, "room to read")
-    assert "tab to" in seen(pilot.app), "the way back is named"
-    chat(pilot.app).prompt.focus()
+    await until(pilot, reads, "room to read, and the way back")
+    screen.prompt.focus()
     await until(pilot, lambda: board.region.height == before, "the board as it was")
     view.focus()
-    await until(pilot, lambda: board.region.height <= lines)
-    board.focus()
-    await until(pilot, lambda: board.region.height >= before, "all of the board")
+    await until(pilot, reads, "room to read again")
+    await pilot.press("tab")
+    await until(pilot, lambda: board.has_focus_within and board.region.height >= before, "all of the board")
+    await see(pilot, "alt+↑ read calls")
+    await pilot.press("alt+up")
+    await until(pilot, lambda: view.has_focus and reads(), "the calls again")
 
 
+@pytest.mark.parametrize("size", ROOM)
 @pytest.mark.parametrize("count", [1, 12])
 async def test_what_is_read_in_the_conversation_has_the_lines_of_the_calls_that_wait(
-    tmp_path: Path, count: int
+    tmp_path: Path, size: tuple[int, int], count: int
 ) -> None:
     waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
     tools, gate = Tools({("files", "write"): echo}, read_only=False), ApprovalGate(ApprovalMode.ASK)
-    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=(80, 24)) as pilot:
+    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=size) as pilot:
         await pilot.press("g", "enter")
         await see(pilot, f"Approve 1 of {count}")
-        await read_beside(pilot, chat(pilot.app).boards.approvals, 4)
-        await see(pilot, "word")
+        await read_beside(pilot, chat(pilot.app).boards.approvals, "tab to review")
+        await see(pilot, "files · write  path=0.md")
 
 
-async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(tmp_path: Path) -> None:
-    asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": ["One", "Another"]}))
-    async with talking(tmp_path, calls(asked), size=(80, 24)) as pilot:
+@pytest.mark.parametrize("size", ROOM)
+@pytest.mark.parametrize("options", [[], ["One", "Another"]], ids=["open", "two"])
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(
+    tmp_path: Path, size: tuple[int, int], options: list[str]
+) -> None:
+    asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
+    async with talking(tmp_path, calls(asked), size=size) as pilot:
         await see(pilot, "to answer")
-        await read_beside(pilot, chat(pilot.app).boards.questions, 6)
+        await read_beside(pilot, chat(pilot.app).boards.questions, "tab to answer")
+        await see(pilot, "What is meant")
 
 
-async def test_what_is_read_in_the_conversation_has_the_lines_of_a_servers_form(tmp_path: Path) -> None:
-    async with stage(tmp_path, (80, 24)) as s:
+@pytest.mark.parametrize("size", ROOM)
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_servers_form(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with stage(tmp_path, size) as s:
         await s.ask("form", requestedSchema=FORM, message="We need to know much.")
         await s.come_to_the_board()
-        await read_beside(s.pilot, chat(s.console).boards.human, 6)
+        await read_beside(s.pilot, chat(s.console).boards.human, "tab to answer")
+        await see(s.pilot, "asks you")
 
 
 async def test_where_there_is_room_for_both_the_board_stays_as_it_is(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ _NO_ARGUMENTS = re.compile(
     r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
 )
 _ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
+_ATTACHMENT_END = "</attachment>"
 _LEADS_TO_NAME = re.compile(
     r"(?:name|tool|functions?|action|invoke|recipient)[:=.(\[{]{1,4}\Z|call[:<(\[{]?\Z|[<=\]]\Z"
 )
@@ -247,9 +248,10 @@ class Provenance:
         near = (at for at in places if wanted.stands_in(given.text[max(0, at - _NEAR // 2) : at + _NEAR]))
         at = next(near, places[0])
         source, begins = given.source, 0
-        for found in _ATTACHMENT.finditer(given.text, 0, at if given.framed else 0):
-            if given.text.find("</attachment>", found.end(), at) < 0:
-                source, begins = f"the attachment {found[1]}", found.end() + 1
+        # An attachment can hold what looks like the beginning of one, but no end.
+        ended = max(given.text.rfind(_ATTACHMENT_END, 0, at), 0)
+        if given.framed and (found := _ATTACHMENT.search(given.text, ended, at)):
+            source, begins = f"the attachment {found[1]}", found.end() + 1
         return f"{source} (line {given.text.count(chr(10), begins, at) + 1})"
 
     def _index(self) -> dict[str, list[tuple[GivenText, _Folded]]]:

@@ -15,7 +15,6 @@ from typing import ClassVar, Literal
 from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
@@ -26,10 +25,11 @@ from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
-from console_app.tui.approvals.board_lines import RowSizes, header, keys, row, row_sizes, rule_lines, says_all
-from console_app.tui.approvals.board_room import ASIDE, STYLES, first_row, room_of, shared
+from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
+from console_app.tui.approvals.board_room import STYLES, first_row, room_of, shared
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.arguments_text import hidden_characters
+from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_lines import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
@@ -44,7 +44,7 @@ LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 log = logging.getLogger(__name__)
 
 
-class ApprovalBoard(Vertical, can_focus=True):
+class ApprovalBoard(FoldingBoard):
     """Shows waiting calls and says what was decided; it resolves nothing itself."""
 
     app = getters.app(typed_app)
@@ -52,6 +52,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     DEFAULT_CSS = STYLES
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS
+    to_do, accent = "review", "$warning"
 
     @dataclass
     class Decided(Message):
@@ -206,7 +207,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     def action_scroll_arguments(self, direction: int) -> None:
         """A page of the arguments."""
         self.query_one(ArgumentsView).page(direction)
-        self._paint_place()
+        self.say_place()
 
     def action_leave(self) -> None:
         """Escape: first out of the words or the rule, then out of the board."""
@@ -305,9 +306,6 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _paint_approval(self, approval: PendingApproval) -> None:
         selection = self.selection
-        if selection.stage == "choosing" and not self.has_focus_within and self._spare() <= ASIDE:
-            self._paint_brief()
-            return
         sizes = self._sizes()
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
@@ -344,18 +342,12 @@ class ApprovalBoard(Vertical, can_focus=True):
             self.query_one(".board--rule", Static).update(
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
             )
-        self._paint_place()
+        self.say_place()
 
-    def _paint_brief(self) -> None:
-        """Which call it is, and the way here: what is read in the conversation needs the lines."""
-        rows = self.query_one(".board--rows", Static)
-        rows.display, rows.styles.margin = True, 0
-        self.query_one(".board--header").display = False
-        self.query_one(ArgumentsView).add_class("-in-row")
-        self._first = self.selection.selected
-        self._paint_rows(1)
-        self._paint_keys()
-        self.border_subtitle = ""
+    def in_brief(self, width: int, framed: bool) -> Content:
+        """The selected call; how many wait beside it, the line that says what runs counts."""
+        current = self.selection.current
+        return brief(current, width, replayed=self._replayed) if current is not None else Content()
 
     def _compare(self, approval: PendingApproval) -> None:
         """Looks up, off the event loop, what the selected call would change in a file as that is now."""
@@ -386,9 +378,11 @@ class ApprovalBoard(Vertical, can_focus=True):
         return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
 
     @on(ArgumentsView.Resized)
-    def _paint_place(self) -> None:
+    def say_place(self) -> None:
+        """Which lines of the arguments are shown."""
         if self.is_attached:
-            place = self.query_one(ArgumentsView).place if self.selection.stage != "rule" else ""
+            hidden = self.folded or self.selection.stage == "rule"
+            place = "" if hidden else self.query_one(ArgumentsView).place
             self.border_subtitle = f"{place} · space to scroll" if place and self.has_focus else place
 
     def _paint_keys(self) -> int:

@@ -85,12 +85,22 @@ def row(approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) 
         line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
     line += Content.styled(name, "bold $foreground" if selected else "$foreground")
     room = _room(sizes, why, left)
-    brief = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 else ""
-    line += Content.styled(f"  {brief}", "$foreground" if selected else "$muted")
+    told = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 else ""
+    line += Content.styled(f"  {told}", "$foreground" if selected else "$muted")
     pad = sizes.width - line.cell_length - len(why) - len(left)
     if pad >= 2:
         line += Content(" " * pad) + Content.styled(why, "$warning" if selected else "$muted")
     return line + Content.styled(left, "$warning")
+
+
+def brief(approval: PendingApproval, width: int, *, replayed: bool) -> Content:
+    """One waiting call in the line of a folded board."""
+    line = Content.styled("▸", "bold $warning")
+    if not replayed:
+        line += Content.styled(f" {approval.risk.word} ", RISK_COLOURS[approval.risk.word])
+    line += Content.styled(f" {one_line(approval.call.label, MOST_LABEL)}  ", "bold $foreground")
+    room = max(width - line.cell_length, 1)
+    return line + Content.styled(one_line(brief_arguments(approval.call.arguments or {}, room), room), "$foreground")
 
 
 def says_all(approval: PendingApproval, sizes: RowSizes, now: float) -> bool:

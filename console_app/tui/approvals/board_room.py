@@ -9,7 +9,6 @@ LEAST_ROWS = 3  # that stay beside what needs all the room
 SHARE = 0.6  # of the screen's height that the board may take
 ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
-ASIDE = 5  # lines of a board beside what is read in the conversation
 BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
 
 STYLES = """

@@ -15,7 +15,6 @@ from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board import ApprovalBoard
-from console_app.tui.approvals.board_room import ASIDE
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.find_bar import FindBar
@@ -71,13 +70,14 @@ class BoardArea(Vertical):
         yield QuestionBoard(timing=timing, spare=spare, replayed=replayed)
 
     def _spare(self) -> int:
-        """Lines for the board that is shown: those that nothing else needs but the conversation, which keeps one; and
-        while you read in that, all that both don't have room for."""
-        boards = (self.approvals, self.human, self.questions)
-        others = [one for one in self.children if one not in boards]
+        """Lines for the board that is shown: those that nothing else needs but the conversation, which keeps one."""
+        others = [one for one in self.children if one not in self._boards]
         others += [one for one in self.screen.children if one is not self and one.id not in ("conversation", "welcome")]
-        spare = self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
-        return min(spare, ASIDE) if self._reading and spare < BOTH else spare
+        return self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
+
+    @property
+    def _boards(self) -> tuple[ApprovalBoard, HumanBoard, QuestionBoard]:
+        return self.approvals, self.human, self.questions
 
     @property
     def places(self) -> list[tuple[str, Widget]]:
@@ -88,14 +88,6 @@ class BoardArea(Vertical):
             ("On a question", self.questions),
             ("On the to-do list", self.todo),
         ]
-
-    def on_descendant_focus(self) -> None:
-        """Where there is little room, the prompt gives some to the board that has the keys."""
-        self.screen.query_one(PromptBox).add_class("-aside")
-
-    def on_descendant_blur(self) -> None:
-        """And has it again; not where the focus only moved on to another part of a board."""
-        self.screen.query_one(PromptBox).set_class(self.has_focus_within, "-aside")
 
     def on_key(self, event: events.Key) -> None:
         """A letter that is no key there is refused, and none counts right behind it: it must not be written into the
@@ -123,10 +115,17 @@ class BoardArea(Vertical):
             self._share_room(None)
 
     def _share_room(self, _: object) -> None:
-        if (spare := self._spare()) != self._had:
-            self._had = spare
-            for board in (self.approvals, self.human, self.questions):
+        """While you read in the conversation it has the lines of the board, where there are few, and those of the
+        prompt's frame, as a board has that has the keys."""
+        spare = self._spare()
+        folded = self._reading and spare < BOTH
+        waits = self.approvals.is_waiting or self.human.is_asking or self.questions.is_asking
+        self.screen.query_one(PromptBox).set_class(self.has_focus_within or (folded and waits), "-aside")
+        for board in self._boards:
+            board.folded = folded
+            if spare != self._had:
                 board.on_resize()
+        self._had = spare
 
     # What waits for an approval
 

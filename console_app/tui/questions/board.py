@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
 from console_app.conversation.question_queue import PendingQuestion, Reply
-from console_app.domain.questions import Elicitation, SamplingRequest, one_of
+from console_app.domain.questions import Elicitation, SamplingRequest, first_words, one_of
 from console_app.domain.safe_text import one_line
 from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_lines import KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
@@ -36,7 +36,7 @@ LEAST = 10  # lines that it may in any case, where nothing else needs them
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
-class HumanBoard(Vertical, can_focus=True):
+class HumanBoard(FoldingBoard):
     """Shows the oldest open question."""
 
     app = getters.app(typed_app)
@@ -306,14 +306,14 @@ class HumanBoard(Vertical, can_focus=True):
     def _scroll(self, lines: int) -> None:
         if self.has_focus and (view := self._shown) is not None:
             view.body.scroll_relative(y=lines, animate=False, immediate=True)
-            self._paint_place()
+            self.say_place()
 
     def watch_has_focus(self, value: bool) -> None:
         """Keys count from now on."""
         super().watch_has_focus(value)
         self.keys.changed()
         self._paint_keys()
-        self._paint_place()
+        self.say_place()
 
     def on_descendant_focus(self) -> None:
         """The keys change with the focus."""
@@ -327,7 +327,7 @@ class HumanBoard(Vertical, can_focus=True):
         self._keep_time()
         self._paint_title()
         self._paint_keys()
-        self._paint_place()
+        self.say_place()
 
     # -- painting
 
@@ -344,7 +344,7 @@ class HumanBoard(Vertical, can_focus=True):
         self._paint_title()
         room = min(max(int(self.screen.size.height * SHARE), LEAST), self._spare()) - 3 - self._paint_keys()
         view.lay_out(max(self.content_size.width, 20), max(room, 1))
-        self.call_after_refresh(self._paint_place)
+        self.call_after_refresh(self.say_place)
 
     def _paint_title(self) -> None:
         if (view := self._shown) is None:
@@ -361,7 +361,14 @@ class HumanBoard(Vertical, can_focus=True):
         which = "" if question.call_id else one_of(question.candidates)
         return f"{question.server}: {which}" if which else question.server
 
-    def _paint_place(self) -> None:
+    def in_brief(self, width: int, framed: bool) -> Content:
+        """Who asks, and the beginning of what."""
+        title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
+        said = "" if self._withdrawn or self._view is None else first_words(self._view.asked.question)
+        return title + Content.styled(one_line(said, width), "bold $foreground")
+
+    def say_place(self) -> None:
+        """Whether there is more than is shown."""
         if (view := self._shown) is not None:
             more = view.body.max_scroll_y > 0
             self.border_subtitle = "space to scroll" if more and self.has_focus and not self._withdrawn else ""

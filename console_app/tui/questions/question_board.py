@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_lines import REPLAYED, KeyLines, key_lines, pressing
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
@@ -28,7 +29,7 @@ LEAST = 10  # lines that it may in any case, where nothing else needs them
 NO_ANSWER = ""  # as what was chosen
 
 
-class QuestionBoard(Vertical, can_focus=True):
+class QuestionBoard(FoldingBoard):
     """Shows the oldest open question. It answers nothing itself; an answer is posted once it proved to be meant."""
 
     app = getters.app(typed_app)
@@ -173,7 +174,7 @@ class QuestionBoard(Vertical, can_focus=True):
     def _focus_moved(self) -> None:
         self._paint_keys()
         if self.is_attached:
-            self._say_more()
+            self.say_place()
 
     @on(Input.Submitted)
     def _submit_words(self, event: Input.Submitted) -> None:
@@ -196,9 +197,15 @@ class QuestionBoard(Vertical, can_focus=True):
         room = min(max(int(height * SHARE), LEAST), self._spare()) - 2 - field - self._paint_keys()
         body = self.query_one(VerticalScroll)
         body.styles.max_height = max(room, 1)
-        self.call_after_refresh(self._say_more)
+        self.call_after_refresh(self.say_place)
 
-    def _say_more(self) -> None:
+    def in_brief(self, width: int, framed: bool) -> Content:
+        """The question."""
+        title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
+        return title + Content.styled(one_line(self._calls[0].question, width), "bold $foreground")
+
+    def say_place(self) -> None:
+        """Whether there is more of it."""
         more = self.query_one(VerticalScroll).max_scroll_y > 0
         self.border_subtitle = "pgdn to scroll" if more and self.has_focus_within else ""
 
