@@ -9,7 +9,7 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
 from console_app.dialects.openers import CLOSERS, THINK_ENDS
-from console_app.dialects.output import BESIDE_TEXT, IN_SENTENCE, ScanOutput
+from console_app.dialects.output import BESIDE_TEXT, IN_SENTENCE, NO_TOOL, ScanOutput
 from console_app.dialects.patterns import any_of, lazily, partly
 from console_app.dialects.position import Place, Structure
 from console_app.dialects.region import Region
@@ -191,10 +191,12 @@ class ScanState:
             return ""
         if self.output.has_text or draft.answer:
             return BESIDE_TEXT
+        if failed := next((attempt for attempt in draft.attempts if attempt.failure is not None), None):
+            return f"nothing marks it as one, and {failed.why}"
+        if not any(attempt.known for attempt in draft.attempts):
+            return NO_TOOL
         fitting = all(
-            attempt.failure is None
-            and attempt.known
-            and self.tools.accepts(attempt.name or "", attempt.arguments or {})
+            attempt.known and self.tools.accepts(attempt.name or "", attempt.arguments or {})
             for attempt in draft.attempts
         )
         return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"

@@ -243,7 +243,6 @@ MACHINES: dict[str, Machine] = {
     "words in brackets": _around("[BEGIN]\n", "\n[END]"),
     "a file's name between arrows": _around("==> a.txt <==\n", "\n==> b.txt <==\n"),
     "a backtick and an apostrophe": _around("It says `", "' there."),
-    "a backtick that nothing closes": _around("So `", ""),
     "quotation marks of LaTeX": _around("It says ``", "'' there."),
     "heavy quotation marks": _around("❝\n", "\n❞"),
     "highlighted": _in_line("==", "=="),

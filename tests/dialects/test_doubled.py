@@ -31,6 +31,15 @@ def test_a_marked_call_that_words_part_from_a_quoted_one_asks(dialect: str) -> N
         assert screen.final == [], f"{name}:\n{text}"
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
+def test_behind_a_backtick_that_nothing_closes_no_call_runs(between: str, level: ReadingLevel) -> None:
+    for dialect, call in CALLS.items():
+        for times in (1, 2, 3):
+            text = f"So `{between.join([call.strip()] * times)}"
+            assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
+
+
 @given(
     dialect=st.sampled_from(sorted(CALLS)),
     calls=st.lists(st.sampled_from([CALL, OTHER]), min_size=2, max_size=3),

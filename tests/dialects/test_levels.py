@@ -76,6 +76,20 @@ def test_unmarked_calls_count_only_alone_and_where_they_fit(text: str, count: in
     assert result.content == ("" if count else text.strip())
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"name": "no_such", "arguments": {}}', "no tool has this name"),
+        ('{"name": "ping", "arguments": {"a', "the answer ended inside the call"),
+        ('{"name": "ping", "arguments": {a b}}', "a colon is missing after a key"),
+        ('{"name": "ping", "arguments": {"a": 1}}', "its arguments do not fit the tool"),
+    ],
+)
+def test_why_an_unmarked_call_does_not_count_is_told(text: str, why: str) -> None:
+    (problem,) = parse(text, TOOLS, level="marked").problems
+    assert why in problem.message
+
+
 def test_a_marked_call_beside_an_unmarked_one_and_words_is_the_only_call() -> None:
     result = parse(f"{P}\nI look:\n{TAGGED}", TOOLS, level="marked")
     assert [call.marked for call in result.calls] == [True]
