@@ -112,7 +112,7 @@ def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> No
         typed(terminal, "/trust", "would start:", "Type yes or no")
         typed(terminal, "no", "^Not trusted")
         typed(terminal, "/trust", "would start:", "Type yes or no")
-        typed(terminal, "yes", "^Trusted", "added lab, asking")
+        typed(terminal, "yes", "^Trusted", "its servers are used now: lab, asking")
         typed(terminal, "/reload", "no server has changed")
         project.write_text("{")
         typed(terminal, "/reload", "^Error: .*mcp.json")

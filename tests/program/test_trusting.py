@@ -63,7 +63,7 @@ def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(proje
         terminal.expect("max_steps = 1000")
         terminal.decide("y", "y trust them")
         terminal.expect("counts from the next start on")
-        terminal.expect("added mine")
+        terminal.expect(r"used now:\s+mine")
         assert trusted(project) == [True, True]
         terminal.type("\x04")
         assert terminal.wait_exit() == 0
@@ -80,7 +80,7 @@ def test_servers_that_were_trusted_are_told_once_and_wait_no_more(tmp_path: Path
         terminal.expect(r"wait[s]?\s+for\s+your\s+trust")
         terminal.press("alt+t")
         terminal.decide("y", "y trust them")
-        terminal.expect("added mine")
+        terminal.expect(r"used now:\s+mine")
         terminal.expect(r"is\s+trusted\s+as\s+it\s+was\s+shown\.")
         assert "trust:" not in terminal.text(), "nothing waits any more"
         project.write("mcp.json", json.dumps({"mcpServers": {"other": SERVERS["mcpServers"]["mine"]}}))
