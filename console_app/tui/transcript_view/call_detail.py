@@ -31,6 +31,7 @@ from console_app.tui.widgets.palette import Palette
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
+LONG_ERROR = 60  # characters, past which the line in the head may not have room for all of it
 LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
 ORIGINS: dict[CallOrigin, str] = {
     "native": "native call",
@@ -93,6 +94,13 @@ class CallDetail:
     def body(self) -> ResultBody:
         """The result as what it is."""
         return self._both()[0]
+
+    @property
+    def tells_error(self) -> bool:
+        """Whether all of what went wrong stands in it: above it nothing of that need be said again."""
+        error = (self._call.error or "").strip()
+        told = error in self._text or len(error) > LONG_ERROR
+        return told and self.body.page.count > 0 and not self.body.left
 
     @property
     def beside(self) -> ResultBody | None:
@@ -289,7 +297,7 @@ class CallDetail:
         call, body = self._call, self.body
         parts: list[Sequence[Row]] = []
         failed = call.outcome is not None and call.outcome.is_error
-        if call.error and len(call.error) > 60 and call.error.strip() not in call.content:
+        if call.error and len(call.error.strip()) > LONG_ERROR and call.error.strip() not in call.content:
             parts.append(
                 wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
             )
