@@ -222,6 +222,13 @@ class TurnView:
         """Its calls that could not come to their end, as the console did before; you may run them again."""
         return [call for step in self.steps for call in step.batch.calls if call.was_cut_off]
 
+    @property
+    def broke_off(self) -> bool:
+        """Whether it failed when the model had said or called something, and no call of it can be run again."""
+        return (
+            self.outcome == "failed" and any(step.text or step.batch.calls for step in self.steps) and not self.cut_off
+        )
+
 
 @dataclass(slots=True)
 class SessionUsage:
