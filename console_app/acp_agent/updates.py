@@ -150,7 +150,7 @@ class Updates:
                 self._update(call.id, status="pending", **shape, content=self._edits(call) or None)
             case ev.CallStarted():
                 self._update(call.id, status="in_progress")
-            case ev.CallProgress() | ev.CallLog():
+            case ev.CallProgress() | ev.CallLog(sure=True):
                 self._news[call.id] = None
             case ev.CallFinished():
                 self._end(call)

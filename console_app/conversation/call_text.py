@@ -33,8 +33,8 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
         lines += ["", "Mended to read it", *call.repaired]
     if call.raw:
         lines += ["", "As the model wrote it", call.raw]
-    if call.log:
-        lines += ["", "Log", *log_lines(call)]
+    if logged := log_lines(call):
+        lines += ["", "Log", *logged]
     if call.error:
         lines += ["", "Error", call.error]
     if call.artifacts:
@@ -56,6 +56,7 @@ def log_lines(call: CallView) -> list[str]:
         if line.dropped:
             lines.append(f"… {line.dropped:,} more that came too fast to keep")
         lines.append(f"{line.level}: {line.text}")
+    lines += [f"server log, maybe of another call, {line.level}: {line.text}" for line in call.server_log]
     return lines
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 NOT_ASKED = "That question isn't open any more."
 NOT_CUT = "No call of the last turn was cut off."
+GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
 OCCUPIED = "Something else is about to run. The call can run again after it."
 
 
@@ -58,7 +59,8 @@ class Calls:
         turn, message = transcript.turn, transcript.unanswered
         cut_off = [] if turn is None else [call.id for call in turn.cut_off if call.server != SERVER]
         if self._conversation.busy or not (cut_off or message):
-            self._ui.toast(OCCUPIED if cut_off else NOT_CUT)
+            broke = turn is not None and turn.broke_off and not self._conversation.busy
+            self._ui.toast(OCCUPIED if cut_off else GO_ON if broke else NOT_CUT)
             return
         if message is not None:
             self._conversation.send_again(message)

@@ -26,6 +26,7 @@ CallChange = (
 )  # what happens to a call that is there
 
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
+MOST_SERVER_LINES = 8  # that may be of any of several calls
 
 
 def apply_to_call(call: CallView, event: CallChange) -> None:
@@ -128,7 +129,11 @@ def _progress(call: CallView, event: ev.CallProgress) -> None:
 
 
 def _log(call: CallView, event: ev.CallLog) -> None:
-    call.log.append(LogLine(event.at, event.level, event.text, event.dropped))
+    line = LogLine(event.at, event.level, event.text, event.dropped)
+    if not event.sure:
+        call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
+        return
+    call.log.append(line)
     call.logged += 1 + event.dropped
     call.dropped += event.dropped
     call.message = event.text
@@ -143,5 +148,6 @@ def _finished(call: CallView, event: ev.CallFinished) -> None:
     call.state, call.outcome, call.finished_at = CallState.FINISHED, event.outcome, event.at
     call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
     call.duration_ms, call.structured = event.duration_ms, event.structured
+    call.server_log = []  # what may be another's says nothing of what came of it
     if call.arguments is not None:
         call.arriving.set("")  # read, they are kept as `arguments`

@@ -101,6 +101,7 @@ class CallLog(BaseEvent):
     text: str
     news: bool = True  # it puts the call's deadline off: neither said before, nor of a flood, nor maybe another's
     dropped: int = 0  # lines right before it that came too fast to keep
+    sure: bool = True  # False: it may be of another call of its server, which didn't say
 
 
 class CallExtended(BaseEvent):

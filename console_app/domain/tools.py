@@ -41,8 +41,29 @@ class Outcome(StrEnum):
         """
         return self in _ERRORS
 
+    @property
+    def glyph(self) -> str:
+        """The sign that stands for it, wherever one is shown."""
+        return _GLYPHS[self]
+
+    @property
+    def word(self) -> str:
+        """What people read."""
+        return "done" if self is Outcome.SUCCEEDED else self.value.replace("_", " ")
+
 
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
+_GLYPHS = {
+    Outcome.SUCCEEDED: "✓",
+    Outcome.FAILED: "✗",
+    Outcome.TIMED_OUT: "✗",
+    Outcome.CANCELLED: "■",
+    Outcome.DENIED: "⊘",
+    Outcome.BLOCKED: "⊘",
+    Outcome.SKIPPED: "»",
+    Outcome.INVALID: "!",
+    Outcome.INTERRUPTED: "✗",
+}
 
 
 FAILED = "Tool execution failed: "

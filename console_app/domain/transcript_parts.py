@@ -96,6 +96,7 @@ class CallView:
     total: float | None = None
     message: str = ""
     log: list[LogLine] = field(default_factory=list[LogLine])  # the newest
+    server_log: list[LogLine] = field(default_factory=list[LogLine])  # the newest, while it runs: maybe of another call
     logged: int = 0  # lines in all: those of `log`, older ones, and those that were dropped
     dropped: int = 0  # lines that came too fast to be kept
     outcome: Outcome | None = None
@@ -220,6 +221,13 @@ class TurnView:
     def cut_off(self) -> list[CallView]:
         """Its calls that could not come to their end, as the console did before; you may run them again."""
         return [call for step in self.steps for call in step.batch.calls if call.was_cut_off]
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether it failed when the model had said or called something, and no call of it can be run again."""
+        return (
+            self.outcome == "failed" and any(step.text or step.batch.calls for step in self.steps) and not self.cut_off
+        )
 
 
 @dataclass(slots=True)

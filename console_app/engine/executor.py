@@ -266,7 +266,7 @@ class Executor:
         if dropped:
             call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
         call.keep(text)
-        self._report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped))
+        self._report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure))
 
     def extend(self, call: CallExecution) -> bool:
         """Gives a running call its whole time again; False when it doesn't run."""

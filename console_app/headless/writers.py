@@ -23,17 +23,6 @@ from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
 
 OutputFormat = Literal["text", "json", "stream-json"]
-_GLYPHS = {
-    Outcome.SUCCEEDED: "✓",
-    Outcome.FAILED: "✗",
-    Outcome.TIMED_OUT: "✗",
-    Outcome.INVALID: "✗",
-    Outcome.INTERRUPTED: "✗",
-    Outcome.CANCELLED: "○",
-    Outcome.DENIED: "○",
-    Outcome.BLOCKED: "○",
-    Outcome.SKIPPED: "○",
-}
 
 
 class Writer(Protocol):
@@ -195,13 +184,13 @@ def call_line(call: CallView) -> str:
     """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
     outcome = call.outcome or Outcome.INTERRUPTED
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
-    words = [_GLYPHS[outcome], _label(call)]
+    words = [outcome.glyph, _label(call)]
     if arguments:
         words.append(one_line(arguments, 80))
     if outcome is Outcome.SUCCEEDED:
         words.append("→ " + one_line(call.content, 100))
     else:
-        ended = f"· {outcome.value.replace('_', ' ')}: {one_line(call.error or call.content, 160)}"
+        ended = f"· {outcome.word}: {one_line(call.error or call.content, 160)}"
         words.append(ended.removesuffix(": "))  # what the program died on says nothing
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")

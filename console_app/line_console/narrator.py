@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from console_app.conversation.by_hand import without_success
+from console_app.conversation.calls import GO_ON
 from console_app.domain import events as ev
 from console_app.domain.amounts import measured
 from console_app.domain.approvals import DecidedBy, Decision
@@ -214,3 +215,5 @@ class Narrator:
             self._say(f"Cut off: {self._numbers.named(turn.cut_off)}. /retry runs what was cut off again.")
         if self._numbers.transcript.unanswered is not None:
             self._say("No answer: /retry sends your message again, else it goes along with the next one.")
+        elif turn is not None and turn.broke_off:
+            self._say(GO_ON)

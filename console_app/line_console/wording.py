@@ -30,7 +30,7 @@ _STATES = {
 def state_of(call: CallView) -> str:
     """Where a call stands, in a word or two."""
     if call.outcome is not None:
-        return "done" if call.outcome is Outcome.SUCCEEDED else call.outcome.value.replace("_", " ")
+        return call.outcome.word
     return "needs input" if call.waits_for_you and call.state is not CallState.WAITING else _STATES[call.state]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from console_app.conversation.by_hand import without_success
+from console_app.conversation.calls import GO_ON
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.transcript_view.batch_block import BatchBlock
@@ -15,7 +16,7 @@ from console_app.tui.transcript_view.compaction_block import CompactionBlock
 from console_app.tui.transcript_view.cursor import newest_group
 from console_app.tui.transcript_view.fold_block import FoldBlock
 from console_app.tui.transcript_view.message_blocks import AssistantBlock, ReasoningBlock
-from console_app.tui.transcript_view.notice_blocks import TurnEndBlock
+from console_app.tui.transcript_view.notice_blocks import UNANSWERED, TurnEndBlock
 from console_app.tui.transcript_view.thought_block import ThoughtBlock
 from console_app.tui.transcript_view.user_block import UserBlock
 from console_app.tui.transcript_view.view import ConversationView
@@ -185,7 +186,10 @@ class EventRouter:
         self._end = TurnEndBlock(
             event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed
         )
-        self._end.unanswered = self._transcript.unanswered is not None
+        if self._transcript.unanswered is not None:
+            self._end.hint = UNANSWERED
+        elif turn is not None and turn.broke_off:
+            self._end.hint = GO_ON
         self._view.add_block(self._end)
 
     def _message(self, event: ev.MessageAdded) -> None:

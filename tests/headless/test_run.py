@@ -167,7 +167,7 @@ def test_an_approval_that_nobody_can_give_exits_3_and_says_how_to_allow_it(fanou
     server.script(*answers)
     done = fanout.run("run", *model(server), "--mcp-config", "mine.json", "go")
     assert done.code == 3
-    assert "○ calculator.evaluate" in done.err
+    assert "⊘ calculator.evaluate" in done.err
     assert "--allow-tool calculator.evaluate" in done.err
     server.script(*answers)
     allowed = ["--mcp-config", "mine.json", "--allow-tool", "calculator.*"]
@@ -235,7 +235,7 @@ def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, serve
     server.script(calculation("1+1"), Answer(Text("Fine.")))
     done = fanout.run("run", *model(server), "--deny-tool", "calculator.*", "go")
     assert done.code == 0
-    assert "○ calculator.evaluate" in done.err
+    assert "⊘ calculator.evaluate" in done.err
     assert "denied" in server.requests[1].raw.decode()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +48,15 @@ ODD: list[dict[str, Any]] = [
 class Formed(Tools):
     """One tool with a schema of many kinds."""
 
+    schema: dict[str, Any] = field(default_factory=lambda: SCHEMA)
+
     def tools(self) -> Sequence[ToolSpec]:
-        return [spec.model_copy(update={"input_schema": SCHEMA}) for spec in super().tools()]
+        return [spec.model_copy(update={"input_schema": self.schema}) for spec in super().tools()]
 
 
-def console(folder: Path, *arguments: dict[str, Any]) -> Any:
+def console(folder: Path, *arguments: dict[str, Any], schema: dict[str, Any] = SCHEMA) -> Any:
     model = WrittenModel(calls(*(("files_edit", json.dumps(one)) for one in arguments)), say("All decided."))
-    return app(folder, model, Formed({("files", "edit"): echo}, read_only=False))
+    return app(folder, model, Formed({("files", "edit"): echo}, read_only=False, schema=schema))
 
 
 async def editor(pilot: Pilot[Any]) -> ArgumentsEditor:
@@ -94,6 +96,32 @@ async def test_a_text_of_lines_is_changed_as_lines_and_enter_runs_nothing(tmp_pa
         await pilot.press("ctrl+s")
         await see(pilot, "All decided.")
         assert ran(pilot) == [{"path": "a.mdx", "old": "one\ntwo 2", "every": False}]
+
+
+def of_texts(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+
+
+async def test_enter_runs_a_form_of_one_line(tmp_path: Path) -> None:
+    async with console(tmp_path, {"path": "a.md"}, schema=of_texts("path")).run_test(size=(80, 24)) as pilot:
+        await board(pilot)
+        await editor(pilot)
+        await see(pilot, "enter runs it with these")
+        await pilot.press("end", *"x", "enter")
+        await see(pilot, "All decided.")
+        assert ran(pilot) == [{"path": "a.mdx"}]
+
+
+async def test_enter_on_the_last_field_of_several_says_what_runs_it(tmp_path: Path) -> None:
+    one = {"old": "one", "new": "two"}
+    async with console(tmp_path, one, schema=of_texts(*one)).run_test(size=(80, 24)) as pilot:
+        await board(pilot)
+        opened = await editor(pilot)
+        await pilot.press("enter", "enter")
+        await see(pilot, "The last field: ctrl+s runs it.")
+        assert pilot.app.screen is opened
+        await pilot.press("ctrl+s")
+        await see(pilot, "All decided.")
 
 
 async def test_a_wrong_value_is_said_beside_its_field_and_cant_run(tmp_path: Path) -> None:

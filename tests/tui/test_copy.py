@@ -147,6 +147,8 @@ async def test_a_message_that_was_clicked_is_copied_with_c(tmp_path: Path) -> No
         await until(pilot, lambda: pilot.app.clipboard == ANSWER)
         await pilot.press("C")
         await see(pilot, "code 2")
+        await pilot.press("enter")  # all of it is what `c` copies: the list begins with the first part
+        await until(pilot, lambda: pilot.app.clipboard == 'print("one")\nprint("two")')
 
 
 @pytest.mark.parametrize("turns", [1, 2, 250])

@@ -197,6 +197,23 @@ def test_a_message_without_an_answer_is_neither_lost_nor_sent_twice(tmp_path: Pa
         assert len(server.requests) == asked
 
 
+def test_a_turn_that_broke_off_says_how_to_go_on(tmp_path: Path) -> None:
+    hint = 'What came before stays: write "go on"'
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(Reply([HALF, sse({"error": {"code": "server_error", "message": "worker died"}})]))
+        terminal.type("apples\r")
+        terminal.expect("failed ·")
+        terminal.expect(hint)
+        terminal.type("/retry\r")
+        terminal.expect(f"(?s){hint}.*{hint}")
+        server.script(Answer(Text("The second half.")))
+        terminal.type("go on\r")
+        terminal.expect(r"The second half\.")
+        assert len(server.requests) == 2
+        assert said(server).startswith("apples")
+        assert said(server).endswith("go on")
+
+
 def test_escape_ends_a_turn_whose_endpoint_says_nothing(tmp_path: Path) -> None:
     with WireServer() as server, open_console(tmp_path, server) as terminal:
         server.script(Reply([Hang()]))

@@ -72,7 +72,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
     def compose(self) -> ComposeResult:
         """The form or the text, what is wrong with it, and in front of a text what the tool takes."""
-        with DialogBox(f"ctrl+s {self._accept} · f2 form/JSON · esc back") as dialog:
+        with DialogBox("") as dialog:
             dialog.border_title = self._title
             yield VerticalScroll(can_focus=False)
             yield TextArea(
@@ -112,6 +112,14 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             area.focus()
         else:
             form.focus_control()
+        key = "enter" if self._is_one_line else "ctrl+s"
+        self.query_one(DialogBox).name_keys(f"{key} {self._accept} · f2 form/JSON · esc back")
+
+    @property
+    def _is_one_line(self) -> bool:
+        """Whether a line is all there is to fill in: Enter runs it then, as in other forms."""
+        fields = self.focus_chain
+        return len(fields) == 1 and isinstance(fields[0], Input)
 
     @on(TextArea.Changed)
     @on(Input.Changed)
@@ -126,8 +134,13 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
     @on(Input.Submitted)
     def _entered(self) -> None:
-        """Enter goes on to the next field: only Ctrl+S runs anything."""
-        self.focus_next()
+        """Enter goes on to the next field, and runs it where there is no other."""
+        if self._is_one_line:
+            self.action_accept()
+        elif self.focused is self.focus_chain[-1]:
+            self._say(Content.styled("The last field: ctrl+s runs it.", "$accent"))
+        else:
+            self.focus_next()
 
     async def action_json(self) -> None:
         """F2: the other way of changing them, with what is there now."""

@@ -30,8 +30,9 @@ async def copy_answer(ui: ConsoleUi, words: str) -> None:
 
 
 async def copy_part(ui: ConsoleUi, block: Block) -> None:
-    """A part of the selected block."""
-    await pick(ui, copies_of(block))
+    """A part of the selected block; all of it, which a plain copy takes, comes last."""
+    copies = copies_of(block)
+    await pick(ui, [*copies[1:], *copies[:1]])
 
 
 async def pick(ui: ConsoleUi, copies: Sequence[Copy], words: str = "") -> None:

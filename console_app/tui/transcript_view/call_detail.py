@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from console_app.conversation.shown_results import facts_of, shown_text
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import CallOrigin, CallState, Outcome
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript_parts import CallView, LogLine
 from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.ansi import SGR, AnsiPainter
@@ -31,6 +31,7 @@ from console_app.tui.widgets.palette import Palette
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
+LONG_ERROR = 60  # characters, past which the line in the head may not have room for all of it
 LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
 ORIGINS: dict[CallOrigin, str] = {
     "native": "native call",
@@ -95,6 +96,13 @@ class CallDetail:
         return self._both()[0]
 
     @property
+    def tells_error(self) -> bool:
+        """Whether all of what went wrong stands in it: above it nothing of that need be said again."""
+        error = (self._call.error or "").strip()
+        told = error in self._text or len(error) > LONG_ERROR
+        return told and self.body.page.count > 0 and not self.body.left
+
+    @property
     def beside(self) -> ResultBody | None:
         """The structured content, where it says what the text doesn't."""
         return self._both()[1]
@@ -140,7 +148,7 @@ class CallDetail:
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
             found.append(_first_page(call.raw))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
-        found += [entry.text for entry in shown]
+        found += [entry.text for entry in (*shown, *call.server_log)]
         if call.state is CallState.FINISHED:
             found.append(visible(call.content) if self.raw else _without_colours(self._text))
             if self.beside is not None:
@@ -160,6 +168,9 @@ class CallDetail:
         if call.log:
             tail = (call.logged, call.outcome)
             parts.append(self._part("log", (*look, *tail), lambda: self._log(width, palette)))
+        if call.server_log:
+            key = (*look, tuple(call.server_log))
+            parts.append(self._part("server", key, lambda: self._server_log(width, palette)))
         if call.state is CallState.FINISHED:
             beside = None if self.beside is None else self.beside.version
             done = (*look, call.finished_at, self.raw, self.body.version, beside, self.pictures)
@@ -260,8 +271,16 @@ class CallDetail:
         call = self._call
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         earlier = call.logged - len(shown) - sum(entry.dropped for entry in shown)
-        rows = [_title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)]
-        begin = call.started_at or call.announced_at
+        title = _title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)
+        return [title, *self._lines(shown, width, palette)]
+
+    def _server_log(self, width: int, palette: Palette) -> list[Row]:
+        title = _title("server log · may be another call's", palette)
+        return [title, *self._lines(self._call.server_log, width, palette)]
+
+    def _lines(self, shown: Sequence[LogLine], width: int, palette: Palette) -> list[Row]:
+        rows: list[Row] = []
+        begin = self._call.started_at or self._call.announced_at
         for entry in shown:
             if entry.dropped:
                 rows += _left_out(entry.dropped, palette, hint=" that came too fast to keep")
@@ -278,7 +297,7 @@ class CallDetail:
         call, body = self._call, self.body
         parts: list[Sequence[Row]] = []
         failed = call.outcome is not None and call.outcome.is_error
-        if call.error and len(call.error) > 60 and call.error.strip() not in call.content:
+        if call.error and len(call.error.strip()) > LONG_ERROR and call.error.strip() not in call.content:
             parts.append(
                 wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
             )

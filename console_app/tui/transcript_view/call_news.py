@@ -133,8 +133,8 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
     succeeded = outcome is Outcome.SUCCEEDED
     pictures = [one for one in call.artifacts if one.is_picture]
     files = _files(call, palette)
-    if opened and succeeded:
-        return crop(files, room)  # the result stands below
+    if opened and (succeeded or (outcome.is_error and detail.tells_error)):
+        return crop(files, room)  # it stands below
     style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
     brief, rest = _brief(call, room, palette, style, detail)
     if not brief and pictures:

@@ -71,7 +71,7 @@ class TurnEndBlock(Block):
         self.tokens = tokens
         self.cost = cost
         self.without_success = without_success  # of calls that nobody answered for
-        self.unanswered = False  # nothing came of the message
+        self.hint = ""  # how to go on
         self.is_last = True  # no turn has begun since
 
     @property
@@ -101,8 +101,8 @@ class TurnEndBlock(Block):
         text: list[list[Piece]] = [[(word, style), (" · " + " · ".join(facts), palette.muted)]]
         if self.error:
             text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
-        if self.unanswered and self.is_last:
-            text.append([(UNANSWERED, palette.muted)])
+        if self.hint and self.is_last:
+            text.append([(self.hint, palette.muted)])
         mark = palette.success if self.outcome == "completed" and not failed else style
         return _marked(glyph, text, width, palette, mark)
 

@@ -6,7 +6,7 @@ from console_app.domain.amounts import measured as measured
 from console_app.domain.amounts import plural as plural
 from console_app.domain.amounts import seconds as seconds
 from console_app.domain.amounts import size as size
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -19,17 +19,6 @@ _STATES = {
     CallState.QUEUED: ("·", "queued"),
     CallState.RUNNING: ("", "running"),
     CallState.FINISHED: ("·", "ended"),
-}
-_OUTCOMES = {
-    Outcome.SUCCEEDED: ("✓", "done"),
-    Outcome.FAILED: ("✗", "failed"),
-    Outcome.TIMED_OUT: ("✗", "timed out"),
-    Outcome.CANCELLED: ("■", "cancelled"),
-    Outcome.DENIED: ("⊘", "denied"),
-    Outcome.BLOCKED: ("⊘", "blocked"),
-    Outcome.SKIPPED: ("»", "skipped"),
-    Outcome.INVALID: ("!", "invalid"),
-    Outcome.INTERRUPTED: ("✗", "interrupted"),
 }
 NEEDS = ("needs approval", "needs input")
 # In the order in which a batch counts them.
@@ -45,7 +34,7 @@ def spinner(now: float | None) -> str:
 def state_of(call: CallView, now: float | None = None) -> tuple[str, str]:
     """The glyph and the word of a call; `now` as for `spinner`."""
     if call.outcome is not None:
-        return _OUTCOMES[call.outcome]
+        return call.outcome.glyph, call.outcome.word
     if call.waits_for_you and call.state is not CallState.WAITING:
         return _STATES[CallState.WAITING][0], NEEDS[1]
     glyph, word = _STATES[call.state]

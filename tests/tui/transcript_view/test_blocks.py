@@ -271,6 +271,45 @@ def test_an_open_panel_shows_arguments_output_result_files_and_id() -> None:
         assert part in text
 
 
+def test_what_a_server_logged_for_any_of_its_calls_is_no_output_of_one() -> None:
+    call = a_call(server_log=[LogLine(START + 1, "info", "demo: copied 0 of 420 files")])
+    block = panel(call)
+    assert "copied" not in shown(block)
+    block.toggle()
+    text = shown(block)
+    assert "server log · may be another call's" in text
+    assert "demo: copied 0 of 420 files" in text
+    assert "output" not in text
+    assert "demo: copied 0 of 420 files" in block.searched
+    call.server_log = [*call.server_log, LogLine(START + 2, "info", "demo: copied 1 of 420 files")]
+    block.touch()
+    assert "copied 1 of 420" in shown(block)
+
+
+@pytest.mark.parametrize(
+    ("error", "content"),
+    [
+        (None, "no such city"),
+        ("no such city", "Tool execution failed: no such city"),
+        ("no such city", "Look in the list."),
+        (f"no such city {'in any list of cities ' * 3}", "Look in the list."),
+    ],
+)
+def test_an_open_failed_panel_says_its_error_once(error: str | None, content: str) -> None:
+    call = a_call(CallState.FINISHED, outcome=Outcome.FAILED, error=error, content=content)
+    block = panel(call)
+    assert shown(block).count("no such city") == 1
+    block.toggle()
+    assert shown(block).count("no such city") == 1
+
+
+def test_an_error_at_the_end_of_pages_stays_in_the_head_of_an_open_panel() -> None:
+    content = "a line\n" * 1000 + "ValueError: no such city"
+    block = panel(a_call(CallState.FINISHED, outcome=Outcome.FAILED, error="no such city", content=content))
+    block.toggle()
+    assert "no such city" in shown(block)
+
+
 def test_an_invalid_call_shows_what_the_model_wrote() -> None:
     call = a_call(
         CallState.FINISHED, outcome=Outcome.INVALID, error="no JSON", content="no JSON", raw="<tool>{bad", origin="text"
