@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -297,8 +299,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         call = self._chart.call
         if call is not None and (spans := spans_of(call, self._chart.now)):
             self._look(self._chart.window.show(spans[0].begin, spans[-1].end))
-        for line in self.query(Lines):
-            line.refresh()
+        self._refresh("detail", "spent")
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
@@ -309,8 +310,12 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def _look(self, window: Window) -> None:
         self._chart.window = window
         self._chart.refresh()
-        for line in self.query(Lines):
-            line.refresh()
+        self._refresh("axis", "legend")
+
+    def _refresh(self, *lines: str) -> None:
+        """The lines that changed; the sums, of all calls, change with these alone."""
+        for name in lines:
+            self.query_one(f"#{name}").refresh()
 
     def action_pan(self, direction: int) -> None:
         """Left, right."""
@@ -344,10 +349,13 @@ class TimelineScreen(Dialog[TimelineResult | None]):
 
     def action_export(self, kind: export.Kind) -> None:
         """s, t, e: a file in the working folder."""
-        if (turn := self._chart.turn) is None or not self._chart.rows:
-            return
+        if (turn := self._chart.turn) is not None and self._chart.rows:
+            self.app.run_worker(partial(self._write, turn, kind))  # the file is written though the screen closes
+
+    async def _write(self, turn: TurnView, kind: export.Kind) -> None:
+        """Thousands of calls take a second."""
         try:
-            path = export.write(turn, self._chart.now, kind, self._folder, self._redactor)
+            path = await asyncio.to_thread(export.write, turn, self._chart.now, kind, self._folder, self._redactor)
         except FanoutError as error:
             self.notify(error.line, severity="error", markup=False)
         else:
