@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.strip import Strip
 
 from console_app.domain.safe_text import PLACEHOLDER, visible
 from console_app.tui.terminal import canvas as canvas_module
@@ -187,6 +188,25 @@ def test_a_cell_names_its_picture_row_and_column() -> None:
     triplet = INK.triplet
     assert triplet is not None
     assert triplet.red << 16 | triplet.green << 8 | triplet.blue == LOW_BYTES["truecolor"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        cells(7, 3, 107),
+        "cafe\u0301 \u0e02\u0e36\u0e49\u0e19 a\u0300\u0301\u0302b" * 6,
+        "a\U0001f469\u200d\U0001f52cb\u8a9e" * 9,
+    ],
+    ids=["picture", "accents", "joined"],
+)
+def test_a_dialog_cuts_no_letter_from_its_marks(text: str) -> None:
+    line = Strip([Segment(text)]).apply_filter(EDGE, Color(0, 0, 0))
+    for first in range(1, line.cell_length):
+        for last in {first + 1, first + 20, line.cell_length - 1} & set(range(first + 1, line.cell_length)):
+            parts = line.divide([first, last, line.cell_length])
+            assert [cell_len(part.text) for part in parts] == [part.cell_length for part in parts]
+            assert all(cell_len(part.text[0]) > 0 for part in parts), "a mark is left over"
+            assert line.crop(first, last).text == parts[1].text
 
 
 def test_the_gate_gives_cells_their_ink_back_and_lets_no_others_through() -> None:

@@ -39,6 +39,8 @@ _ALONE = re.compile(
     r"\x07|\x1b\]52;c;[A-Za-z0-9+/]*={0,2}\x07|\x1b\]22;[a-z-]+\x07"
     rf"|\x1b\]2;fanout{_TEXT}\x07|\x1b{_NOTICE}|\x1bPtmux;\x1b\x1b{_NOTICE}\x1b\\"
 )
+# What most lines are made of: nothing that stands over the letter before it.
+_UNMARKED = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u0400-\u0482\u2010-\u2027\u2190-\u21ff\u2500-\u25ff]*")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -57,24 +59,41 @@ def cleaned(data: str) -> str:
 class EdgeFilter(LineFilter):
     """Takes control characters, links and control segments out of lines that widgets have painted.
 
-    What is taken out is replaced cell by cell, so that the line keeps its width.
+    What is taken out is replaced cell by cell, so that the line keeps its width. What is left can be cut anywhere, as
+    it is beside a dialog.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        if _is_clean("".join([segment[0] for segment in segments])) and not any(map(_is_more, segments)):
-            return segments
+        text = "".join([segment[0] for segment in segments])
+        if _is_clean(text) and not any(map(_is_more, segments)):
+            return segments if _UNMARKED.fullmatch(text) else [_Marked(*segment) for segment in segments]
         return [
             _picture(segment)
             if PLACEHOLDER in segment.text and CELLS.fullmatch(segment.text)
-            else Segment(_printable(segment.text), _unlinked(segment.style) if segment.style is not None else None)
+            else _Marked(_printable(segment.text), _unlinked(segment.style) if segment.style is not None else None)
             for segment in segments
             if not segment.control
         ]
 
 
+class _Marked(Segment):
+    """Text that is cut behind the marks of a letter. Rich's own may be cut before them, and they would stand over what
+    comes next, say the frame of a dialog; and a picture's cell without one of its marks is none."""
+
+    __slots__ = ()
+
+    def split_cells(self, cut: int) -> tuple[Segment, Segment]:
+        """The first `cut` cells, and the others."""
+        before, after = super().split_cells(cut)
+        text, rest, style = before.text, after.text, self.style
+        while rest and cell_len(text + rest[0]) == cut:
+            text, rest = text + rest[0], rest[1:]
+        return _Marked(text, style, self.control), _Marked(rest, style, self.control)
+
+
 def _picture(cells: Segment) -> Segment:
     """Cells of a picture in the ink that names it, whatever became of that on the way."""
-    return Segment(cells.text, _unlinked(cells.style or Style()) + Style(color=INK))
+    return _Marked(cells.text, _unlinked(cells.style or Style()) + Style(color=INK))
 
 
 EDGE: Final = EdgeFilter()
