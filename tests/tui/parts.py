@@ -312,7 +312,13 @@ async def pass_by(pilot: Pilot[Any], seconds: float = 1.0) -> None:
     """Time passes for the keys of the console."""
     timing = chat(pilot.app).services.timing
     assert isinstance(timing, DrivenTime)
+    await until(pilot, lambda: not looks_up(pilot.app), "the file of the selected call, looked at")
     await timing.pass_by(seconds)
+
+
+def looks_up(console: App[Any]) -> bool:
+    """Whether a thread still reads what the selected call would change: when it is there the keys begin anew."""
+    return any(worker.group == "change" and not worker.is_finished for worker in console.workers)
 
 
 async def decide(pilot: Pilot[Any], *keys: str) -> None:

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App
+from textual.color import Color
 
 from console_app.conversation.file_changes import NEW, change_of
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
 from console_app.engine.approval_gate import ApprovalGate
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, see, seen, until
+from console_app.tui.widgets.palette import contrast
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, painted, see, seen, until
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 41))
 
@@ -149,12 +151,13 @@ def test_a_diff_says_every_line_that_changes_and_nothing_that_can_not_be_seen(
     assert ("+" in marks or "-" in marks) is (before != after)
 
 
-def board(folder: Path, *wanted: tuple[str, str]) -> Any:
+def board(folder: Path, *wanted: tuple[str, str], **more: Any) -> Any:
     return app(
         folder,
         WrittenModel(calls(*wanted)),
         Tools({("files", name): echo for name in ("edit", "look", "write")}, read_only=False),
         gate=ApprovalGate(ApprovalMode.ASK),
+        **more,
     )
 
 
@@ -174,6 +177,28 @@ async def test_the_board_shows_the_diff_against_the_file_as_it_is_now(folder: Pa
         (folder / "a.txt").write_text("gone\n")
         await decide(pilot, "e")
         await pilot.press("escape")
+
+
+@pytest.mark.parametrize("theme", ["fanout-dark", "fanout-light", "contrast-dark", "nord"])
+async def test_what_is_removed_is_in_another_colour_than_what_stays(folder: Path, theme: str) -> None:
+    edit = '{"path": "a.txt", "old_text": "line 20", "new_text": "LINE 20"}'
+    console = board(folder, ("files_edit", edit), theme=theme)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, "+ 20")
+        area = chat(console).boards.approvals.region
+        lines = [strip.crop(area.x, area.right) for strip in painted(console)[area.y : area.bottom]]
+        removed, added = (
+            next(one.style for strip in lines if f"{mark} 20" in strip.text for one in strip if one.text == f"{mark} ")
+            for mark in "-+"
+        )
+        for style, name in ((removed, "error"), (added, "success")):
+            assert style is not None
+            assert style.color is not None
+            assert style.bgcolor is not None
+            ink = Color.from_rich_color(style.color)
+            assert ink.hex == Color.parse(console.theme_variables[name]).hex
+            assert contrast(ink, Color.from_rich_color(style.bgcolor)) >= 4.5
 
 
 async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:

@@ -15,7 +15,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.widgets.key_hints import KeyHints
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, see, seen, until
 from tests.tui.questions.stage import stage
 from tests.tui.test_questions_and_todo import talking
 
@@ -189,3 +189,29 @@ async def test_where_there_is_room_for_both_the_board_stays_as_it_is(tmp_path: P
         await pilot.press("alt+1")
         await until(pilot, lambda: chat(pilot.app).view.has_focus)
         assert board.region.height == before > 10
+
+
+async def test_the_prompt_names_its_keys_only_while_it_has_them(tmp_path: Path) -> None:
+    """Its frame went on saying that Enter queues while Enter denied."""
+    waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word"})) for n in range(2)]
+    console = app(
+        tmp_path,
+        WrittenModel(calls(*waiting)),
+        Tools({("files", "write"): echo}, read_only=False),
+        gate=ApprovalGate(ApprovalMode.ASK),
+    )
+    async with console.run_test(size=(80, 24)) as pilot:
+        screen = chat(console)
+        await see(pilot, "enter send")
+        await pilot.press("g", "enter")
+        await see(pilot, "Approve 1 of 2")
+        screen.prompt.focus()
+        await until(pilot, lambda: screen.prompt.has_focus and "enter queue" in seen(console), "what Enter does")
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.boards.approvals.has_focus and "enter queue" not in seen(console), "no word")
+        await pass_by(pilot)
+        await pilot.press("f")
+        await until(pilot, lambda: "enter deny" in seen(console) and "enter queue" not in seen(console), "one Enter")
+        await pilot.press("escape")
+        screen.prompt.focus()
+        await see(pilot, "enter queue")

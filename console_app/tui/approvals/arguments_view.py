@@ -34,7 +34,7 @@ class ArgumentsView(ScrollView, can_focus=False):
     ArgumentsView > .arguments--name { color: $secondary; background: $background; }
     ArgumentsView > .arguments--value { color: $foreground; background: $background; }
     ArgumentsView > .arguments--new { color: $success; background: $background; }
-    ArgumentsView > .arguments--old { color: $muted; background: $background; }
+    ArgumentsView > .arguments--old { color: $error; background: $background; }
     ArgumentsView > .arguments--edge { color: $muted; background: $background; }
     ArgumentsView > .arguments--hidden { color: $error; background: $background; text-style: bold; }
     """

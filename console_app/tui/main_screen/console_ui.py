@@ -24,7 +24,7 @@ from console_app.tui.main_screen.status import read_status
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
-from console_app.tui.prompt.prompt import SENDS
+from console_app.tui.prompt.prompt import QUEUES, SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.attention import Attention
@@ -140,8 +140,7 @@ class ConsoleUi:
             return  # the screen is going away, and the turn with it
         self._show_sent()
         screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
-        busy = self._step() + "enter queue"
-        screen.prompt.border_subtitle = busy if conversation.busy else SENDS
+        screen.prompt.name_keys(QUEUES if conversation.busy else SENDS, self._step())
         screen.query_one(ActivityLine).look(self.view.now)
         self.view.wake()
         self._name_window()
@@ -171,7 +170,7 @@ class ConsoleUi:
         turn, step = self._conversation.turn, self.shown.transcript.step
         if turn is None or step is None or step.number < 2:
             return ""
-        return f"step {step.number}/{turn.settings.max_steps} · "
+        return f"step {step.number}/{turn.settings.max_steps}"
 
     async def next_slice(self) -> None:
         """See UiPort: keys pass, and text comes no faster than it can be painted."""

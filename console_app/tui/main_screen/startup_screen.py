@@ -20,7 +20,7 @@ from console_app.tui.main_screen.sent_preview import SentPreview
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.prompt.completion import Completion, Token
-from console_app.tui.prompt.prompt import SENDS, Prompt
+from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.terminal.key_names import writes_text
@@ -61,7 +61,6 @@ class StartupScreen(MainScreen):
 
     def on_mount(self) -> None:
         """As the chat screen looks when nothing runs."""
-        self.prompt.border_subtitle = SENDS
         self.set_focus(self.prompt)
         self.ready = True
         self.post_message(self.Ready(self))

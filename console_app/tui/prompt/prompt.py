@@ -29,6 +29,7 @@ from console_app.tui.terminal.key_names import writes_text
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"
 SENDS = "enter send · ctrl+j newline"  # on its border, when no turn runs
+QUEUES = "enter queue"
 
 
 class Prompt(TextArea):
@@ -107,12 +108,28 @@ class Prompt(TextArea):
         self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
         self._clock = clock
         self.pastes = Pastes()
+        self._step, self._keys = "", SENDS
         self._typed_for_offer: str | None = None
         self._awaits_offer = ""  # the digit that was typed, until what it stands for is shown
 
     def render_line(self, y: int) -> Strip:
         """One line. In a window of no width there is none: the text area would divide its placeholder by zero."""
         return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
+
+    # -- what its frame says
+
+    def name_keys(self, keys: str, step: str = "") -> None:
+        """What Enter does, and how far the turn is."""
+        self._step, self._keys = step, keys
+        self._paint_frame()
+
+    def watch_has_focus(self, value: bool) -> None:
+        """The keys are named only where they work: Enter denies in the field of a board."""
+        super().watch_has_focus(value)
+        self._paint_frame()
+
+    def _paint_frame(self) -> None:
+        self.border_subtitle = " · ".join(part for part in (self._step, self._keys if self.has_focus else "") if part)
 
     # -- what others put in
 
