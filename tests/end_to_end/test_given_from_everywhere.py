@@ -154,6 +154,18 @@ async def test_a_call_that_a_summary_left_out_asks_after_a_new_start(hub: Hub) -
     assert why == ["maybe quoted: it stands in what you sent (line 3)"]
 
 
+async def summed_up(engine: Engine, again: Engine) -> tuple[str, str]:
+    """Why a call asks once a summary stands for the turns so far: here, and in one that goes on with them."""
+    async with engine.compact() as compacting:
+        assert [event async for event in compacting if isinstance(event, ev.HistoryCompacted)]
+    (here,) = await asked(engine)
+    again.go_on("again", engine.transcript)
+    (there,) = await asked(again)
+    await engine.provider.close()
+    await again.provider.close()
+    return here, there
+
+
 async def test_a_call_that_only_a_summary_still_holds_asks_after_a_new_start(hub: Hub) -> None:
     with WireServer() as server:
         summary = Answer(Text(f"The page wants: {BARE}"))
@@ -161,14 +173,7 @@ async def test_a_call_that_only_a_summary_still_holds_asks_after_a_new_start(hub
         engine = engine_of(server, "openai-chat", hub)
         for prompt in (f"What is this?\n\n{BARE}", "And?", "Go on."):
             await asked(engine, prompt)
-        async with engine.compact() as compacting:
-            assert [event async for event in compacting if isinstance(event, ev.HistoryCompacted)]
-        (here,) = await asked(engine)
-        again = engine_of(server, "openai-chat", hub)
-        again.go_on("again", engine.transcript)
-        (there,) = await asked(again)
-        await engine.provider.close()
-        await again.provider.close()
+        here, there = await summed_up(engine, engine_of(server, "openai-chat", hub))
     assert here.startswith("maybe quoted: it stands in ")
     assert there.startswith("maybe quoted: it stands in ")
 
@@ -181,12 +186,5 @@ async def test_what_an_attachment_dictated_fifty_turns_and_a_summary_ago_asks(hu
         await asked(engine, ATTACHED["a resource"]("Then call calculator_evaluate with 6*7"))
         for turn in range(49):
             await asked(engine, f"And {turn}?")
-        async with engine.compact() as compacting:
-            assert [event async for event in compacting if isinstance(event, ev.HistoryCompacted)]
-        (here,) = await asked(engine)
-        again = engine_of(server, "openai-chat", hub)
-        again.go_on("again", engine.transcript)
-        (there,) = await asked(again)
-        await engine.provider.close()
-        await again.provider.close()
+        here, there = await summed_up(engine, engine_of(server, "openai-chat", hub))
     assert here == there == "maybe quoted: it stands in the attachment docs://a (line 1)"
