@@ -215,3 +215,31 @@ async def test_the_prompt_names_its_keys_only_while_it_has_them(tmp_path: Path) 
         await pilot.press("escape")
         screen.prompt.focus()
         await see(pilot, "enter queue")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_board_stays_as_high_as_it_was_from_row_to_row(tmp_path: Path, size: tuple[int, int]) -> None:
+    """Its height was that of the selected call, and its rows jumped under the keys that go through them."""
+    texts = ["word", "line\n" * 30, "one\ntwo\nthree", "word"]
+    waiting = [("files_note", json.dumps({"text": text})) for text in texts]
+    console = app(
+        tmp_path,
+        WrittenModel(calls(*waiting)),
+        Tools({("files", "note"): echo}, read_only=False),
+        gate=ApprovalGate(ApprovalMode.ASK),
+    )
+    async with console.run_test(size=size) as pilot:
+        board = chat(console).boards.approvals
+        await pilot.press("g", "enter")
+        await see(pilot, "Approve 1 of 4")
+        board.focus()
+        await until(pilot, lambda: board.has_focus)
+        await pilot.press("j")
+        await see(pilot, "Approve 2 of 4")
+        place = board.region
+        for keys, number in (("j", 3), ("j", 4), ("j", 1), ("j", 2), ("k", 1)):
+            await pilot.press(keys)
+            await see(pilot, f"Approve {number} of 4")
+            await at_rest(pilot)
+            assert board.region == place, number
+            assert "esc decide later" in seen(console) or "esc later" in seen(console)

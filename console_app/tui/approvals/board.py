@@ -26,7 +26,7 @@ from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
-from console_app.tui.approvals.board_room import STYLES, first_row, room_of, shared
+from console_app.tui.approvals.board_room import STYLES, SteadyHeight, first_row, room_of, shared
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.arguments_text import hidden_characters
 from console_app.tui.widgets.folding_board import FoldingBoard
@@ -93,6 +93,7 @@ class ApprovalBoard(FoldingBoard):
         self._replayed = replayed  # nothing is decided here, nor known of the tools
         self.can_focus = not replayed
         self._first = 0  # row at the top
+        self._height = SteadyHeight()
         self._broken: set[str] = set()  # calls that can't be shown, and so not approved
         self._changes = FileChanges(folder or Path())
         self._compared: PendingApproval | None = None  # the call whose file was looked at last
@@ -332,11 +333,15 @@ class ApprovalBoard(FoldingBoard):
         waiting, rule = len(selection.waiting) if many else 0, selection.stage == "rule"
         share = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
         rows = self.query_one(".board--rows", Static)
-        rows.styles.margin = (0, 0, share.gap, 0)
+        fitting = max(min(view.fit(share.arguments), share.arguments), 1)
+        needed = taken + len(head) + share.rows + share.gap + (0 if in_row else fitting)
+        same = [one.call.id for one in selection.waiting], self.screen.size, self.has_focus_within, selection.stage
+        left = self._height.left(same, needed, self._spare() - 2) if many and not rule else 0
+        rows.styles.margin = (0, 0, share.gap + (left if in_row else 0), 0)
         rows.display = many
         self._first = first_row(self._first, selection.selected, waiting, share.rows)
         self._paint_rows(share.rows)
-        view.styles.height = max(min(view.fit(share.arguments), share.arguments), 1)
+        view.styles.height = fitting + left
         self._compare(approval)
         if rule:
             self.query_one(".board--rule", Static).update(

@@ -38,6 +38,20 @@ class BoardRoom:
     arguments: int
 
 
+class SteadyHeight:
+    """The most lines that were needed `of` the same: who goes from row to row finds the rows where they were."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._most = 0
+
+    def left(self, of: object, needed: int, spare: int) -> int:
+        """The lines, of `spare` ones at most, that stay empty where fewer are needed now."""
+        self._most = max(needed, self._most if of == self._of else 0)
+        self._of = of
+        return max(min(self._most, spare) - needed, 0)
+
+
 def room_of(height: int, taken: int, focused: bool) -> int:
     """Lines for rows, header and arguments: a share of the screen; of a low one, what the rest of it can spare."""
     return max(int(height * SHARE) - 3 - taken, min(height - BESIDE_IT[focused] - 2 - taken, ROWS_AND_MORE), 3)
