@@ -19,8 +19,8 @@ from benchmarks.bench_conversation import PARAGRAPH, Bench, Scene
 from benchmarks.bench_results import held
 from benchmarks.console import parser
 from console_app.domain import events as ev
-from console_app.tui.transcript_view.finder import Finder
-from console_app.tui.transcript_view.message_blocks import AssistantBlock
+from console_app.tui.lineview.finder import Finder
+from console_app.tui.lineview.message_blocks import AssistantBlock
 
 LINES = 4_400
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.console import parser
 from benchmarks.text import tokens
-from console_app.dialects import Scanner, ToolSignature, parse, render_calls
+from console_app.textcalls import Scanner, ToolSignature, parse, render_calls
 
 SIZE = 400_000
 TOOLS = [

@@ -17,9 +17,9 @@ import time
 
 from benchmarks.console import parser, row
 from benchmarks.text import tokens
-from console_app.dialects import ParsedCall
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.provenance import GivenText, Provenance
+from console_app.textcalls import ParsedCall
 
 SIZE = 400_000
 CALLS = 1_000

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.console import parser
-from console_app.conversation.models import Models
+from console_app.console.models import Models
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import (
     CallClosed,

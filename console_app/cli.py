@@ -98,7 +98,7 @@ def _dispatch(parsed: Namespace) -> int:
             return _manual(parsed.words)
         case _:
             pass
-    from console_app.commands import run_command
+    from console_app.commands.dispatch import run_command
 
     _in_a_folder(parsed)
     return run_command(parsed)
@@ -157,7 +157,7 @@ def _console(parsed: Namespace) -> int:
         raise UsageError("the console needs a terminal", "Without one: fanout run PROMPT.")
     _in_a_folder(parsed)
     if _in_lines(parsed):
-        from console_app.console import run_in_lines
+        from console_app.commands.console import run_in_lines
 
         return run_in_lines(parsed)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):

@@ -1,4 +1,4 @@
-"""Opens the console: paints at once, and loads what it runs on (`console.py`) behind the first paint.
+"""Opens the console: paints at once, and loads what it runs on (`commands/console.py`) behind the first paint.
 
 What is wrong in the settings is therefore found out with the screen already taken: it is given back first, then the one
 line is told, as it is for every command.
@@ -57,7 +57,8 @@ def _startup_parts(arguments: Namespace) -> StartupParts:
 
 
 def _load(arguments: Namespace) -> ConsoleServices:
-    from console_app.console import open_services  # with settings, engine and servers: longer than the first paint
+    # With settings, engine and servers: it takes longer than the first paint.
+    from console_app.commands.console import open_services
 
     return open_services(arguments)
 

@@ -30,7 +30,7 @@ from console_app.config.server_identity import identity_of
 from console_app.config.settings import Settings
 from console_app.config.stored_keys import StoredKeys, WithStoredKeys
 from console_app.config.system_prompt import DEFAULT
-from console_app.conversation.model_source import ConfiguredModels
+from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line

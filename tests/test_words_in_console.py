@@ -13,8 +13,8 @@ FLOORS = ("engine", "conversation", "providers", "mcp_client", "sessions", "tui"
 FLAG = re.compile(r"(?<![\w<!-])--[a-z][a-z-]{2,}")
 ELSEWHERE = {
     "providers/fault_wordings.py",  # what servers say, to be recognised
-    "tui/transcript_view/results/diff.py",  # how a diff begins
-    "dialects/page.py",  # a page of the docs
+    "tui/lineview/results/diff.py",  # how a diff begins
+    "textcalls/page.py",  # a page of the docs
     "sessions/export.py",  # of `fanout sessions import`, which has no key
 }
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
-from console_app.conversation.permissions import helpful_rules, misfit
+from console_app.console.permissions import helpful_rules, misfit
 from console_app.domain.approvals import Decision
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
 from console_app.domain.risk import risk_of
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from console_app.conversation.conversation import Conversation
-    from console_app.conversation.permissions import Permissions
+    from console_app.console.conversation import Conversation
+    from console_app.console.permissions import Permissions
     from console_app.engine.engine import Engine
 
 ONCE, SESSION, ALWAYS, REJECT = "once", "session", "always", "reject"

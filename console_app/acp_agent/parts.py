@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from console_app.config.custom_commands import CustomCommands
     from console_app.config.mcp_servers import ServerConfig
-    from console_app.conversation.models import Models
-    from console_app.conversation.permissions import RuleFile
+    from console_app.console.models import Models
+    from console_app.console.permissions import RuleFile
     from console_app.domain.events import Event
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from console_app.conversation.model_source import ModelListing
+from console_app.console.model_source import ModelListing
 from console_app.domain.safe_text import one_line
 from console_app.headless.json_outputs import ModelEntry
 from console_app.providers import catalog

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from console_app.config.paths import read_text
-from console_app.dialects.model import ReadingLevel, ToolSignature
-from console_app.dialects.report import UnusableInput, report, report_line, signatures
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.json_text import json_line
 from console_app.headless.standard_output import write_out
+from console_app.textcalls.model import ReadingLevel, ToolSignature
+from console_app.textcalls.report import UnusableInput, report, report_line, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 _LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}

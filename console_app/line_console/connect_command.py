@@ -10,7 +10,7 @@ from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.conversation.connecting import Connecting, Listing
+    from console_app.console.connecting import Connecting, Listing
     from console_app.line_console.console import LineConsole
 
 OTHER = "another address"

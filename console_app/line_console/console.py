@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
-from console_app.conversation.attachments import Attachments
-from console_app.conversation.calls import Calls
-from console_app.conversation.conversation import Conversation
-from console_app.conversation.permissions import Permissions
-from console_app.conversation.queued import Around
-from console_app.conversation.readiness import Readiness, named
-from console_app.conversation.sessions import READ_ONLY, Disk, Sessions
-from console_app.conversation.slash_commands import parse
-from console_app.conversation.starting import ConsoleStart
+from console_app.console.attachments import Attachments
+from console_app.console.calls import Calls
+from console_app.console.conversation import Conversation
+from console_app.console.permissions import Permissions
+from console_app.console.queued import Around
+from console_app.console.readiness import Readiness, named
+from console_app.console.sessions import READ_ONLY, Disk, Sessions
+from console_app.console.slash_commands import parse
+from console_app.console.starting import ConsoleStart
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line

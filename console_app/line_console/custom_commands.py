@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from console_app.config.custom_commands import told
-from console_app.conversation.command_turns import turn_of
+from console_app.console.command_turns import turn_of
 from console_app.domain.safe_text import one_line
 from console_app.line_console.line_command import LineCommand
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import get_args
 
-from console_app.conversation.server_report import server_report
-from console_app.conversation.wire_text import brief, export, export_path
+from console_app.console.server_report import server_report
+from console_app.console.wire_text import brief, export, export_path
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.errors import UsageError
 from console_app.domain.events import Level

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from console_app.config.typed_server import Typed, fields_of, problems
-from console_app.conversation.file_news import FileNews, Reloads
+from console_app.console.file_news import FileNews, Reloads
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.line_console.examining import Examining

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from console_app.dialects.literals import decode_json
-from console_app.dialects.model import ToolSignature, Unreadable, is_object
-from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.domain.ports.provider import CallBroken, CallClosed
 from console_app.domain.tools import ToolSpec
 from console_app.providers.loose_json import object_problem
 from console_app.providers.parameter_names import own
+from console_app.textcalls.literals import decode_json
+from console_app.textcalls.model import ToolSignature, Unreadable, is_object
+from console_app.textcalls.tool_schemas import ToolSchemas
 
 ALMOST = "its arguments were not JSON and had to be mended"
 LOST = "a character of its arguments could not be read"

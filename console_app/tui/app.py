@@ -159,7 +159,7 @@ class FanoutApp(StartupApp[int]):
         """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
         super().copy_to_clipboard(text)
         if not self.is_headless:
-            from console_app.conversation.clipboard import copy_in_tmux  # a program is asked: nothing for the start
+            from console_app.console.clipboard import copy_in_tmux  # a program is asked: nothing for the start
 
             self.run_worker(partial(copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from console_app.conversation.by_hand import without_success
-from console_app.conversation.calls import GO_ON
+from console_app.console.by_hand import without_success
+from console_app.console.calls import GO_ON
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
-from console_app.tui.transcript_view.batch_block import BatchBlock
-from console_app.tui.transcript_view.block import Block
-from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.call_group import CallGroup
-from console_app.tui.transcript_view.compaction_block import CompactionBlock
-from console_app.tui.transcript_view.cursor import newest_group
-from console_app.tui.transcript_view.fold_block import FoldBlock
-from console_app.tui.transcript_view.message_blocks import AssistantBlock, ReasoningBlock
-from console_app.tui.transcript_view.notice_blocks import UNANSWERED, TurnEndBlock
-from console_app.tui.transcript_view.thought_block import ThoughtBlock
-from console_app.tui.transcript_view.user_block import UserBlock
-from console_app.tui.transcript_view.view import ConversationView
-from console_app.tui.transcript_view.waiting import Waiting
-from console_app.tui.transcript_view.waiting_blocks import SentBlock, Waits
+from console_app.tui.lineview.batch_block import BatchBlock
+from console_app.tui.lineview.block import Block
+from console_app.tui.lineview.call_block import CallBlock
+from console_app.tui.lineview.call_group import CallGroup
+from console_app.tui.lineview.compaction_block import CompactionBlock
+from console_app.tui.lineview.cursor import newest_group
+from console_app.tui.lineview.fold_block import FoldBlock
+from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock
+from console_app.tui.lineview.notice_blocks import UNANSWERED, TurnEndBlock
+from console_app.tui.lineview.thought_block import ThoughtBlock
+from console_app.tui.lineview.user_block import UserBlock
+from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview.waiting import Waiting
+from console_app.tui.lineview.waiting_blocks import SentBlock, Waits
 
 
 class _StepBlocks:

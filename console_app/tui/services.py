@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.custom_commands import CustomCommands
-from console_app.conversation.question_queue import QuestionQueue
+from console_app.console.question_queue import QuestionQueue
 from console_app.domain.steady_time import steady_time
 from console_app.tui.terminal.attention import AttentionSettings
 from console_app.tui.widgets.timing import Timing
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from console_app.config.own_settings import OwnSettings
     from console_app.config.server_files import ServerFiles
     from console_app.config.trust_report import ProjectTrust
-    from console_app.conversation.connecting import Connecting
-    from console_app.conversation.models import Models
-    from console_app.conversation.permissions import RuleFile
-    from console_app.conversation.readiness import ServerView
+    from console_app.console.connecting import Connecting
+    from console_app.console.models import Models
+    from console_app.console.permissions import RuleFile
+    from console_app.console.readiness import ServerView
     from console_app.domain.ports.store import SessionStore
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub

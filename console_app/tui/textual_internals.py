@@ -76,7 +76,7 @@ INTERNALS: Final[dict[str, str]] = {
     ),
     "textual._compositor:Compositor.render_strips(size)": "lines_of: its lines, as they would be painted",
     "async textual.widget:Widget._on_click(event)": (
-        "tui/transcript_view/view.py: prevents Textual's own, which selects everything on a double click"
+        "tui/lineview/view.py: prevents Textual's own, which selects everything on a double click"
     ),
     "textual.widget:Widget.virtual_size": (
         "set_virtual_size_without_layout: a reactive whose setter lays out the whole screen for each new line"

@@ -13,7 +13,7 @@ from acp import RequestError, schema
 
 from tests.acp_agent.editor import Editor, as_arguments, opened, stdio
 from tests.acp_agent.model import Model
-from tests.conversation.test_attachments import png
+from tests.console.test_attachments import png
 from tests.program.process import ROOT, Fanout
 from tests.wire_bytes import Answer, Call, Reasoning, Text
 from tests.wire_server import WireServer

@@ -11,7 +11,6 @@ import pytest
 import pytest_asyncio
 
 from console_app.config.mcp_servers import ServerConfig
-from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.endpoint import ProviderConfig
@@ -21,8 +20,9 @@ from console_app.engine.engine import Engine
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
-from tests.dialects.quotations import LEADS, MACHINES
+from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from tests.patience import PATIENCE
+from tests.textcalls.quotations import LEADS, MACHINES
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Reply, Request, Scripted, WireServer
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from console_app.dialects import DIALECTS, ToolSignature, render_calls
-from console_app.dialects.table import BY_NAME
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
 from console_app.domain.endpoint import ProviderConfig
@@ -19,6 +17,8 @@ from console_app.engine.settings import EngineSettings
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
+from console_app.textcalls import DIALECTS, ToolSignature, render_calls
+from console_app.textcalls.table import BY_NAME
 from tests.wire_bytes import Answer, Call, Reasoning, Text
 from tests.wire_server import Gate, Reply, WireServer
 

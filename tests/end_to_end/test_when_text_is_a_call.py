@@ -14,7 +14,6 @@ import pytest
 
 from console_app.config.known_dialects import KnownDialects
 from console_app.config.mcp_servers import ServerConfig
-from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
 from console_app.domain.endpoint import ProviderConfig
@@ -30,6 +29,7 @@ from console_app.providers.endpoint_address import is_official
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.providers.text_protocol.provider import MUCH
+from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Reasoning, Text
 from tests.wire_server import Reply, WireServer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conversation.test_attachments import png
+from tests.console.test_attachments import png
 from tests.headless.inside import Inside
 from tests.headless.test_run import model
 from tests.wire_bytes import APIS, Answer, Api, Text

@@ -7,8 +7,8 @@ import termios
 from pathlib import Path
 
 from console_app.line_console.typed_lines import TypedLines
-from tests.conversation.local_endpoints import endpoint
-from tests.conversation.test_connecting import KEY, Console
+from tests.console.local_endpoints import endpoint
+from tests.console.test_connecting import KEY, Console
 from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import WrittenModel
 from tests.wire_server import WireServer

@@ -7,7 +7,7 @@ import pytest
 from console_app.domain.tools import CallState, Outcome, ToolResult
 from console_app.engine import results
 from console_app.line_console.wording import came_of
-from tests.tui.transcript_view.test_blocks import a_call
+from tests.tui.lineview.test_blocks import a_call
 
 
 @pytest.mark.parametrize(

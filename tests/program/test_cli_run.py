@@ -53,7 +53,7 @@ def test_headless_never_loads_textual_or_the_other_sdk(fanout: Fanout, server: W
     assert done.code == 0
     loaded = set((tmp_path / "modules").read_text().split())
     assert {"openai", "mcp"} <= loaded
-    assert not loaded & {"textual", "rich", "anthropic", "console_app.tui", "console_app.console"}
+    assert not loaded & {"textual", "rich", "anthropic", "console_app.tui", "console_app.commands.console"}
 
 
 def test_logs_go_to_a_file_and_only_with_debug_to_standard_error(fanout: Fanout, server: WireServer) -> None:

@@ -25,7 +25,7 @@ READY = "Ask, or / for commands"
 LOADED = "Demo mode: rehearsal"
 # What the first paint has no use for, and takes longer to import than the paint takes.
 HEAVY = {"pydantic", "pydantic_core", "openai", "anthropic", "mcp", "httpx2", "sqlite3", "markdown_it", "pygments"}
-HEAVY_OF_OURS = {"console", "wiring", "engine", "sessions", "providers", "mcp_client", "dialects", "headless"}
+HEAVY_OF_OURS = {"commands", "wiring", "engine", "sessions", "providers", "mcp_client", "textcalls", "headless"}
 PAINTED = """
 import os, sys
 from pathlib import Path
@@ -43,7 +43,7 @@ FanoutApp(StartupParts(load, Path("history"), [resources.themes_dir()], "fanout-
 # The real program with a fault put into it.
 FAULTY = """
 import sys
-from console_app import console
+from console_app.commands import console
 from console_app.tui.main_screen.startup_screen import StartupScreen
 def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
 {where} = fault

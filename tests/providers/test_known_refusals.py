@@ -13,7 +13,7 @@ import pytest
 from console_app.config.known_refusals import MOST_MODELS, KnownRefusals, Refusals
 from console_app.config.model_choice import ModelChoice
 from console_app.config.settings import Settings
-from console_app.conversation.model_source import ConfiguredModels
+from console_app.console.model_source import ConfiguredModels
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ProviderError
 from console_app.domain.events import Notice

@@ -13,8 +13,6 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from console_app.dialects import ParsedCall
-from console_app.dialects.patterns import _any_of  # pyright: ignore[reportPrivateUsage]
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolSpec
@@ -23,6 +21,8 @@ from console_app.providers.text_protocol.given import SaidOfTools, inputs
 from console_app.providers.text_protocol.provenance import MOST, MOST_COMPARED, TOO_MUCH, GivenText, Provenance
 from console_app.providers.text_protocol.provider import MUCH
 from console_app.providers.text_protocol.readings import readings
+from console_app.textcalls import ParsedCall
+from console_app.textcalls.patterns import _any_of  # pyright: ignore[reportPrivateUsage]
 
 WRITE = ToolSpec(name="files_write_file", server="files", tool="write_file")
 FETCH = ToolSpec(name="web_fetch", server="web", tool="fetch")

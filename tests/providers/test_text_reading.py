@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.dialects import ReadingLevel
-from console_app.dialects.table import BY_NAME
 from console_app.domain.ports.provider import Chunk, ReasoningChunk, TextChunk, TextReplaced
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
-from tests.dialects.answers import TOOLS
-from tests.dialects.test_quotations import CALLS
+from console_app.textcalls import ReadingLevel
+from console_app.textcalls.table import BY_NAME
+from tests.textcalls.answers import TOOLS
+from tests.textcalls.test_quotations import CALLS
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])

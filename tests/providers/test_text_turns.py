@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from console_app import dialects
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol import TextProtocol
-from tests.dialects.test_work import MOST_ENDED
 from tests.providers.reading import provider_at, request_with
+from tests.textcalls.test_work import MOST_ENDED
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import WireServer
 
@@ -60,7 +59,7 @@ async def test_others_have_their_turn_between_any_two_slices_of_one_long_piece(p
     assert turns[0] - begun >= SIZE // 2_000 - 5
 
 
-READING = str(Path(dialects.__file__).parent)
+READING = str(Path(textcalls.__file__).parent)
 LONG = 400_000
 WHOLE = {
     "a string that turns out to be none": "<tool_call>{'</tool_call>" + "{ " * (LONG // 2) + "'x\nThat is all.",

@@ -119,7 +119,7 @@ def test_a_secret_that_was_typed_is_not_exported(fanout: Fanout) -> None:
 
 def test_a_crash_says_no_secret(fanout: Fanout) -> None:
     code = (
-        "import os, sys\nfrom console_app import themes_command, wiring\n"
+        "import os, sys\nfrom console_app import wiring\nfrom console_app.commands import themes as themes_command\n"
         "def fault(setup):\n"
         "    setup.arguments.mcp, setup.arguments.no_mcp = None, False\n"
         "    servers = [server.model_dump() for server in wiring.choose_servers(setup).servers]\n"

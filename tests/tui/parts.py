@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from console_app.config.model_choice import ModelChoice
 from console_app.config.tool_choice import Selection
-from console_app.conversation.models import Models
+from console_app.console.models import Models
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Level
@@ -35,10 +35,10 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.mcp_client.status import ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
+from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.servers.switches import Offered, tokens_of
 from console_app.tui.services import ConsoleServices
-from console_app.tui.transcript_view.view import ConversationView
 from tests.patience import PATIENCE
 from tests.tui.driven_time import DrivenTime
 from tests.tui.quiet import quiet

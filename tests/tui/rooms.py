@@ -19,7 +19,7 @@ from console_app.config.layers import load_settings
 from console_app.config.own_settings import OwnSettings
 from console_app.config.paths import Paths
 from console_app.config.settings import Rules
-from console_app.conversation.question_queue import QuestionQueue
+from console_app.console.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
@@ -32,7 +32,7 @@ from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.servers.wire_screen import WireScreen
 from console_app.tui.services import ConsoleServices
-from tests.conversation.test_connecting import Console
+from tests.console.test_connecting import Console
 from tests.tui.parts import NOW, Tools, WrittenModel, at_rest, calls, chat, decide, pass_by, say, see, services, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
 from tests.tui.servers.test_servers_pictures import Shown

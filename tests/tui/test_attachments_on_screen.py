@@ -16,10 +16,10 @@ import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from console_app.conversation import clipboard
+from console_app.console import clipboard
 from console_app.tui.prompt.file_index import FileIndex
-from tests.conversation.test_attachments import png
-from tests.conversation.test_clipboard import X11, copied, environ, program
+from tests.console.test_attachments import png
+from tests.console.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
 from tests.providers.reading import provider_at
 from tests.tui import parts

@@ -13,8 +13,8 @@ from textual.widgets import Input, OptionList
 from console_app.tui.app import FanoutApp
 from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.services import ConsoleServices
-from tests.conversation.local_endpoints import endpoint
-from tests.conversation.test_connecting import KEY, Console
+from tests.console.local_endpoints import endpoint
+from tests.console.test_connecting import KEY, Console
 from tests.tui.parts import THEMES, chat, see, seen, until
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Gate, Hang, Reply, Request, WireServer, free_port

@@ -8,7 +8,7 @@ from typing import Any
 from console_app.domain import events as ev
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
-from tests.tui.transcript_view.scenes import TinyApp, painted, screen_lines
+from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 from tests.wire_bytes import Answer, Text, chat_call, chat_chunk, sse
 from tests.wire_server import Cut, Hang, Reply, WireServer
 

@@ -13,11 +13,11 @@ from textual.widgets import Input
 
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult
+from console_app.tui.lineview.call_block import CallBlock
+from console_app.tui.lineview.finder import Finder
+from console_app.tui.lineview.message_blocks import AssistantBlock
+from console_app.tui.lineview.user_block import UserBlock
 from console_app.tui.main_screen.find_bar import FindBar
-from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.finder import Finder
-from console_app.tui.transcript_view.message_blocks import AssistantBlock
-from console_app.tui.transcript_view.user_block import UserBlock
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, painted, say, see, seen, until
 
 LONG = "\n".join(f"line {n} of the report" for n in range(900)) + "\nhere is the needle"

@@ -14,7 +14,7 @@ from textual import events
 from textual.geometry import Size
 from textual.pilot import Pilot
 
-from console_app.conversation import clipboard
+from console_app.console import clipboard
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
@@ -25,7 +25,7 @@ from console_app.tui.main_screen.startup_screen import StartupScreen
 from console_app.tui.main_screen.welcome import EXAMPLES
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.services import ConsoleServices
-from tests.conversation.test_clipboard import X11, copied, environ, program
+from tests.console.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
 from tests.tui.parts import THEMES, Server, WrittenModel, chat, seen, services, until
 from tests.tui.quiet import quiet

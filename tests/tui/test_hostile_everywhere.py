@@ -22,11 +22,11 @@ from console_app.domain.tools import Artifact, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.tui.app import FanoutApp
 from console_app.tui.event_router import EventRouter
-from console_app.tui.transcript_view.block import Block
+from console_app.tui.lineview.block import Block
 from tests.escape_reader import read
 from tests.hostile import PAYLOADS
+from tests.tui.lineview.scenes import PALETTE
 from tests.tui.parts import Server, app, chat, see
-from tests.tui.transcript_view.scenes import PALETTE
 
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "200"))  # 10,000 for a night
 
@@ -101,7 +101,7 @@ class Page:
         self.blocks.remove(block)
 
     def add_notice(self, level: ev.Level, text: str) -> None:
-        from console_app.tui.transcript_view.notice_blocks import NoticeBlock
+        from console_app.tui.lineview.notice_blocks import NoticeBlock
 
         self.add_block(NoticeBlock(level, text))
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.conversation.permissions import Permissions
+from console_app.console.permissions import Permissions
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
-from tests.conversation.peers import Screen
+from tests.console.peers import Screen
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until
 
 

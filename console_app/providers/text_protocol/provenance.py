@@ -14,12 +14,12 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from console_app.dialects import ParsedCall
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.dictation import Dictated, Near, told
 from console_app.providers.text_protocol.folding import fold, signless
 from console_app.providers.text_protocol.readings import readings, turned
 from console_app.providers.text_protocol.tool_names import NO_ARGUMENTS, Names, places_of, spelt
+from console_app.textcalls import ParsedCall
 
 MOST = 2_000_000
 """Characters that are compared, the newest; where more was given every call asks. To go through them takes 0.2 s."""

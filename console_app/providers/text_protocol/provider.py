@@ -16,8 +16,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 from console_app.config.known_dialects import KnownDialects
-from console_app.dialects import ReadingLevel
-from console_app.dialects.table import BY_NAME
 from console_app.domain.errors import ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports.provider import (
@@ -54,6 +52,8 @@ from console_app.providers.text_protocol.pace import LONG, ReadingPace
 from console_app.providers.text_protocol.provenance import Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
+from console_app.textcalls import ReadingLevel
+from console_app.textcalls.table import BY_NAME
 
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong

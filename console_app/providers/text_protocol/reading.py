@@ -10,24 +10,6 @@ import json
 from collections.abc import Sequence
 from typing import Literal
 
-from console_app.dialects import (
-    CallArgumentsDelta,
-    CallFinal,
-    CallNamed,
-    CallRetracted,
-    ParsedCall,
-    ReadingLevel,
-    Rewritten,
-    ScanEvent,
-    Scanner,
-    ScanProblem,
-    ScanResult,
-    ToolSignature,
-    VisibleText,
-)
-from console_app.dialects.fences import CODE
-from console_app.dialects.mentions import unread
-from console_app.dialects.scanner import GAVE_UP, IN_REASONING
 from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import (
     CallBroken,
@@ -44,6 +26,24 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.provenance import Provenance
+from console_app.textcalls import (
+    CallArgumentsDelta,
+    CallFinal,
+    CallNamed,
+    CallRetracted,
+    ParsedCall,
+    ReadingLevel,
+    Rewritten,
+    ScanEvent,
+    Scanner,
+    ScanProblem,
+    ScanResult,
+    ToolSignature,
+    VisibleText,
+)
+from console_app.textcalls.fences import CODE
+from console_app.textcalls.mentions import unread
+from console_app.textcalls.scanner import GAVE_UP, IN_REASONING
 
 TOLD = (GAVE_UP, CODE)
 """What is told of although it may name no tool."""

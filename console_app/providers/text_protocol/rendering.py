@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from console_app.dialects import ToolSignature, render_calls
-from console_app.dialects.prompting import render_results, stop_strings, system_section
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
+from console_app.textcalls import ToolSignature, render_calls
+from console_app.textcalls.prompting import render_results, stop_strings, system_section
 
 MUST_CALL = "Every answer of yours has to call at least one tool."
 

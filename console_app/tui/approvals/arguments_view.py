@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.conversation.file_changes import FileChange
-from console_app.conversation.line_diffs import ArgumentLine
-from console_app.tui.transcript_view.arguments_text import (
+from console_app.console.file_changes import FileChange
+from console_app.console.line_diffs import ArgumentLine
+from console_app.tui.lineview.arguments_text import (
     ArgumentRow,
     argument_lines,
     difference_lines,

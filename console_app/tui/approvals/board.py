@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.conversation.file_changes import FileChanges
+from console_app.console.file_changes import FileChanges
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
@@ -28,7 +28,7 @@ from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.board_room import STYLES, SteadyHeight, first_row, room_of, shared
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
-from console_app.tui.transcript_view.arguments_text import hidden_characters
+from console_app.tui.lineview.arguments_text import hidden_characters
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_lines import KeyLines

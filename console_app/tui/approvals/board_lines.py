@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from console_app.conversation.file_changes import FileChange
+from console_app.console.file_changes import FileChange
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
-from console_app.tui.transcript_view.json_view import brief_arguments
+from console_app.tui.lineview.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import REPLAYED, key_lines
 
 HINTS = {  # of the field for words

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from console_app.conversation.permissions import Permissions
+from console_app.console.permissions import Permissions
 from console_app.domain.approvals import ApprovalMode
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Later

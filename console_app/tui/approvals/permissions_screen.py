@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.conversation.permissions import SESSION, PermissionRow, Permissions
+from console_app.console.permissions import SESSION, PermissionRow, Permissions
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from console_app.conversation.permissions import ApprovalDecision, Scope
+from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.risk import UNKNOWN, Risk
 from console_app.domain.safe_text import one_line

@@ -9,7 +9,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.engine.manual_calls import ManualCall
 from console_app.tui.forms.call_form import CallForm
 from console_app.tui.forms.earlier import EarlierCalls
-from console_app.tui.transcript_view.wording import plural
+from console_app.tui.lineview.wording import plural
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
 from console_app.tui.widgets.pick_list import Choice, PickList
 

@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from console_app.conversation.calls import Calls
-from console_app.conversation.conversation import Conversation
-from console_app.conversation.permissions import Permissions
+from console_app.console.calls import Calls
+from console_app.console.conversation import Conversation
+from console_app.console.permissions import Permissions
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.find_bar import FindBar
@@ -24,7 +25,6 @@ from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import nothing_here, writes_text
-from console_app.tui.transcript_view.view import ConversationView
 
 BOTH = 40  # lines in which a board and what is read have room side by side
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from console_app.conversation.permissions import helpful_rules, misfit
-from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
+from console_app.console.permissions import helpful_rules, misfit
+from console_app.console.question_queue import PendingQuestion, QuestionQueue
 from console_app.domain.risk import risk_of
 from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript import Transcript

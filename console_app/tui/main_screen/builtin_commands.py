@@ -9,13 +9,13 @@ from typing import get_args
 
 from textual.widget import Widget
 
-from console_app.conversation.by_hand import MANUAL
-from console_app.conversation.context_report import context_report
-from console_app.conversation.conversation import Conversation
-from console_app.conversation.cost_report import cost_report
-from console_app.conversation.permissions import Permissions
-from console_app.conversation.request_report import request_report
-from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
+from console_app.console.by_hand import MANUAL
+from console_app.console.context_report import context_report
+from console_app.console.conversation import Conversation
+from console_app.console.cost_report import cost_report
+from console_app.console.permissions import Permissions
+from console_app.console.request_report import request_report
+from console_app.console.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
@@ -23,12 +23,12 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
 from console_app.tui.approvals.mode_switch import ModeSwitch
 from console_app.tui.commands.registry import Command, CommandRegistry
+from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import DEFAULT_EFFORT, Dialogs
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
-from console_app.tui.transcript_view.call_block import CallBlock
 
 RUNNING = "A turn is running. Esc stops it"
 READ_AGAIN = 0.2  # seconds between two looks at a report that is still written

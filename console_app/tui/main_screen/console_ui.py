@@ -11,11 +11,13 @@ from typing import ParamSpec, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from console_app.conversation.by_hand import without_success
-from console_app.conversation.conversation import Conversation
+from console_app.console.by_hand import without_success
+from console_app.console.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Event, Level
+from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview.wording import plural
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
@@ -30,8 +32,6 @@ from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
-from console_app.tui.transcript_view.view import ConversationView
-from console_app.tui.transcript_view.wording import plural
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
 MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to paint, some 0.2 s of work

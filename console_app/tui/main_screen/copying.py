@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console_app.conversation.copies import Copy
+from console_app.console.copies import Copy
 from console_app.domain.safe_text import one_line
+from console_app.tui.lineview.block import Block
+from console_app.tui.lineview.call_block import CallBlock
+from console_app.tui.lineview.copies import copies_of
+from console_app.tui.lineview.message_blocks import AssistantBlock
+from console_app.tui.lineview.user_block import UserBlock
 from console_app.tui.main_screen.console_ui import ConsoleUi
-from console_app.tui.transcript_view.block import Block
-from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.copies import copies_of
-from console_app.tui.transcript_view.message_blocks import AssistantBlock
-from console_app.tui.transcript_view.user_block import UserBlock
 
 MOST_BLOCKS = 40  # of the newest, that /copy offers
 

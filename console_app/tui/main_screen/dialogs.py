@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.own_settings import NEXT_START
-from console_app.conversation.by_hand import MANUAL
-from console_app.conversation.call_text import call_text
-from console_app.conversation.conversation import Conversation
+from console_app.console.by_hand import MANUAL
+from console_app.console.call_text import call_text
+from console_app.console.conversation import Conversation
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from console_app.conversation.calls import Calls
+from console_app.console.calls import Calls
 from console_app.domain.tools import CallState
+from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
-from console_app.tui.transcript_view.view import ConversationView
 
 
 def act_on_call(

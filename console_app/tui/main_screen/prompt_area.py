@@ -13,12 +13,13 @@ from textual.geometry import Spacing
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from console_app.conversation.attachments import Attachments
-from console_app.conversation.conversation import Conversation
-from console_app.conversation.queued import Around
-from console_app.conversation.readiness import Readiness
-from console_app.conversation.sessions import READ_ONLY, Sessions
+from console_app.console.attachments import Attachments
+from console_app.console.conversation import Conversation
+from console_app.console.queued import Around
+from console_app.console.readiness import Readiness
+from console_app.console.sessions import READ_ONLY, Sessions
 from console_app.tui.commands.line import CommandLine
+from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.console_ui import ConsoleUi
@@ -29,7 +30,6 @@ from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
-from console_app.tui.transcript_view.view import ConversationView
 
 
 class PromptArea(Vertical):

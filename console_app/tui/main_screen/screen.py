@@ -9,19 +9,20 @@ from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.message import Message
 
-from console_app.conversation.attachments import Attachments
-from console_app.conversation.calls import Calls
-from console_app.conversation.conversation import Conversation
-from console_app.conversation.permissions import Permissions
-from console_app.conversation.readiness import Readiness
-from console_app.conversation.sessions import Sessions
-from console_app.conversation.starting import ConsoleStart
+from console_app.console.attachments import Attachments
+from console_app.console.calls import Calls
+from console_app.console.conversation import Conversation
+from console_app.console.permissions import Permissions
+from console_app.console.readiness import Readiness
+from console_app.console.sessions import Sessions
+from console_app.console.starting import ConsoleStart
 from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_keys import ModeKeys
 from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
@@ -46,7 +47,6 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.themes import LoadedTheme
-from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 

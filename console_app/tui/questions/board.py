@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console_app.conversation.question_queue import PendingQuestion, Reply
+from console_app.console.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import Elicitation, SamplingRequest, first_words, one_of
 from console_app.domain.safe_text import one_line
 from console_app.tui.terminal.key_names import writes_text

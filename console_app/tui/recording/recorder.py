@@ -16,10 +16,10 @@ from textual.message_pump import MessagePump
 from console_app.domain.events import Event
 from console_app.sessions.replay import Replay, Time
 from console_app.tui.app import FanoutApp
+from console_app.tui.lineview.view import ConversationView
 from console_app.tui.recording.screens import Recording, Row, Screen, row_of
 from console_app.tui.services import ConsoleServices
 from console_app.tui.textual_internals import lines_of, update_now
-from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.timing import Timing
 
 SIZE = (100, 30)  # columns and rows

@@ -16,7 +16,7 @@ from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.config.tool_choice import Item
-    from console_app.conversation.file_news import FileNews
+    from console_app.console.file_news import FileNews
     from console_app.tui.servers.switches import Offered
     from console_app.tui.servers.workbench import Workbench
 

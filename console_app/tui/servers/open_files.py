@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.browser_page import BrowserPage, page_in_use
-from console_app.conversation.opened_files import open_file
+from console_app.console.opened_files import open_file
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.tui.transcript_view.markdown_inline import is_web_link
-from console_app.tui.transcript_view.wording import size
+from console_app.tui.lineview.markdown_inline import is_web_link
+from console_app.tui.lineview.wording import size
 from console_app.tui.widgets.pick_list import Choice, PickList
 
 if TYPE_CHECKING:

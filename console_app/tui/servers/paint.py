@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.lineview.wording import plural, spinner
 from console_app.tui.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
-from console_app.tui.transcript_view.wording import plural, spinner
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.widgets.palette import Palette
 

@@ -16,12 +16,12 @@ from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import PromptArgument, PromptMessage, ServerPrompt
 from console_app.mcp_client.typed_names import written_arguments
 from console_app.tui.forms.values_form import ValuesForm
+from console_app.tui.lineview.results.body import ResultBody
+from console_app.tui.lineview.results.kind import ResultKind, kind_of
+from console_app.tui.lineview.wording import plural, size
 from console_app.tui.servers.offer_uses import uses_node, uses_of
 from console_app.tui.servers.prompts import proposals
 from console_app.tui.servers.tree_dialog import TreeDialog
-from console_app.tui.transcript_view.results.body import ResultBody
-from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
-from console_app.tui.transcript_view.wording import plural, size
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 from console_app.tui.widgets.lines import Piece, clean
 from console_app.tui.widgets.palette import Palette

@@ -20,12 +20,12 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.mcp_client.composing import read
 from console_app.mcp_client.hub import Hub
+from console_app.tui.lineview.results.kind import kind_of
+from console_app.tui.lineview.wording import size
 from console_app.tui.servers.offer_uses import in_brief, uses_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.watching import Watching
-from console_app.tui.transcript_view.results.kind import kind_of
-from console_app.tui.transcript_view.wording import size
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints

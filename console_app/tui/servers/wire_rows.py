@@ -6,10 +6,10 @@ import json
 import re
 import time
 
-from console_app.conversation.wire_text import READ, Redact, brief
+from console_app.console.wire_text import READ, Redact, brief
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.tui.transcript_view.wording import measured, size
+from console_app.tui.lineview.wording import measured, size
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.widgets.palette import Palette
 

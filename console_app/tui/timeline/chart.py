@@ -18,10 +18,10 @@ from console_app.domain.call_spans import Phase, Span, figures, spans_of, step_f
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
+from console_app.tui.lineview.call_group import brief_of, telling
+from console_app.tui.lineview.call_lane import state_style
+from console_app.tui.lineview.wording import measured, plural, seconds, state_of
 from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.transcript_view.call_group import brief_of, telling
-from console_app.tui.transcript_view.call_lane import state_style
-from console_app.tui.transcript_view.wording import measured, plural, seconds, state_of
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.widgets.palette import Palette
 

@@ -18,6 +18,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.sessions.trace_events import as_trace
+from console_app.tui.lineview.wording import measured, plural, state_of
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import (
     GLYPHS,
@@ -28,7 +29,6 @@ from console_app.tui.timeline.chart import (
     rows_of,
     time_of,
 )
-from console_app.tui.transcript_view.wording import measured, plural, state_of
 from console_app.tui.widgets.lines import crop, pieces_width
 
 TEXT_WIDTH = 120

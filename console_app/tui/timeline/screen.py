@@ -24,11 +24,11 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.tui.lineview.call_group import brief_of
+from console_app.tui.lineview.wording import measured, state_of
 from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.axis import Window
 from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row
-from console_app.tui.transcript_view.call_group import brief_of
-from console_app.tui.transcript_view.wording import measured, state_of
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width

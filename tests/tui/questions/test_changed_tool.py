@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.conversation.permissions import ApprovalDecision
+from console_app.console.permissions import ApprovalDecision
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.tools import CallState, ServerIdentity
 from console_app.engine.approval_gate import Rule

@@ -1,0 +1,179 @@
+"""`fanout acp`: puts together what each conversation of an editor runs on; `acp_agent/` does the rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from console_app import wiring
+from console_app.config import custom_commands
+from console_app.config.extras import how_to_install
+from console_app.config.model_choice import NO_KEY_HINT, ModelChoice
+from console_app.config.secret_sources import secrets_of_server, secrets_of_settings
+from console_app.config.server_choice import ServerChoice
+from console_app.config.server_identity import identity_of
+from console_app.config.written_rules import UserRules
+from console_app.console.models import Models
+from console_app.console.readiness import ANY_SERVER, OTHER_SERVERS
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.transcript import Transcript
+from console_app.headless.interrupts import DEADLINE, EXIT_INTERRUPTED, Interrupts, TimeToEnd, end_within
+from console_app.headless.output import OutputStreams
+from console_app.headless.run import EXIT_DONE, RunEnding
+from console_app.headless.servers import failures
+from console_app.mcp_client.switch_on import HubSwitch
+from console_app.sessions.store import NoSuchSession
+from console_app.wiring import Setup
+
+if TYPE_CHECKING:
+    from console_app.acp_agent.parts import SessionParts
+    from console_app.config.mcp_servers import ServerConfig
+    from console_app.engine.engine import Engine
+    from console_app.mcp_client.hub import Hub
+    from console_app.sessions.library import Library
+
+
+async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Serves the editor on standard input and output until it goes. Raises UsageError."""
+    try:
+        from acp.core import AgentSideConnection
+    except ModuleNotFoundError as error:
+        missing = f"an agent of an editor needs {error.name}, which is not installed"
+        raise UsageError(missing, how_to_install("acp")) from None
+    from console_app.acp_agent.agent import EditorAgent
+    from console_app.acp_agent.json_lines import JsonLines
+
+    lines = JsonLines(output)
+    agent = EditorAgent(OpenedSessions(setup, interrupts.to_end), wiring.stored_sessions(setup), lines)
+    # `session/resume` and `session/close` are of the protocol; the SDK still counts them as unstable.
+    connection = AgentSideConnection(cast("Any", agent), lines, listening=False, use_unstable_protocol=True)
+    listening = asyncio.create_task(connection.listen())
+    ends = [listening, *(asyncio.create_task(event.wait()) for event in (interrupts.asked, output.lost))]
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        code = EXIT_INTERRUPTED if interrupts.asked.is_set() else EXIT_DONE
+        end_within(DEADLINE, code)
+        interrupts.to_end.begin()
+        for end in ends:
+            end.cancel()
+        await agent.close()
+        await connection.close()
+    return RunEnding(code)
+
+
+class OpenedSessions:
+    """Makes the parts of conversations; see `OpenSession`."""
+
+    def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
+        self._setup = setup
+        self._to_end = to_end
+        self._frozen = False  # what the first conversation brought with it
+
+    async def __call__(
+        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
+    ) -> SessionParts:
+        """See OpenSession."""
+        from console_app.acp_agent.parts import SessionParts
+
+        setup = await asyncio.to_thread(self._setup_in, folder)
+        chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)
+        notes = [*setup.layered.notes, *chosen.notes]
+        source = wiring.model_source(setup)
+        choice = _with_key(source.choose())
+        library = wiring.open_library(setup)
+        opened = None
+        if session_id is not None:
+            if library is None:
+                raise UsageError("a session can't be gone on with while sessions are not saved", "Leave out --no-save.")
+            try:
+                if (await library.store.find(session_id)).id != session_id:
+                    raise NoSuchSession(f"no session has the id {session_id}.")
+                opened = await library.open(session_id)
+            except BaseException:
+                await library.close()
+                raise
+            choice, note = wiring.model_of_session(setup, source, choice, opened.info)
+            notes += [note] if note else []
+        hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
+        gate = wiring.build_gate(setup, chosen, headless=False)
+        gate.bindings.foreign = foreign
+        engine = wiring.build_engine(setup, source.open(choice), hub, gate, servers=HubSwitch(hub))
+        hub.on_change = wiring.join(engine, hub)
+        if opened is not None:
+            engine.go_on(opened.info.id, Transcript.of(opened.events))
+        models = Models(engine, source, choice)
+        return SessionParts(
+            engine=engine,
+            hub=hub,
+            models=models,
+            library=library,
+            rules=UserRules(setup.paths),
+            folder=folder,
+            pictures=setup.paths.files,
+            question_limit=setup.settings.question_timeout,
+            custom_commands=partial(custom_commands.find, setup.paths, folder),
+            start=partial(self._start, hub, models, library),
+            close=self._closer(engine, hub, library),
+            stored=opened.events if opened is not None else (),
+            notes=[setup.redactor.clean(note) for note in notes],
+        )
+
+    def _setup_in(self, folder: Path) -> Setup:
+        base = self._setup
+        layered = wiring.read_settings(base.paths, folder, base.arguments, base.environ)
+        base.redactor.add(*secrets_of_settings(layered.settings, base.environ))
+        return replace(base, cwd=folder, layered=layered)
+
+    def _servers(self, setup: Setup, servers: Sequence[ServerConfig]) -> tuple[ServerChoice, frozenset[str]]:
+        """Fanout's servers as everywhere, and beside them the editor's, which are named; one of both is there once."""
+        try:
+            chosen = wiring.choose_servers(setup)
+        except ConfigError as error:
+            if setup.settings.mcp_config is not None:
+                raise
+            chosen = ServerChoice(notes=(error.line,))
+        here = {"folder": str(setup.cwd)}
+        all_of = {one.name: one.model_copy(update=here) for one in chosen.servers}
+        known = {identity_of(one, setup.cwd).digest for one in all_of.values() if not one.disabled and not one.problem}
+        for server in servers:
+            if identity_of(server, setup.cwd).digest in known:
+                continue
+            name = server.name
+            while name in all_of:
+                name += "-2"
+            all_of[name] = server.model_copy(update=here | {"name": name})
+            setup.redactor.add(*secrets_of_server(server))
+        foreign = frozenset(all_of) - {one.name for one in chosen.servers}
+        return replace(chosen, servers=tuple(all_of.values())), foreign
+
+    async def _start(self, hub: Hub, models: Models, library: Library | None) -> Sequence[str]:
+        await hub.start()
+        if library is not None:
+            await library.store.check()
+        if hub.statuses():
+            await asyncio.to_thread(wiring.preload_servers)
+        await models.load()
+        await asyncio.gather(hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
+        if not self._frozen:  # conversations come and go: what is left of one has to be found
+            self._frozen = True
+            wiring.freeze_collector()
+        return failures(hub.statuses())
+
+    def _closer(self, engine: Engine, hub: Hub, library: Library | None) -> Callable[[], Awaitable[None]]:
+        async def close() -> None:
+            kept = [library.close()] if library is not None else []
+            await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.provider.close(), *kept)
+
+        return close
+
+
+def _with_key(choice: ModelChoice) -> ModelChoice:
+    """A demo that nobody named is no answer to an editor. Raises ConfigError."""
+    if choice.notice:
+        raise ConfigError("no key is set and no model is named", NO_KEY_HINT)
+    return choice

@@ -1,0 +1,335 @@
+"""What the console runs on: hands the screen plain callables over an engine, a hub and a choice of model.
+
+It is put together in a thread, behind the first paint. SDKs are imported and servers started later still, by `start`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app import resources, wiring
+from console_app.config import custom_commands
+from console_app.config.crash_report import write_report
+from console_app.config.own_settings import OwnSettings
+from console_app.config.server_choice import ServerChoice
+from console_app.config.server_files import ServerFiles
+from console_app.config.trust import IN_A_SHELL
+from console_app.config.trust_report import ProjectTrust
+from console_app.config.written_rules import UserRules
+from console_app.config.written_settings import write_setting
+from console_app.console.collector import full_looks
+from console_app.console.connecting import Connecting
+from console_app.console.model_source import warm_up
+from console_app.console.models import Models
+from console_app.console.picture_store import sweep
+from console_app.console.question_queue import QuestionQueue
+from console_app.console.readiness import ANY_SERVER, OTHER_SERVERS
+from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
+from console_app.domain.ports.provider import Chunk, ModelRequest
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.engine.engine import Engine
+from console_app.headless.standard_output import write_out
+from console_app.tui.main_screen.warm_up import WarmUp
+from console_app.tui.servers.switches import HubSwitches
+from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.attention import AttentionSettings
+from console_app.tui.widgets.timing import Timing
+from console_app.wiring import Setup
+
+if TYPE_CHECKING:
+    from console_app.config.layers import LayeredSettings
+    from console_app.domain.events import Event
+    from console_app.sessions.replay import Replay
+    from console_app.sessions.tables import SessionInfo
+
+# What the model picker and /doctor need of other floors.
+PICKED_FROM = (
+    "console_app.headless.doctor",
+    "console_app.commands.diagnosis",
+    "console_app.providers.factory",
+    "console_app.providers.openai_chat",
+    "console_app.providers.openai_responses",
+    "console_app.providers.anthropic_messages",
+)
+
+log = logging.getLogger(__name__)
+
+
+def open_services(arguments: Namespace) -> ConsoleServices:
+    """What the console runs on. Raises FanoutError for what a flag or a settings file has wrong."""
+    parts = ConsoleParts(wiring.prepare(arguments))
+    if arguments.resume_newest or arguments.resume is not None:
+        asyncio.run(parts.find_session())
+    return parts.services()
+
+
+def run_in_lines(arguments: Namespace) -> int:
+    """The console as lines until it is left; the exit code. Raises FanoutError as `open_services` does."""
+    from console_app.line_console.run import run
+
+    return asyncio.run(run(open_services(arguments), arguments.prompt))
+
+
+def replay_session(arguments: Namespace) -> int:
+    """Plays a stored session in the console, to be watched; the exit code."""
+    from console_app.sessions.replay import Replay
+    from console_app.tui.app import FanoutApp
+
+    setup = wiring.prepare(arguments)
+    info, events = asyncio.run(_stored(setup, arguments.words))
+    return FanoutApp(_replaying(setup, info, Replay(events, arguments.speed))).run() or 0
+
+
+def record_session(arguments: Namespace) -> int:
+    """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
+    from console_app.headless.session_command import moving_format
+    from console_app.sessions.export import as_json_lines, imported, write_new
+    from console_app.tui.recording import recorder
+    from console_app.tui.recording.cast import as_cast
+    from console_app.tui.recording.svg import as_svg
+
+    setup = wiring.prepare(arguments)
+    info, events = asyncio.run(_stored(setup, arguments.words))
+    # As for every export, without the secrets that are known.
+    events = imported(as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
+    size = arguments.size or recorder.SIZE
+    recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
+    text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)
+    if recording.cut:
+        sys.stderr.write(f"fanout: the recording ends after {recorder.LONGEST:g} seconds; --speed makes it shorter.\n")
+    if not arguments.output:
+        write_out(text)
+        return 0
+    write_out(f"{write_new(Path(arguments.output).expanduser(), text)}\n")
+    return 0
+
+
+def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing | None = None) -> ConsoleServices:
+    engine = Engine(provider=StoredModel(info), toolset=NoTools())
+    return ConsoleServices(
+        engine=engine,
+        models=Models(engine),
+        history_path=setup.paths.history,
+        log_path=setup.log_path,
+        theme_dirs=(resources.themes_dir(), setup.paths.themes),
+        theme=setup.settings.theme,
+        motion=setup.settings.ui.motion,
+        keymap=setup.settings.keys,
+        working_folder=setup.cwd,
+        replay=replay,
+        clock=replay.now,
+        timing=timing or Timing(),
+    )
+
+
+async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list[Event]]:
+    if len(words) != 1:
+        raise UsageError("show needs one ID", "fanout sessions list shows them.")
+    library = wiring.stored_sessions(setup)
+    try:
+        info = await library.store.find(words[0])
+        return info, await library.store.load(info.id)
+    finally:
+        await library.close()
+
+
+class StoredModel:
+    """The model of a replay: named as the one that answered then, and never asked."""
+
+    protocol = "offline"
+
+    def __init__(self, info: SessionInfo) -> None:
+        self.name, self.model = info.provider, info.model
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Never called, since nothing can be sent."""
+        raise ProviderError("a replay asks no model")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class NoTools:
+    """The tools of a replay: nothing runs."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """None."""
+        return ()
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """Never called, since nothing can be asked for."""
+        raise ToolError("a replay runs nothing")
+
+
+def _loosens(setup: Setup) -> bool:
+    """Whether the project's settings say anything that takes trust."""
+    project = setup.layered.project
+    return project is not None and bool(project.lines)
+
+
+class ConsoleParts:
+    """What the console runs on. The model can change while it runs; servers come and go by themselves."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._problems: list[str] = []
+        self._source = source = wiring.model_source(setup)
+        choice = source.choose()
+        self._library = wiring.open_library(setup)
+        self._resume = ""
+        servers = self._servers()
+        # What waits for trust is one line, with a key: `ProjectTrust.summary`.
+        notes = (note for note in (*setup.layered.notes, *servers.notes) if IN_A_SHELL not in note)
+        self._problems += map(setup.redactor.clean, notes)
+        self._listener: Callable[[], None] | None = None
+        self._update_instructions: Callable[[], None] = lambda: None
+        picks = wiring.picks(setup)
+        self._switches: HubSwitches | None = None
+        self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
+        self._hub.asking.human = self._human = QuestionQueue(setup.settings.question_timeout)
+        self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
+        self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
+        self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
+        gate = wiring.build_gate(setup, servers, headless=False)
+        self._engine = wiring.build_engine(setup, source.open(choice), self._hub, gate, servers=self._switches)
+        self._models = Models(self._engine, source, choice)
+        self._connecting = Connecting(setup.paths, source, self._models, setup.redactor)
+        self._update_instructions = wiring.join(self._engine, self._hub)
+        self._warm_up = WarmUp()
+
+    def services(self) -> ConsoleServices:
+        """Everything for the screen."""
+        setup = self._setup
+        return ConsoleServices(
+            engine=self._engine,
+            history_path=setup.paths.history,
+            log_path=setup.log_path,
+            theme_dirs=(resources.themes_dir(), setup.paths.themes),
+            start=self._start,
+            connect=self._connect,
+            close=self._close,
+            models=self._models,
+            server_statuses=self._hub.statuses,
+            on_servers_changed=self._listen,
+            servers=self._switches,
+            server_files=self._files,
+            project_trust=ProjectTrust(
+                setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup), bundled=resources.bundled_mcp()
+            ),
+            hub=self._hub,
+            redact=setup.redactor.clean,
+            exchange=self._hub.exchange,
+            human=self._human,
+            calls_path=setup.paths.calls,
+            connecting=self._connecting,
+            theme=setup.settings.theme,
+            motion=setup.settings.ui.motion,
+            attention=AttentionSettings(
+                setup.settings.notifications, setup.settings.window_title, bool(setup.environ.get("TMUX"))
+            ),
+            settings=OwnSettings(setup.paths.settings, self._settings, partial(wiring.apply_setting, self._engine)),
+            remember_theme=self._remember_theme,
+            keymap=setup.settings.keys,
+            rules=UserRules(setup.paths),
+            working_folder=setup.cwd,
+            pictures_path=setup.paths.files,
+            custom_commands=lambda: custom_commands.find(setup.paths, setup.cwd),
+            diagnose=self._diagnose,
+            write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
+            problems=self._problems,
+            store=self._library,
+            library=self._library,
+            resume=self._resume,
+        )
+
+    def _remember_theme(self, name: str) -> None:
+        write_setting(self._setup.paths.settings, "theme", name)
+
+    def _settings(self) -> LayeredSettings:
+        setup = self._setup
+        return wiring.read_settings(setup.paths, setup.cwd, setup.arguments, setup.environ)
+
+    async def find_session(self) -> None:
+        """Which session -c or -r names: told before the console opens when there is none."""
+        info = await wiring.asked_session(self._setup, self._library)
+        self._resume = info.id if info is not None else ""
+        before = self._models.choice
+        assert before is not None
+        choice, note = wiring.model_of_session(self._setup, self._source, before, info)
+        self._problems += [note] if note else []
+        if choice is not before:
+            self._engine.provider, self._models.choice = self._source.open(choice), choice
+
+    def _servers(self) -> ServerChoice:
+        """A broken mcp.json that nobody named is told on the screen: the console is of use without servers."""
+        try:
+            return wiring.choose_servers(self._setup)
+        except ConfigError as error:
+            if self._setup.settings.mcp_config is not None:
+                raise
+            self._problems.append(self._setup.redactor.clean(error.line))
+            return ServerChoice()
+
+    async def _diagnose(self) -> Sequence[str]:
+        from console_app.commands import diagnosis
+        from console_app.headless import doctor
+
+        return list(doctor.lines(await diagnosis.examine(self._setup, self._hub.statuses()), from_the_top=True))
+
+    async def _start(self) -> None:
+        await self._hub.start()
+        if self._library is not None:
+            await self._library.store.check()
+        if self._hub.statuses():
+            await asyncio.to_thread(wiring.preload_servers)
+        await self._models.load()
+
+    async def _connect(self) -> None:
+        warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
+        warm.add_done_callback(_warm)
+        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
+        await wiring.remember_tools(self._setup, self._hub)
+
+    def _load_ahead(self) -> None:
+        sweep(self._setup.paths.files, self._setup.paths.drafts)
+        if (choice := self._models.choice) is not None:
+            warm_up(choice)
+        self._warm_up.run(PICKED_FROM)
+
+    async def _close(self) -> None:
+        self._warm_up.stop()
+        if self._library is not None:
+            await self._library.close()
+        await asyncio.gather(self._hub.close(), self._engine.provider.close())
+
+    def _listen(self, listener: Callable[[], None]) -> None:
+        self._listener = listener
+
+    def _reloaded(self, servers: ServerChoice) -> None:
+        """Which servers are the bundled ones may be others now, and with them what runs without asking."""
+        wiring.use_bundled(self._engine.gate, servers)
+
+    def _changed(self) -> None:
+        self._update_instructions()
+        if self._switches is not None:
+            self._switches.changed()
+        if self._listener is not None:
+            self._listener()
+
+
+def _warm(warm: asyncio.Future[None]) -> None:
+    """All that is big is there, whatever became of it."""
+    wiring.freeze_collector()
+    gc.callbacks.append(full_looks)
+    if not warm.cancelled() and (error := warm.exception()) is not None:
+        log.warning("a part could not be loaded ahead: %r", error)

@@ -1,0 +1,186 @@
+"""Reads a file or folder as it goes with a message: text whole or by its beginning, lines of it, a picture, a listing.
+
+Nothing is guessed from a name: what a file is, its bytes say. All of it blocks, and belongs into a thread.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from console_app.config.plain_files import NotPlain, opened
+from console_app.console.file_mentions import LineRange
+from console_app.console.project_files import walk
+from console_app.domain.amounts import size, tokens
+from console_app.domain.errors import AttachmentError
+from console_app.domain.messages import Attachment
+from console_app.domain.picture_size import picture_size, scaled, sides_sent
+from console_app.domain.safe_text import one_line
+from console_app.providers.pictures import LARGEST_FILE as LARGEST_PICTURE
+from console_app.providers.pictures import MOST_PIXELS, picture_type
+
+LARGEST_TEXT = 100_000  # bytes of a file: about 25,000 tokens, an eighth of a common window; more is read by tools
+MOST_SCANNED = 64_000_000  # bytes that are read to find lines: a tenth of a second
+MOST_ENTRIES = 1_000  # of a folder: about 10,000 tokens
+LONGEST_WALK = 2.0  # seconds
+_SAMPLE = 8_192  # bytes that show whether a file is text
+_PIECE = 1_000_000
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CONTROLS = bytes(set(range(32)) - {*b"\t\n\r\f\b\x1b"})
+_READ_IT = "A tool that reads files can look into it."
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """An attachment; of a picture with its bytes, which are saved once the message is sent."""
+
+    attachment: Attachment
+    picture: bytes = b""
+
+
+def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
+    """What is at `path`, called `name` by people. Raises AttachmentError."""
+    shown = one_line(name, 200)
+    try:
+        if path.is_dir():
+            if lines is not None:
+                raise AttachmentError(f"{shown} is a folder, and has no lines")
+            return ReadFile(_folder(path, name))
+        with opened(path) as (file, found):
+            head = file.read(_SAMPLE)
+            if mime := picture_type(head):
+                return _picture(file, head, name, mime, found.st_size)
+            if head.startswith(_UTF_16):
+                head, file = _from_utf_16(head, file, shown)
+            _check_text(head, shown)
+            file.seek(0)
+            return ReadFile(_text(file, name, found.st_size) if lines is None else _lines(file, name, lines))
+    except NotPlain as error:
+        raise AttachmentError(
+            f"{shown} is {error.strerror}, and only files and folders can go with a message"
+        ) from None
+    except OSError as error:
+        raise AttachmentError(f"{shown} can't be read: {error.strerror or error}") from None
+
+
+def of_bytes(content: bytes, name: str) -> ReadFile:
+    """A picture that is in no file yet, called `name` by people. Raises AttachmentError."""
+    if not (mime := picture_type(content)):
+        raise AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
+    return _picture(io.BytesIO(), content, name, mime, len(content))
+
+
+def about(attachment: Attachment) -> str:
+    """What an attachment is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
+    count, is_picture = attachment.tokens, attachment.mime.startswith("image/")
+    costs = f"~{tokens(count)} token{'' if count == 1 else 's'}"
+    if is_picture:
+        costs = f"{costs} · picture" if attachment.pixels else f"picture · {size(attachment.size)}"
+    return f"{costs} · {attachment.part}" if attachment.part else costs
+
+
+def _text(file: BinaryIO, name: str, length: int) -> Attachment:
+    content = file.read(LARGEST_TEXT + 1)
+    length = max(length, len(content))  # what is in /proc has no length
+    if len(content) <= LARGEST_TEXT:
+        return Attachment(name=name, size=length, text=_decoded(content, name))
+    begin = content[:LARGEST_TEXT]
+    begin = begin[: begin.rfind(b"\n", LARGEST_TEXT // 2) + 1 or len(begin)]
+    part = f"the first {size(len(begin))} of {size(length)}"
+    return Attachment(name=name, part=part, size=length, text=_noted(_decoded(begin, name), part))
+
+
+def _lines(file: BinaryIO, name: str, lines: LineRange) -> Attachment:
+    """Some lines, and how many there are; of a very long file only as far as it is scanned."""
+    shown = one_line(name, 200)
+    if lines.last is not None and lines.last < lines.first:
+        raise AttachmentError(f"{shown} has no lines {lines.first}-{lines.last}: the first comes after the last")
+    wanted = bytearray()
+    number = scanned = 0
+    ended = True  # whether the last line is a whole one
+    while scanned < MOST_SCANNED and (line := file.readline(_PIECE)):
+        number += ended
+        ended = line.endswith(b"\n")
+        scanned += len(line)
+        if lines.first <= number <= (lines.last or number) and len(wanted) <= LARGEST_TEXT:
+            wanted += line
+    whole = not file.read(1)
+    if number < lines.first and whole:
+        have = f"{number:,} {'line' if number == 1 else 'lines'}"
+        raise AttachmentError(f"{shown} has {have}, and {lines.first:,} is none of them")
+    if number < lines.first:
+        raise AttachmentError(f"{shown}: line {lines.first:,} is too far in to be looked for", _READ_IT)
+    last = number if lines.last is None else min(lines.last, number)
+    span = f"line {last}" if last == lines.first else f"lines {lines.first}-{last}"
+    part = f"{span} of {number:,}" if whole else f"{span} of more than {number:,}"
+    cut = len(wanted) > LARGEST_TEXT
+    if cut:
+        part = f"the first {size(LARGEST_TEXT)} of {part}"
+    text = _decoded(bytes(wanted[:LARGEST_TEXT]), name)
+    return Attachment(name=name, part=part, size=len(wanted), text=_noted(text, part) if cut else text)
+
+
+def _noted(text: str, part: str) -> str:
+    return f"{text}\n[Fanout: only {part} stands here; the rest was left out because of its size.]"
+
+
+def _check_text(content: bytes, shown: str) -> None:
+    if b"\0" in content or content.startswith(b"%PDF-") or _controls(content) > len(content) / 20:
+        raise AttachmentError(f"{shown} is neither text nor a PNG, JPEG, GIF or WebP picture", _READ_IT)
+
+
+def _controls(content: bytes) -> int:
+    return len(content) - len(content.translate(None, _CONTROLS))
+
+
+def _decoded(content: bytes, name: str) -> str:
+    """As text: UTF-8, or what most other text is. A character that was cut at the end is left out."""
+    _check_text(content, one_line(name, 200))
+    try:
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(content)
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
+
+
+def _from_utf_16(head: bytes, file: BinaryIO, shown: str) -> tuple[bytes, BinaryIO]:
+    content = head + file.read(4 * LARGEST_TEXT)
+    if file.read(1):
+        raise AttachmentError(f"{shown} is text in UTF-16, and too large to be read as that", "Save it as UTF-8.")
+    text = content.decode("utf-16", "replace").encode("utf-8", "replace")
+    return text[:_SAMPLE], io.BytesIO(text)
+
+
+def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> ReadFile:
+    shown = one_line(name, 200)
+    content = head + file.read(LARGEST_PICTURE)
+    if (length := max(length, len(content))) > LARGEST_PICTURE:
+        raise AttachmentError(f"{shown} is a picture of {size(length)}, and models take {size(LARGEST_PICTURE)}")
+    sides = picture_size(content)
+    if sides is not None and sides[0] * sides[1] > MOST_PIXELS:
+        raise AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and can't be made smaller here")
+    smaller = sides_sent(sides)
+    about = f"{mime.removeprefix('image/')} picture{', {}x{} pixels'.format(*sides) if sides else ''}"
+    at = " at {}x{}".format(*scaled(sides)) if sides is not None and smaller else ""
+    text = f"[{about}: it goes with this message{at}, for models that see]"
+    pixels = math.prod(scaled(sides)) if sides is not None else 0
+    return ReadFile(Attachment(name=name, part=smaller, mime=mime, size=length, pixels=pixels, text=text), content)
+
+
+def _folder(path: Path, name: str) -> Attachment:
+    os.scandir(path).close()  # a folder that may not be read is no empty one
+    found = walk(path, MOST_ENTRIES, LONGEST_WALK)
+    lines: list[str] = []
+    room = LARGEST_TEXT
+    for one in sorted(found.paths):
+        line = one_line(one)
+        if (room := room - len(line) - 1) < 0:
+            break
+        lines.append(line)
+    count = f"{len(lines):,} {'entry' if len(lines) == 1 else 'entries'}"
+    part = count if found.whole and len(lines) == len(found.paths) else f"{count}, not all"
+    return Attachment(name=name.rstrip("/") + "/", part=part, text="\n".join(lines) or "(an empty folder)")

@@ -1,0 +1,249 @@
+"""From a prompt as it was typed to the message that is sent, with everything that it names: files and folders behind
+`@`, resources of servers (`@server:uri`), and a server's prompt in its command's place.
+
+A word behind `@` that is no file is a word. What looks like a path and isn't there is told, and what is there but
+can't go along is an error: nothing is left out unsaid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app.console import attached_files
+from console_app.console.file_mentions import FileMention, LineRange, file_mentions, written_path
+from console_app.console.picture_store import save_picture
+from console_app.domain.amounts import size
+from console_app.domain.errors import AttachmentError, FanoutError
+from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain.safe_text import encodable, one_line
+from console_app.mcp_client.composing import MOST_TEXT, compose, names_something
+from console_app.mcp_client.typed_names import command_of, mentions
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.hub import Hub
+
+MOST_FILES = 20  # of a message
+MOST_PICTURES = 40_000_000  # bytes of a message, before they are made smaller for the request
+_MISSING_SHOWN = 3
+_MOST_CHIPS = 200
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A message, and what its sender should know of it, a line each."""
+
+    message: UserMessage
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What a mention stands for, in a few words; with `refused` it can't go with the message, and `about` says why."""
+
+    name: str
+    about: str
+    refused: bool = False
+    missing: bool = False  # there is no such file, yet perhaps: its name may be half typed
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A file or folder that is there. `key` is the same for the same one, unchanged."""
+
+    path: Path
+    name: str
+    lines: LineRange | None
+    key: tuple[object, ...]
+
+
+class Attachments:
+    """What prompts name, for one conversation. Everything that reads files does so in a thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        saved: Path | None,
+        hub: Hub | None,
+        no_pictures: Callable[[], str],
+        *,
+        named: bool = True,
+    ) -> None:
+        """`folder` is where relative paths begin, `saved` where pictures are kept with the sessions that need them
+        (None: none can go along), and `no_pictures` says why the model sees none, or "". `named` says that the
+        messages are kept, and name their pictures."""
+        self._folder = folder
+        self._saved = saved
+        self._named_later = named
+        self._hub = hub
+        self._no_pictures = no_pictures
+        self._chips: dict[tuple[object, ...], Chip] = {}
+
+    def may_name(self, text: str) -> bool:
+        """Whether `compose` has anything to ask or to read; without a look at the disk."""
+        return (self._hub is not None and names_something(self._hub, text)) or bool(self._mentions(text))
+
+    async def compose(self, text: str, typed: str | None = None) -> Composed:
+        """The message that `text` means. `typed` is what of it names things, where some of it was pasted and may be
+        anybody's. Raises AttachmentError, ServerError and UsageError."""
+        typed = text if typed is None else typed
+        message = UserMessage(content=text)
+        if self._hub is not None:
+            asked = await compose(self._hub, text if command_of(typed) is not None else typed)
+            message = asked if asked.source else message.model_copy(update={"attachments": asked.attachments})
+        found = self._mentions(typed)
+        if not found:
+            return Composed(message)
+        files, missing = await asyncio.to_thread(self._read, found)
+        both = (*message.attachments, *files)
+        if (total := sum(len(one.text) for one in both)) > MOST_TEXT:
+            raise AttachmentError(
+                f"what this names is too large together: {total:,} characters, and a message carries {MOST_TEXT:,}",
+                "Name parts, as @file:1-200.",
+            )
+        return Composed(message.model_copy(update={"attachments": both}), _missing_notice(missing))
+
+    async def put_together(self, text: str, typed: str | None = None) -> Composed:
+        """`compose`, which for a fault of ours raises FanoutError too."""
+        try:
+            return await self.compose(text, typed)
+        except FanoutError:
+            raise
+        except Exception as error:
+            log.exception("a message could not be put together")
+            raise FanoutError(f"the message could not be put together: {error!r}. /log has the details.") from error
+
+    async def chips(self, text: str) -> Sequence[Chip]:
+        """What would go with `text`, for people to see before they send."""
+        return await asyncio.to_thread(self._look, text) if "@" in text else ()
+
+    async def keep_picture(self, content: bytes) -> str:
+        """Keeps a picture that is in no file, and gives what names it in a prompt. Raises AttachmentError."""
+        read = attached_files.of_bytes(content, "what was copied")
+        path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read), sent=False).path))
+        return f"@{written_path(_shown(path, self._folder))}"
+
+    async def of_file(self, path: Path, lines: LineRange | None = None) -> Attachment:
+        """A file or folder that a front end names by its path. Raises AttachmentError."""
+        return await asyncio.to_thread(self._sent, lambda: attached_files.read(path, _shown(path, self._folder), lines))
+
+    async def of_picture(self, content: bytes, name: str) -> Attachment:
+        """A picture that a front end has the bytes of. Raises AttachmentError."""
+        return await asyncio.to_thread(self._sent, lambda: attached_files.of_bytes(content, name))
+
+    # -- in a thread
+
+    def _sent(self, read: Callable[[], attached_files.ReadFile]) -> Attachment:
+        return self._saved_picture(self._checked(read()))
+
+    def _read(self, found: Sequence[FileMention]) -> tuple[list[Attachment], list[FileMention]]:
+        named, missing = self._named(found)
+        if len(named) > MOST_FILES:
+            raise AttachmentError(f"a message can carry {MOST_FILES} files, and this names {len(named)}")
+        read = [self._checked(attached_files.read(one.path, one.name, one.lines)) for one in named]
+        if (total := sum(len(one.picture) for one in read)) > MOST_PICTURES:
+            raise AttachmentError(f"pictures of {size(total)} together, and a message carries {size(MOST_PICTURES)}")
+        return [self._saved_picture(one) for one in read], missing
+
+    def _checked(self, read: attached_files.ReadFile) -> attached_files.ReadFile:
+        if read.picture and (why := self._no_pictures() or ("" if self._saved else "nothing is saved here")):
+            name = one_line(read.attachment.name, 200)
+            raise AttachmentError(f"{name} is a picture, and the model takes none: {why}", "Use a model that sees.")
+        return read
+
+    def _saved_picture(self, read: attached_files.ReadFile, *, sent: bool = True) -> Attachment:
+        if not read.picture or self._saved is None:
+            return read.attachment
+        path = save_picture(self._saved, read.picture, read.attachment, named=sent and self._named_later)
+        return read.attachment.model_copy(update={"path": encodable(str(path))})
+
+    def _look(self, text: str) -> list[Chip]:
+        chips: dict[Chip, None] = {}
+        for mention in self._mentions(text):
+            try:
+                named = self._resolved(mention)
+                chip = self._chip(named) if named is not None else None
+            except AttachmentError as error:
+                chip = Chip(mention.shown, error.detail, refused=True)
+            if chip is None and mention.looks_like_path:
+                chip = Chip(mention.shown, "no such file", refused=True, missing=True)
+            if chip is not None:
+                chips[chip] = None
+        servers = self._hub.typed_servers() if self._hub is not None else {}
+        return [*chips, *(Chip(one.uri, one.server) for one in mentions(text, servers, ()))]
+
+    def _chip(self, one: _Named) -> Chip:
+        if (known := self._chips.get(one.key)) is not None:
+            return known
+        try:
+            read = self._checked(attached_files.read(one.path, one.name, one.lines)).attachment
+            chip = Chip(read.name, attached_files.about(read) + self._led_out(one.path))
+        except AttachmentError as error:
+            chip = Chip(one.name, error.detail.removeprefix(f"{one_line(one.name, 200)} "), refused=True)
+        if len(self._chips) >= _MOST_CHIPS:
+            self._chips.clear()
+        self._chips[one.key] = chip
+        return chip
+
+    def _led_out(self, path: Path) -> str:
+        """Where a name within the working folder leads out of it: a project may bring links to what is private."""
+        real, within = path.resolve(), Path(os.path.normpath(path)).is_relative_to(self._folder)
+        leads_out = within and not real.is_relative_to(self._folder.resolve())
+        return f" · links to {_shown(real, self._folder)}" if leads_out else ""
+
+    # -- names
+
+    def _mentions(self, text: str) -> list[FileMention]:
+        return file_mentions(text, self._hub.typed_servers() if self._hub is not None and "@" in text else ())
+
+    def _named(self, found: Sequence[FileMention]) -> tuple[list[_Named], list[FileMention]]:
+        """The files and folders that are there, once each, and what should be one and isn't."""
+        there: dict[tuple[object, ...], _Named] = {}
+        missing: list[FileMention] = []
+        for mention in found:
+            if (one := self._resolved(mention)) is not None:
+                there.setdefault((one.key[:2], one.lines), one)
+            elif mention.looks_like_path:
+                missing.append(mention)
+        return list(there.values()), missing
+
+    def _resolved(self, mention: FileMention) -> _Named | None:
+        for reading in mention.readings:
+            path = self._folder / os.path.expanduser(reading.path)
+            try:
+                found = path.stat()
+            except (FileNotFoundError, NotADirectoryError, ValueError):
+                continue
+            except OSError as error:
+                if error.errno == errno.ENAMETOOLONG:
+                    continue
+                name = one_line(_shown(path, self._folder), 200)
+                raise AttachmentError(f"{name} can't be read: {error.strerror}") from None
+            state = (found.st_mtime_ns, found.st_size, reading.lines, self._no_pictures(), str(path))
+            key = (found.st_dev, found.st_ino, *state)
+            return _Named(path, _shown(path, self._folder), reading.lines, key)
+        return None
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """A path as people read it: from the working folder, from home, or whole."""
+    path = Path(os.path.normpath(path))
+    if path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    home = Path(os.path.expanduser("~"))  # which stays "~" where nobody knows
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
+def _missing_notice(missing: Sequence[FileMention]) -> tuple[str, ...]:
+    if not missing:
+        return ()
+    names = ", ".join(one_line(f"@{one.shown}", 80) for one in missing[:_MISSING_SHOWN])
+    more = f" and {len(missing) - _MISSING_SHOWN} more" if len(missing) > _MISSING_SHOWN else ""
+    return (f"Not attached, since no such file is there: {names}{more}. It went as the words it is.",)

@@ -1,0 +1,96 @@
+"""What you do to a single call: cancel it, run it again, give it more time, or answer what it asks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from console_app.console.ui_port import UiPort
+from console_app.domain.errors import FanoutError
+from console_app.engine.builtin_tools.specs import SERVER
+
+if TYPE_CHECKING:
+    from console_app.console.conversation import Conversation
+
+NOT_ASKED = "That question isn't open any more."
+NOT_CUT = "No call of the last turn was cut off."
+GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
+OCCUPIED = "Something else is about to run. The call can run again after it."
+
+
+class Calls:
+    """Of one conversation. What can't be done is said, and why."""
+
+    def __init__(self, conversation: Conversation, ui: UiPort) -> None:
+        self._conversation = conversation
+        self._ui = ui
+
+    def cancel(self, call_id: str) -> None:
+        """Ends a call; its siblings live."""
+        if (running := self._conversation.calls_of) is not None:
+            running.cancel_call(call_id)
+
+    def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
+        """Runs a call again, as it was or with other arguments (which is an approval)."""
+        self._conversation.once_settled(partial(self._run_again, call_id, arguments))
+
+    def _run_again(self, call_id: str, arguments: dict[str, Any] | None) -> None:
+        conversation, turn = self._conversation, self._conversation.turn
+        if turn is not None:
+            done = turn.retry(call_id) if arguments is None else turn.edit_and_run(call_id, arguments)
+            if not done:
+                self._ui.toast("That call's answer has gone to the model. It can run again once the turn has ended.")
+        elif conversation.busy:
+            again = conversation.calls_of is not None
+            self._ui.toast("A call is running again already. This one can after it." if again else OCCUPIED)
+        else:
+            try:
+                conversation.rerun(call_id, arguments)
+            except FanoutError as error:
+                self._ui.toast(error.line)
+
+    def run_cut_off_again(self) -> None:
+        """Runs all calls of the last turn that were cut off before their end again; each asks. Where it came to no call
+        and no answer, its message is sent again."""
+        self._conversation.once_settled(self._run_cut_off_again)
+
+    def _run_cut_off_again(self) -> None:
+        transcript = self._conversation.engine.transcript
+        turn, message = transcript.turn, transcript.unanswered
+        cut_off = [] if turn is None else [call.id for call in turn.cut_off if call.server != SERVER]
+        if self._conversation.busy or not (cut_off or message):
+            broke = turn is not None and turn.broke_off and not self._conversation.busy
+            self._ui.toast(OCCUPIED if cut_off else GO_ON if broke else NOT_CUT)
+            return
+        if message is not None:
+            self._conversation.send_again(message)
+            return
+        try:
+            left_out = self._conversation.rerun_all(cut_off)
+        except FanoutError as error:
+            self._ui.toast(error.line)
+            return
+        for line in left_out:
+            self._ui.toast(line)
+
+    def extend(self, call_id: str) -> None:
+        """Gives a running call its whole time again."""
+        running = self._conversation.calls_of
+        if running is not None and running.extend_call(call_id):
+            self._ui.toast("It has its whole time again.")
+        else:
+            self._ui.toast("That call doesn't run any more.")
+
+    def send_now(self) -> None:
+        """The results that are there go to the model; the other calls end as interrupted."""
+        turn = self._conversation.turn
+        if turn is None:
+            self._ui.toast("No answer waits for this call: it runs again by itself.")
+        elif not turn.send_now():
+            self._ui.toast("The answer still streams: more calls may come. Then s sends what there is.")
+
+    def answer(self, call_id: str, text: str | None) -> None:
+        """Answers what the model asks by a call; None leaves it without an answer."""
+        turn = self._conversation.turn
+        if turn is None or not (turn.decline(call_id) if text is None else turn.answer(call_id, text)):
+            self._ui.toast(NOT_ASKED)

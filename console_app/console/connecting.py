@@ -1,0 +1,198 @@
+"""Connects a model by its address: what answers on this machine, which models an endpoint lists, one request to try.
+
+Only loopback is looked at unasked, and without any key. A key is used in memory until its model has answered, and only
+then kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from console_app.config.connection import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, connection
+from console_app.config.model_choice import choose_model
+from console_app.config.paths import Paths
+from console_app.config.redaction import Redactor
+from console_app.console.model_source import ConfiguredModels, warm_up
+from console_app.console.models import Models
+from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, host
+from console_app.domain.errors import ConfigError, ProviderError
+from console_app.domain.messages import UserMessage
+from console_app.domain.ports.provider import ModelRequest, ReasoningChunk, TextChunk
+
+LOOKING = 2.0  # seconds for what answers on this machine
+LISTING = 30.0  # seconds for one list of models: what starts with its first request takes its time
+REACHING = 10.0  # seconds for an endpoint that is typed to be reached at all
+TRIAL = 60.0  # seconds to the first word: a local model is loaded by its first request
+_QUESTION = "Reply with the one word: ready"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEndpoint:
+    """An endpoint that answers on this machine. `models` is None where it wants a key before it lists them."""
+
+    name: str
+    url: str
+    models: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """An endpoint with the models that it lists; none: one has to be typed, and `why` says what is known of that."""
+
+    connection: TypedEndpoint
+    models: tuple[str, ...]
+    why: str = "It lists none."
+
+
+class Connecting:
+    """Of one console, whose `models` get what was connected."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        source: ConfiguredModels,
+        models: Models,
+        redactor: Redactor,
+        *,
+        ports: Mapping[int, str] = USUAL_PORTS,
+    ) -> None:
+        """`ports` of this machine are looked at, each with what usually listens there."""
+        self._ports = ports
+        self._paths = paths
+        self._source = source
+        self._models = models
+        self._redactor = redactor
+
+    async def local(self) -> Sequence[LocalEndpoint]:
+        """What answers as a model's endpoint on this machine, all ports asked at once."""
+        found = await asyncio.gather(*(self._at(port, name) for port, name in self._ports.items()))
+        return [one for one in found if one is not None]
+
+    async def listing(self, address: str, key: str) -> Listing:
+        """The models at an address as it was typed, with or without the path of the API. Raises FanoutError."""
+        url, key = checked_url(address), checked_key(key)
+        self._redactor.add(key)
+        first: Listing | None = None
+        refused: ProviderError | None = None
+        for candidate in _candidates(url):
+            made = connection(self._source.settings, self._source.environ, candidate, key)
+            first = first or Listing(made, ())
+            try:
+                names = await _listed(_config(made, "any"), LISTING)
+            except TimeoutError:
+                return replace(first, why=f"No list came within {LISTING:g} s.")  # it may answer all the same
+            except ProviderError as error:
+                if error.status is None or error.status in (401, 403):
+                    raise refused if error.status is None and refused is not None else error from None
+                refused = refused or error
+            else:
+                if names:
+                    return Listing(made, tuple(names))
+        assert first is not None  # there is always a candidate
+        if refused is not None and refused.status not in (404, 405, 501):
+            raise refused
+        return first
+
+    async def try_out(self, made: TypedEndpoint, model: str) -> float:
+        """Asks `model` for a word; the seconds until the first one came. Raises FanoutError."""
+        from console_app.providers.factory import open_provider, preload
+
+        config = replace(_config(made, model), read_timeout=TRIAL)
+        await asyncio.to_thread(preload, config.api)
+        provider = open_provider(config)
+        began = time.monotonic()
+        try:
+            async with (
+                asyncio.timeout(TRIAL),
+                provider.stream(ModelRequest((UserMessage(content=_QUESTION),))) as chunks,
+            ):
+                async for chunk in chunks:
+                    if isinstance(chunk, TextChunk | ReasoningChunk) and chunk.text.strip():
+                        return time.monotonic() - began
+        except TimeoutError:
+            raise ProviderError(
+                f"{model} at {host(made.url)}: no word within {TRIAL:g} s", "It may still be loading: try once more."
+            ) from None
+        finally:
+            await provider.close()
+        raise ProviderError(f"{model} at {host(made.url)} answered with nothing", "Take another model.")
+
+    async def keep(self, made: TypedEndpoint, model: str) -> str:
+        """Has `model` answer from now on, and from the next start; in words what was kept where. Raises
+        FanoutError; then nothing has changed but what was kept before."""
+        place = await asyncio.to_thread(made.keep, self._paths, model)
+        name = f"{made.provider}/{model}"
+        settings = made.settings.model_copy(update={"model": name})
+        source = replace(self._source, settings=settings, environ=made.environ, source="/connect")
+        await self._models.connect(source, name)
+        self._source = source
+        if (choice := self._models.choice) is not None:
+            await asyncio.to_thread(warm_up, choice)
+        key = f"; the key is in {place}, for {host(made.url)} alone" if place else ""
+        return f"{name} answers from now on, and from the next start: {self._paths.settings}{key}."
+
+    async def _at(self, port: int, name: str) -> LocalEndpoint | None:
+        if not await _listens(port):
+            return None
+        url = f"http://127.0.0.1:{port}/v1"
+        config = ProviderConfig(name, "openai-chat", "any", url, connect_timeout=LOOKING, max_tries=1)
+        try:
+            models = await _listed(config, LOOKING)
+        except TimeoutError:
+            return None
+        except ProviderError as error:
+            return LocalEndpoint(name, url, None) if error.status in (401, 403) else None
+        return LocalEndpoint(name, url, tuple(models))
+
+
+def _config(made: TypedEndpoint, model: str) -> ProviderConfig:
+    """Tried once: who types an address sees at once what it says. Its name in the settings nobody has seen yet."""
+    try:
+        config = choose_model(made.settings, made.environ, name=f"{made.provider}/{model}").config
+    except ConfigError as error:
+        raise ConfigError(error.detail, _KEY_HINT) from None
+    assert config is not None  # a connection has an endpoint
+    name = made.provider if made.url in VENDOR_URLS.values() else "endpoint"
+    return replace(config, name=name, base_url=made.url, connect_timeout=REACHING, max_tries=1, key_hint=_KEY_HINT)
+
+
+_KEY_HINT = "Type its key, or another one, into the field for it."
+
+
+def _candidates(url: str) -> Sequence[str]:
+    """As it was typed, and with the path of the API where that may be missing; the likelier first."""
+    path = url.partition("://")[2].partition("/")[2]
+    if "anthropic" in url.lower():
+        return (url.removesuffix("/v1"),)
+    if path.endswith("v1"):
+        return (url,)
+    return (url, f"{url}/v1") if path else (f"{url}/v1", url)
+
+
+async def _listed(config: ProviderConfig, within: float) -> list[str]:
+    """The models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
+    from console_app.providers.factory import list_models, preload
+
+    await asyncio.to_thread(preload, config.api)
+    async with asyncio.timeout(within):
+        names = await list_models(config)
+    return sorted(names, key=lambda name: ("embed" in name.lower(), name))
+
+
+async def _listens(port: int) -> bool:
+    writer: asyncio.StreamWriter | None = None
+    try:
+        async with asyncio.timeout(LOOKING):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:  # TimeoutError is one
+        return False
+    finally:
+        if writer is not None:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+    return True

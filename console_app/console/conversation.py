@@ -1,0 +1,398 @@
+"""One conversation: a queue of prompts and one activity (a turn, a rerun, a compaction, or none), each event stored
+before it is shown, in slices so that a front end can answer its keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from console_app.console.by_hand import MANUAL
+from console_app.console.delivery import Delivery
+from console_app.console.queued import Around, Queued, Sent
+from console_app.console.ui_port import UiPort
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.events import Event
+from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain.steady_time import steady_time
+from console_app.engine import manual_calls
+from console_app.engine.turn import Turn
+
+if TYPE_CHECKING:
+    from console_app.console.attachments import Attachments
+    from console_app.domain.ports.store import SessionStore
+    from console_app.engine.compaction import Compacting
+    from console_app.engine.engine import Engine
+    from console_app.engine.rerun import Rerun
+
+CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
+STEERED = "It joins at the next step."
+BUSY = "something else runs, or is about to"
+AT_ONCE = partial(asyncio.sleep, 0)
+T = TypeVar("T")
+BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
+
+
+class Conversation:
+    """See the module. What it does between two turns is a task of its own; `close` ends it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: SessionStore | None,
+        ui: UiPort,
+        *,
+        ready: Callable[[], Awaitable[None]] = AT_ONCE,
+        attachments: Attachments | None = None,
+        attached: Callable[[Sequence[Attachment]], None] = lambda _: None,
+        clock: Callable[[], float] = steady_time,
+    ) -> None:
+        """`ready` returns when a turn may begin. `store` None keeps nothing. `attachments` gives what prompts name, and
+        `attached` is told what went with one."""
+        self.engine = engine
+        self._delivery = Delivery(store, ui)
+        self._ui = ui
+        self._ready = ready
+        self._attachments = attachments
+        self._attached = attached
+        self._clock = clock
+        self.paused = False  # a stopped turn holds the queue back until you send again
+        self.composing = False  # what the oldest prompt names is being asked for
+        self.changing = asyncio.Lock()  # held by a turn, and by what changes the conversation between two
+        self.last_turn: Turn | None = None  # the one that ran last, or runs
+        self._queue: deque[Queued] = deque()
+        self._sent_at = 0.0
+        self._before: asyncio.Future[Any] | None = None  # what the oldest prompt waits for before its turn
+        self._called_off = False  # the oldest prompt was given back: the next one sent takes its place
+        self._task: asyncio.Task[None] | None = None
+        self._opened = False  # the session's first event is out
+
+    @property
+    def activity(self) -> Turn | Rerun | Compacting | None:
+        """What runs now, until the last of its tasks has ended."""
+        return self.engine.activity
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that runs."""
+        return self.activity if isinstance(self.activity, Turn) else None
+
+    @property
+    def calls_of(self) -> Turn | Rerun | None:
+        """What runs now and has calls, which can be approved and cancelled."""
+        from console_app.engine.compaction import Compacting
+
+        return None if isinstance(self.activity, Compacting) else self.activity
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs, or is about to."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def on_its_way(self) -> Sent | None:
+        """The prompt that is next to have its turn, and only waits for what that needs."""
+        if not self._queue or not self.busy or self.paused or self.activity is not None:
+            return None
+        return Sent(self._queue[0].text, self._sent_at)
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """The prompts behind the one that is on its way, or behind what runs."""
+        return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
+
+    def send(
+        self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
+    ) -> None:
+        """Sends a prompt, after what is queued already; in its old place when it had been called off. See Queued."""
+        prompt = Queued(text, typed, message, around)
+        if self._called_off:
+            self._queue.appendleft(prompt)
+        else:
+            self._queue.append(prompt)
+        self.resume()
+
+    def send_again(self, message: UserMessage) -> None:
+        """Sends a message that had no answer once more, before what is queued."""
+        self._queue.appendleft(Queued(message.source or message.content, message=message))
+        self.resume()
+
+    def resume(self) -> bool:
+        """Lets the queue go on; False when there is nothing in it or it does already."""
+        start = bool(self._queue) and not self.busy and not self._delivery.closing
+        if start or self.paused:
+            self._sent_at = self._clock()
+        self.paused = self._called_off = False
+        if start:
+            self._task = asyncio.create_task(self._run(), name="turns")
+        self._ui.changed()
+        return start
+
+    async def steer(self, text: str, *, typed: str | None = None) -> None:
+        """Sends a message into the running turn, once what it names is there; without a turn it is a prompt."""
+        joins = self.turn
+        asked = self._composed(Queued(text, typed))
+        try:
+            message = None if asked is None else await asked
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+            self._ui.give_back(text)
+            return
+        if (turn := self.turn) is not None and turn.running:
+            turn.steer(message or text)
+            self._ui.toast(STEERED)
+        elif joins is not None and joins.outcome in (None, "cancelled"):
+            # It was stopped, and this was meant for it alone: you say whether it is sent.
+            self._queue.append(Queued(text, typed, message))
+            self.paused = self.paused or not self.busy
+            self._ui.changed()
+        else:
+            self.send(text, typed=typed, message=message)
+
+    def take_back(self) -> str | None:
+        """Removes the newest queued prompt and gives it, or None."""
+        if not self._queue:
+            return None
+        text = self._queue.pop().text
+        if self._before is not None and not self._queue:
+            self._before.cancel()
+        self._ui.changed()
+        return text
+
+    def call_off(self) -> str | None:
+        """Gives back the prompt that is on its way, None when there is none; those behind it wait until you send."""
+        if self.on_its_way is None:
+            return None
+        self.stop()
+        text = self._give_back()
+        self._called_off = bool(self._queue)
+        return text
+
+    def _give_back(self) -> str:
+        text = self._queue.popleft().text
+        self.paused = bool(self._queue)
+        self._ui.changed()
+        return text
+
+    def stop(self, why: str = "") -> bool:
+        """Stops what runs, `why` for people; False when nothing does or it is being stopped already."""
+        activity = self.activity
+        if activity is None and self.busy and not self.paused:
+            self.paused = True  # it has not begun: it stays in the queue
+            if self._before is not None:
+                self._before.cancel()
+            self._ui.changed()
+            return True
+        if activity is None or not activity.running:
+            return False
+        activity.cancel(why)
+        return True
+
+    async def settled(self) -> None:
+        """Returns when nothing is left of what told its end already: its tasks and connections close behind that."""
+        if (activity := self.activity) is not None and not activity.running:
+            await asyncio.wait({activity.left})
+
+    def once_settled(self, act: Callable[[], object]) -> None:
+        """Acts now; behind an end that was told, when nothing is left of that."""
+        if (activity := self.activity) is None or activity.running:
+            act()
+        else:
+            activity.left.add_done_callback(lambda _: self._delivery.closing or act())
+
+    async def ended(self) -> None:
+        """Returns when nothing runs any more, and what is queued waits for you."""
+        while self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def close(self) -> None:
+        """Stops everything and waits until its tasks have ended. What still happens is stored, and not shown."""
+        self._delivery.closing = True
+        self._queue.clear()
+        if (task := self._task) is None:
+            return
+        if not self.stop() and self.activity is None:
+            task.cancel()
+        await asyncio.wait({task}, timeout=CLOSING)
+        task.cancel()
+
+    # Between turns
+
+    def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
+        """Runs a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
+        self._between_turns(lambda: self.engine.rerun(call_id, arguments), "a call again")
+
+    def rerun_all(self, call_ids: Sequence[str]) -> Sequence[str]:
+        """The same of several, side by side; gives why those that don't run can't. Raises ToolError when none can."""
+        return self._between_turns(lambda: self.engine.rerun_all(call_ids), "calls again").left_out
+
+    def compact(self) -> None:
+        """Has a summary made of the older turns. Raises UsageError when there is nothing to, or something runs."""
+        self._between_turns(self.engine.compact, "compaction")
+
+    async def undo_compaction(self) -> bool:
+        """Takes the newest summary back; False when there is none. Raises UsageError while something runs."""
+        self._must_be_idle()
+        async with self.changing:
+            if (event := self.engine.undo_compaction()) is not None:
+                await self.deliver(event)
+        return event is not None
+
+    async def deliver(self, event: Event) -> None:
+        """Stores one event that belongs to no turn, then shows it."""
+        await self._delivery.one(event)
+
+    def another_session(self) -> None:
+        """The next turn opens a session of its own, or goes on with a stored one."""
+        self._opened = False
+
+    def _must_be_idle(self) -> None:
+        if self.busy or self.changing.locked():
+            raise UsageError(BUSY, "Try again when it is over.")
+
+    def _between_turns(self, begin: Callable[[], BetweenT], name: str) -> BetweenT:
+        self._must_be_idle()
+        activity = begin()
+
+        async def play() -> None:
+            try:
+                async with self.changing:
+                    await self._play(activity)
+            finally:
+                self._task = None
+                self._ui.changed()
+                if self._queue and not self.paused:
+                    self.resume()
+
+        self._task = asyncio.create_task(play(), name=name)
+        return activity
+
+    async def _run(self) -> None:
+        """Runs the queue until it is empty or paused."""
+        try:
+            while self._queue and not self.paused:
+                prompt = self._queue[0]
+                message = await self._message(prompt)
+                if message is None:
+                    continue  # called off, or it can't be had: the queue is paused, or another one
+                async with self.changing:
+                    if self._is_next(prompt) and await self._place_made(message) and self._is_next(prompt):
+                        await self._turn_of(prompt, message)
+        finally:
+            self._task = None
+            self._ui.changed()
+
+    def _is_next(self, prompt: Queued) -> bool:
+        return bool(self._queue) and self._queue[0] is prompt and not self.paused
+
+    async def _place_made(self, message: UserMessage) -> bool:
+        """Whether a turn may begin: the session's first event is out, and a message that had no answer doesn't stand
+        before itself. Where that can't be stored, the queue is paused."""
+        try:
+            if not self._opened:
+                await self.deliver(self.engine.session_event())
+                self._opened = True
+            before = self.engine.transcript.unanswered
+            same = before is not None and (before.content, before.source) == (message.content, message.source)
+            if same and (undone := self.engine.undo_turn()):
+                await self.deliver(undone)
+        except Exception as error:
+            self.paused = True
+            self._delivery.failed(error)
+            return False
+        return True
+
+    async def _message(self, prompt: Queued) -> UserMessage | None:
+        """The message of a prompt once its turn may begin; None when it can't be had or was called off."""
+        ready = await self._waited_for(self._ready())
+        if ready.cancelled():
+            return None
+        if (error := ready.exception()) is not None:
+            return self._not_sent(prompt, error)
+        if (asked := self._composed(prompt)) is None:
+            return prompt.message or UserMessage(content=prompt.text)
+        self.composing = True
+        self._ui.changed()
+        try:
+            composed = await self._waited_for(asked)
+        finally:
+            self.composing = False
+            self._ui.changed()
+        if composed.cancelled():
+            return None
+        error = composed.exception()
+        return composed.result() if error is None else self._not_sent(prompt, error)
+
+    def _not_sent(self, prompt: Queued, error: BaseException) -> None:
+        """The turn of a prompt can't begin: it goes back to where it was written, or stays in the paused queue."""
+        if self._is_next(prompt):
+            self.paused = True
+            self._ui.tell("error", error.line if isinstance(error, FanoutError) else repr(error))
+            if self._ui.give_back(prompt.text):
+                self._give_back()
+
+    def _composed(self, prompt: Queued) -> Awaitable[UserMessage] | None:
+        """The message of a prompt that names something, None for one that doesn't."""
+        ready = prompt.message is not None or prompt.text.startswith(MANUAL)
+        if ready or self._attachments is None or not self._attachments.may_name(prompt.text):
+            return None
+        return self._compose(self._attachments, prompt)
+
+    async def _compose(self, attachments: Attachments, prompt: Queued) -> UserMessage:
+        composed = await attachments.put_together(prompt.text, prompt.typed)
+        for notice in composed.notices:
+            self._ui.tell("warning", notice)
+        self._attached(composed.message.attachments)
+        return composed.message
+
+    async def _waited_for(self, work: Awaitable[T]) -> asyncio.Future[T]:
+        """What the oldest prompt needs before its turn, done: it may have been cancelled, by calling the prompt off."""
+        self._before = before = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({before})
+        finally:
+            before.cancel()
+            self._before = None
+        return before
+
+    async def _turn_of(self, prompt: Queued, message: UserMessage) -> None:
+        outcome = ""  # it has not begun: it is in the queue, unless it was given back
+        unsent: Sequence[UserMessage] = ()
+        try:
+            async with prompt.around():
+                if self._is_next(prompt):  # else it was stopped meanwhile
+                    self._queue.popleft()
+                    outcome = "failed"
+                    self.last_turn = turn = self._begin(prompt, message)
+                    outcome = await self._play(turn)
+                    unsent = turn.unsent
+        except UsageError as error:
+            if outcome or self._is_next(prompt):
+                if not outcome:
+                    self._queue.popleft()
+                self._ui.tell("error", error.line)
+                if not self._ui.give_back(prompt.text):
+                    self._ui.tell("warning", f"Not sent: {prompt.text}")
+        finally:
+            self._sent_at = self._clock()  # of the next one: it was queued until now
+            if not self._delivery.closing:
+                self._queue.extendleft(Queued(one.source or one.content, message=one) for one in reversed(unsent))
+            self.paused = (self.paused or outcome == "cancelled" or bool(unsent)) and bool(self._queue)
+            self._ui.changed()
+
+    def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
+        """The turn of a prompt; of calls made by hand, one that asks no model. Raises UsageError."""
+        if prompt.message is not None or not prompt.text.startswith(MANUAL):
+            return self.engine.start(message)
+        known = {spec.label for spec in self.engine.toolset.tools()}
+        return self.engine.start_manual(prompt.text, manual_calls.read(prompt.text.removeprefix(MANUAL), known))
+
+    async def _play(self, activity: Turn | Rerun | Compacting) -> str:
+        """Shows all that happens in a turn, or in what is done between two; how the turn ended."""
+        async with activity:
+            self._ui.changed()
+            return await self._delivery.all_of(activity)

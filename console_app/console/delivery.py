@@ -1,0 +1,79 @@
+"""From what goes on to the front end: each event is stored, then shown.
+
+An event that can't be shown is told of, and the turn goes on: the session is whole. Where one can't be stored the turn
+is stopped; what is left of it is still shown, so that nothing seems to run that has ended.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from console_app.console.ui_port import UiPort
+from console_app.domain.errors import FanoutError
+from console_app.domain.events import Event, TurnFinished
+from console_app.sessions.recorder import recorded, to_store
+
+if TYPE_CHECKING:
+    from console_app.domain.ports.store import SessionStore
+    from console_app.engine.activity import Activity
+
+FAULT = "Fanout failed"
+
+log = logging.getLogger(__name__)
+
+
+class Delivery:
+    """Of one conversation. While it is `closing`, events are stored and not shown."""
+
+    def __init__(self, store: SessionStore | None, ui: UiPort) -> None:
+        self._store = store
+        self._ui = ui
+        self.closing = False
+        self._last_fault = ""  # the newest: one that comes with every event that is shown is told once
+
+    async def one(self, event: Event) -> None:
+        """An event that belongs to nothing that goes on."""
+        if self._store is not None and (kept := to_store([event])):
+            await self._store.append(kept)
+        self._show(event)
+
+    async def all_of(self, activity: Activity) -> str:
+        """Everything that happens in `activity`, which was entered; how a turn ended, "failed" after a fault."""
+        outcome = "failed"
+        for store in (self._store, None):
+            try:
+                async for events in recorded(activity, store):
+                    for event in events:
+                        if isinstance(event, TurnFinished):
+                            outcome = event.outcome
+                        self._show(event)
+                    if not self.closing:
+                        await self._ui.next_slice()
+                break
+            except Exception as error:
+                self.failed(error)
+                activity.cancel(FAULT)
+        return outcome
+
+    def _show(self, event: Event) -> None:
+        if self.closing:
+            return
+        try:
+            self._ui.show(event)
+        except Exception as error:
+            self.failed(error, once=True)
+
+    def failed(self, error: Exception, *, once: bool = False) -> None:
+        """Tells of a fault, where that can be; with `once` not if it was the newest that was told, too."""
+        if isinstance(error, FanoutError):
+            line = error.line
+        else:
+            log.error("a fault of the program", exc_info=error)
+            line = f"Fanout made a mistake: {error!r}. /log has the details."
+        try:
+            if not once or line != self._last_fault:
+                self._ui.tell("error", line)
+            self._last_fault = line
+        except Exception:
+            log.exception("and it could not be told")

@@ -1,0 +1,92 @@
+"""What a waiting call would change in a file: a diff against the file as it is now.
+
+Only what is plain from arguments of the usual shapes counts: a whole text for a path, by a tool whose name says that it
+writes, or texts to be replaced by others. For all else the arguments are shown; where there is a file that can't be
+compared, with a word that it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from console_app.console.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
+from console_app.console.line_diffs import ArgumentLine, diff_lines
+from console_app.domain.transcript_parts import CallView
+
+NEW = "(no such file here yet)"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """The lines of a diff, each with its number in the column of names; the arguments that the diff shows are `said`.
+    `hunks`: at which of the lines each begins. `warning`: what the diff can't say, or why there is none."""
+
+    lines: tuple[ArgumentLine, ...]
+    said: frozenset[str]
+    hunks: tuple[int, ...] = ()
+    warning: str = ""
+
+
+class FileChanges:
+    """Of the calls that wait, as far as they were looked up. Relative paths are in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._found: dict[str, FileChange | None] = {}
+
+    def of(self, call: CallView) -> FileChange | None:
+        """What the call would change, None while or where that is not known."""
+        return self._found.get(call.id)
+
+    def keep(self, call_ids: Collection[str]) -> None:
+        """Other calls wait no longer."""
+        self._found = {call_id: change for call_id, change in self._found.items() if call_id in call_ids}
+
+    async def look_up(self, call: CallView) -> bool:
+        """Reads the file, off the event loop; whether something else is to be shown now."""
+        change = await asyncio.to_thread(change_of, call.tool or call.name, call.arguments or {}, self._folder)
+        before, self._found[call.id] = self._found.get(call.id), change
+        return change != before
+
+
+def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChange | None:
+    """The change to a file that is there; None where the arguments don't say one. Reads the file: not for the loop."""
+    path = path_of(arguments)
+    edits, said = edits_of(arguments)
+    whole = whole_of(tool, arguments)
+    if not path or not (edits or whole):
+        return None
+    try:
+        before = text_of(folder / Path(path).expanduser())
+    except NotComparedError as why:
+        return FileChange((), frozenset(), warning=f"{why}: what it replaces is not shown")
+    except (OSError, ValueError, RuntimeError):
+        return None
+    if edits:
+        if before is None:
+            return FileChange((), frozenset(), warning="there is no such file here to edit")
+        after, missing = _edited(before, edits, every=arguments.get("replace_all") is True)
+        if missing:
+            return FileChange((), frozenset(), warning="the text to replace is not in the file as it is now")
+    else:
+        after, said = str(arguments[whole]), frozenset({whole})
+    if len(after) > LARGEST:
+        return None
+    if before is None:
+        added = diff_lines([], after.removesuffix("\n").split("\n"))[0] if after else []
+        return FileChange((ArgumentLine(NEW), *added), said, (1,) if added else ())
+    lines, hunks = diff_lines(before.split("\n"), after.split("\n"))
+    return FileChange(tuple(lines), said, tuple(hunks))
+
+
+def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[str, bool]:
+    """The text with all replaced, and whether one of the old texts is not in it."""
+    for old, new in edits:
+        if not old or old not in text:
+            return text, True
+        text = text.replace(old, new, -1 if every else 1)
+    return text, False

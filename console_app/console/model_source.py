@@ -1,0 +1,234 @@
+"""The models that the configuration offers: which one answers, how each is opened, and what the endpoints list.
+
+Nothing is imported here before it is needed: a console paints first, and an SDK takes up to a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from console_app.config.known_refusals import KnownRefusals
+from console_app.config.model_choice import (
+    OFFLINE,
+    OFFLINE_MODEL,
+    SCRIPTED,
+    ModelChoice,
+    choose_model,
+    chosen_provider,
+    known_providers,
+)
+from console_app.config.settings import Settings
+from console_app.domain.errors import ConfigError, FanoutError, ProviderError
+from console_app.domain.ports.provider import StandIn
+
+if TYPE_CHECKING:
+    from console_app.domain.endpoint import ProviderConfig
+    from console_app.domain.ports.provider import Provider
+
+PATIENCE = 15.0  # seconds for an endpoint to list its models
+Wires = Callable[[ModelChoice], "Provider"]  # what speaks to the endpoint of a choice
+_ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+
+
+class ModelSource(Protocol):
+    """Where models come from. All raise FanoutError for what a name or the configuration has wrong."""
+
+    def choose(self, name: str = "") -> ModelChoice:
+        """The model called `name`; without one, the model that the configuration names or implies."""
+        ...
+
+    async def named(self, choice: ModelChoice) -> ModelChoice:
+        """`choice` with a model of its endpoint, where it has none yet."""
+        ...
+
+    def open(self, choice: ModelChoice) -> Provider:
+        """Its provider. Cheap."""
+        ...
+
+    def load(self, choice: ModelChoice) -> None:
+        """Imports what its first request needs: for a thread."""
+        ...
+
+    def window(self, choice: ModelChoice) -> int | None:
+        """Tokens that it can take, None when unknown: for a thread."""
+        ...
+
+    async def names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """`PROVIDER/MODEL` of all that the endpoints list, or are set to; and the providers that gave no list though
+        they were set up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelListing:
+    """The models of one provider, as PROVIDER/MODEL, or in one line why there are none."""
+
+    provider: str
+    models: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredModels:
+    """The ModelSource of some settings. `environ` has the keys, `source` says who set the model, the file `dialects`
+    remembers which dialect a model writes, and `refusals` what its endpoint didn't take."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    source: str = ""
+    dialects: Path | None = None
+    refusals: KnownRefusals = field(default_factory=KnownRefusals)
+
+    def choose(self, name: str = "") -> ModelChoice:
+        """See ModelSource; --base-url stays with the provider that it was given for."""
+        return choose_model(self.settings, self.environ, name=name, source="" if name else self.source)
+
+    async def named(self, choice: ModelChoice) -> ModelChoice:
+        """See ModelSource: the endpoint's usual model if it is listed, else the first.
+
+        Models that only embed texts can't answer: they come last.
+        """
+        config = choice.config
+        if choice.model or config is None:
+            return choice
+        hint = f"Name one: -m {choice.provider}/MODEL."
+        try:
+            names = await _listed(config)
+        except ProviderError as error:
+            if error.status not in (404, 405, 501):
+                raise
+            raise ConfigError(f"no model was named, and {error.detail}", hint) from error
+        if not names:
+            raise ConfigError(f"no model was named, and {choice.provider} at {config.url} lists none", hint)
+        usual = known_providers(self.settings)[choice.provider].model
+        talking = [name for name in names if "embed" not in name.lower()] or names
+        name = f"{choice.provider}/{usual if usual in names else talking[0]}"
+        return choose_model(self.settings, self.environ, name=name, source=choice.why)
+
+    def open(self, choice: ModelChoice, wires: Wires | None = None) -> Provider:
+        """See ModelSource: SDKs are imported by `load`, or by the first request. `wires` are those that conversations
+        share; the provider isn't closed then."""
+        if choice.provider == OFFLINE:
+            from console_app.providers.offline import OfflineProvider
+
+            return OfflineProvider()
+        from console_app.config.known_dialects import KnownDialects
+        from console_app.providers.endpoint_address import is_official
+        from console_app.providers.text_protocol import TextProtocol
+
+        official = choice.config is not None and is_official(choice.config.base_url)
+        protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
+        known = KnownDialects(self.dialects) if self.dialects is not None else None
+        at = choice.config.url if choice.config is not None else ""
+        wire = _wire_provider(choice, self.refusals) if wires is None else wires(choice)
+        provider = TextProtocol(wire, protocol, dialect=dialect, official=official, known=known, at=at)
+        if not (other := choice.settings.fallback):
+            return provider
+        from console_app.providers.fallback import WithFallback
+
+        return WithFallback(
+            provider, other, lambda: self.open(self.choose(other), wires), lambda: self._described(other)
+        )
+
+    def _described(self, name: str) -> StandIn:
+        choice = self.choose(name)
+        return StandIn(self.window(choice), choice.host)
+
+    def load(self, choice: ModelChoice) -> None:
+        """See ModelSource (openai 0.5 s, anthropic 1.2 s)."""
+        if choice.config is not None:
+            from console_app.providers import factory
+
+            factory.preload(choice.config.api)
+
+    def window(self, choice: ModelChoice) -> int | None:
+        """See ModelSource: as configured, or as the price table knows (0.3 s to load)."""
+        if choice.settings.context_window or choice.config is None:
+            return choice.settings.context_window
+        from console_app.providers import catalog
+
+        return catalog.context_window(choice.provider, choice.model, base_url=choice.config.base_url)
+
+    async def names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """See ModelSource: what the endpoints list; for one that doesn't say, the model it is set to. Ollama is known
+        without being set up, so that nothing is missed where it doesn't run."""
+        usable = {name: config for name, config in self.endpoints().items() if not isinstance(config, FanoutError)}
+        names: list[str] = []
+        silent: list[str] = []
+        used = chosen_provider(self.settings, usable)
+        for listing in await list_all(usable):
+            if listing.problem and (listing.provider != "ollama" or used == "ollama"):
+                silent.append(listing.provider)
+            preset = known_providers(self.settings)[listing.provider].model
+            names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
+        return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
+
+    def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
+        """How to ask each provider which models it has, or why it can't be asked; the chosen one's first.
+
+        A provider that would ask the same endpoint again, with the same key, is left out.
+        """
+        providers = list(known_providers(self.settings))
+        chosen = chosen_provider(self.settings, providers)
+        found: dict[str, ProviderConfig | FanoutError] = {}
+        asked: list[object] = []
+        for name in sorted(providers, key=lambda name: name != chosen):
+            try:
+                config = self.choose(f"{name}/any").config
+            except FanoutError as error:
+                found[name] = error
+                continue
+            assert config is not None  # every provider of the settings has an endpoint
+            if (endpoint := (config.url.removesuffix("/v1"), config.api_key, config.headers)) not in asked:
+                found[name] = config
+                asked.append(endpoint)
+        return found
+
+
+async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Sequence[ModelListing]:
+    """Asks every endpoint at once; a provider that can't be asked is given as the error that says why."""
+    return await asyncio.gather(*(_ask(name, config) for name, config in providers.items()))
+
+
+def warm_up(choice: ModelChoice) -> None:
+    """Compiles what reads calls from an answer's text (0.1 s): for a thread, or the first answer would wait for it."""
+    if choice.provider == OFFLINE or choice.settings.protocol == "native":
+        return
+    from console_app.textcalls import ToolSignature, parse
+
+    parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
+
+
+def _wire_provider(choice: ModelChoice, refusals: KnownRefusals) -> Provider:
+    if choice.provider == SCRIPTED:
+        from console_app.providers.scripted.provider import ScriptedProvider
+
+        return ScriptedProvider(Path(choice.model))
+    from console_app.providers import factory
+
+    assert choice.config is not None
+    return factory.open_provider(choice.config, refusals)
+
+
+async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:
+    if isinstance(config, FanoutError):
+        return ModelListing(name, problem=f"{config.detail}.")
+    try:
+        return ModelListing(name, tuple(f"{name}/{model}" for model in sorted(await _listed(config))))
+    except FanoutError as error:
+        return ModelListing(name, problem=f"{name}: {error.line}")
+
+
+async def _listed(config: ProviderConfig) -> list[str]:
+    """The models of one endpoint. Raises ProviderError, also when it takes too long."""
+    from console_app.providers.factory import list_models
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await list_models(config)
+    except TimeoutError:
+        raise ProviderError(f"{config.name}: no list of models within {PATIENCE:g} s") from None

@@ -1,0 +1,245 @@
+"""Who may run: the mode, the rules, and what comes of each decision. A rule that is to stay is written down first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from console_app.console.ui_port import UiPort
+from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.errors import FanoutError
+from console_app.domain.risk import declares_effect, effect_of
+from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import Action, ApprovalGate, Rule
+from console_app.engine.arguments import problem
+
+if TYPE_CHECKING:
+    from console_app.engine.engine import Engine
+    from console_app.engine.rerun import Rerun
+    from console_app.engine.turn import Turn
+
+Scope = Literal["once", "session", "always"]
+SESSION = "this session"
+MOST_NAMED = 3  # tools that are named of those a rule matches
+MOST_ARGUMENT = 80  # characters of an argument that a rule is offered for
+_ORDER: tuple[Action, ...] = ("deny", "ask", "allow")  # as they count
+
+
+class RuleFile(Protocol):
+    """Where rules are kept. All raise FanoutError where that can't be done."""
+
+    @property
+    def path(self) -> str:
+        """The file, for people; rules from it have it as their source."""
+        ...
+
+    def add(self, action: Action, rule: str) -> None:
+        """Writes a rule."""
+        ...
+
+    def remove(self, action: Action, rule: str) -> None:
+        """Takes a rule out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalDecision:
+    """What was decided, the same for each of `call_ids`; with `rule`, that is written as well.
+
+    `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
+    `comments` are words for the model by call id, for those that have some of their own.
+    """
+
+    call_ids: tuple[str, ...]
+    decision: Decision
+    scope: Scope = "once"
+    rule: str = ""
+    feedback: str | None = None
+    shown: Mapping[str, str] = field(default_factory=dict[str, str])
+    comments: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRow:
+    """A rule in force. `rule` is None for what mcp.json says of a tool, which no rule here changes."""
+
+    action: Action
+    text: str
+    matches: str
+    source: str
+    rule: Rule | None
+
+
+class Permissions:
+    """Of one conversation. `running` gives what runs now, whose calls may wait."""
+
+    def __init__(
+        self, engine: Engine, running: Callable[[], Turn | Rerun | None], rules: RuleFile | None, ui: UiPort
+    ) -> None:
+        """`rules` is the user's configuration; None: rules hold until the program ends."""
+        self._engine = engine
+        self._running = running
+        self._file = rules
+        self._ui = ui
+
+    @property
+    def mode(self) -> ApprovalMode:
+        """The approval mode."""
+        return self._engine.gate.mode
+
+    def use_mode(self, mode: ApprovalMode) -> int:
+        """Another mode holds, for what waits too; how many of the calls that waited it answered."""
+        self._engine.gate.mode = mode
+        return self.reconsider()
+
+    @property
+    def rules_path(self) -> str:
+        """Where rules that are to stay are written; "" where none can be."""
+        return self._file.path if self._file is not None else ""
+
+    # Decisions
+
+    def decide(self, decided: ApprovalDecision) -> None:
+        """Carries out what was decided. A rule that can't be written leaves its call waiting, and one for a tool that
+        is not what was shown is not made: it would mean a server that nobody has seen."""
+        running = self._running()
+        seen = running is None or all(running.is_as_shown(one, decided.shown.get(one)) for one in decided.call_ids)
+        if decided.rule and seen and not self.add_rule("allow", decided.rule, keep=decided.scope == "always"):
+            return
+        if running is None:
+            return
+        for call_id in decided.call_ids:
+            words = decided.comments.get(call_id, decided.feedback)
+            running.resolve(call_id, decided.decision, feedback=words, shown=decided.shown.get(call_id))
+        if decided.rule and seen:
+            self.reconsider()
+
+    def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None, comment: str = "") -> None:
+        """Lets a waiting call run with other arguments; the model hears of them, and reads the comment. `shown`: see
+        ApprovalDecision."""
+        running = self._running()
+        if running is None or not running.resolve(
+            call_id, Decision.ALLOW, arguments=arguments, feedback=comment, shown=shown
+        ):
+            self._ui.toast("That call doesn't wait any more.")
+
+    def reconsider(self) -> int:
+        """Asks the gate again about every call that waits, after a change of rules; how many it answered."""
+        running = self._running()
+        return running.reconsider() if running is not None else 0
+
+    # Rules
+
+    def add_rule(self, action: Action, text: str, *, keep: bool) -> bool:
+        """Puts a rule in force, with `keep` also into the user's configuration. False when it could not be kept."""
+        file = self._file if keep else None
+        try:
+            read = parse_rule(text)
+            if file is not None:
+                file.add(action, text)
+        except (FanoutError, ValueError) as error:
+            self._ui.tell("error", one_line(str(error), 300))
+            return False
+        rule = Rule(action, read.pattern, SESSION if file is None else file.path, read.arguments)
+        self._engine.gate.rules.append(rule)
+        self._bind(rule)
+        where = f"Written to {one_line(file.path, 80)}" if file is not None else "Until you leave"
+        self._ui.toast(f"{where}: {one_line(str(rule), 120)}")
+        return True
+
+    def _bind(self, rule: Rule) -> None:
+        """Who writes a rule means the servers that there are now."""
+        for spec in self._engine.toolset.tools():
+            if rule.speaks_of(spec) and self._engine.gate.bind(rule, spec) and rule.is_kept:
+                self._engine.gate.keep(rule, spec)
+
+    def remove_rule(self, rule: Rule) -> bool:
+        """Takes a rule out of force, and out of the user's configuration where it stands there."""
+        file = self._file
+        if file is not None and rule.source == file.path:
+            try:
+                file.remove(rule.action, rule.text)
+            except FanoutError as error:
+                self._ui.tell("error", error.line)
+                return False
+        rules = self._engine.gate.rules
+        rules[:] = [other for other in rules if other != rule]  # one that was added twice stands in the file once
+        return True
+
+    def rows(self) -> list[PermissionRow]:
+        """Every rule in force, the strictest first."""
+        specs = self._engine.toolset.tools()
+        rows = [
+            PermissionRow(
+                rule.action,
+                one_line(rule.text, 120),
+                matched([spec for spec in specs if rule.speaks_of(spec)]),
+                source_of(rule.source),
+                rule,
+            )
+            for rule in self._engine.gate.rules
+        ]
+        rows += [
+            PermissionRow("ask", one_line(spec.label, 120), matched([spec]), "mcp.json, require_approval", None)
+            for spec in specs
+            if spec.require_approval
+        ]
+        return sorted(rows, key=lambda row: _ORDER.index(row.action))
+
+
+def matched(specs: Sequence[ToolSpec]) -> str:
+    """The tools in a few words."""
+    if not specs:
+        return "no tool that is on"
+    names = ", ".join(one_line(spec.tool, 24) for spec in specs[:MOST_NAMED])
+    more = f" and {len(specs) - MOST_NAMED} more" if len(specs) > MOST_NAMED else ""
+    return f"{len(specs)} tool{'' if len(specs) == 1 else 's'}: {names}{more}"
+
+
+def source_of(source: str) -> str:
+    """Where a rule was written, as short as it stays clear."""
+    path = Path(source)
+    if not path.is_absolute():
+        return one_line(source, 40) or "unknown"
+    kind = "project" if path.parent.name == ".fanout" else "yours"
+    return one_line(f"{kind}, {path.name}", 40)
+
+
+def misfit(spec: ToolSpec, call: CallView) -> str:
+    """Why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
+    wrong = problem(spec.input_schema, call.arguments or {})
+    return "; ".join((f"it does not fit the tool: {wrong}", *call.repaired)) if wrong else ""
+
+
+def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Rules that would let this call run without asking: for its tool, for just these arguments, for its server.
+
+    None where another rule, or `require_approval`, asks whatever is allowed.
+    """
+    tool = RuleText(tool_pattern(spec.server, spec.tool))
+    offers = [tool]
+    fixed = {
+        name: literal(value)
+        for name, value in arguments.items()
+        if isinstance(value, str) and value and len(value) <= MOST_ARGUMENT and "\n" not in value
+    }
+    if fixed and len(fixed) == len(arguments) and len(fixed) <= 2:
+        offers.append(RuleText(tool.pattern, fixed))
+    offers.append(RuleText(tool_pattern(spec.server)))
+    return tuple(str(offer) for offer in offers if _helps(gate, offer, spec, arguments))
+
+
+def _helps(gate: ApprovalGate, offer: RuleText, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+    rule = Rule("allow", offer.pattern, "", offer.arguments)
+    trial = ApprovalGate(gate.mode, [*gate.rules, rule], headless=gate.headless, trusted=gate.trusted)
+    return trial.check(spec, arguments).action == "allow"
+
+
+def traits(spec: ToolSpec) -> str:
+    """What the server says of the tool's effects; only hints, and its own."""
+    return effect_of(spec.annotations) + (" (declared by server)" if declares_effect(spec.annotations) else "")

@@ -1,0 +1,400 @@
+"""The session a conversation is kept in: another one is opened, this one is forked, renamed, undone, exported.
+
+The library stores and the front end shows; here is what happens in between, and what is said when it can't be done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app.console.collector import Collector
+from console_app.console.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
+from console_app.console.ui_port import UiPort
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import Transcript
+
+if TYPE_CHECKING:
+    from console_app.console.conversation import Conversation
+    from console_app.sessions.library import Library, Opened
+    from console_app.sessions.places import ForkPoint
+    from console_app.sessions.tables import SessionInfo
+
+EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
+NOT_SAVED = "Sessions are not kept in this console: save_sessions is off."
+READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
+BUSY = "A turn is running. Esc stops it."
+CHANGING = "Another session is being opened."
+LONG = 5_000  # events of a session that are many
+
+Wanted = Callable[["Library"], Awaitable[str]]
+"""Finds or makes the session to go on with; "" where there is none, which was said."""
+
+
+class Sessions:
+    """Of one conversation. What asks the user must run in a task of its own."""
+
+    def __init__(
+        self, conversation: Conversation, library: Library | None, ui: UiPort, folder: Path, *, replayed: bool = False
+    ) -> None:
+        """`folder` is where exports go; `replayed` is for a conversation that is only watched."""
+        self._conversation = conversation
+        self._ui = ui
+        self._folder = folder
+        self._replayed = replayed
+        self._loading = asyncio.Lock()
+        self._collector = Collector()
+        self.library = library
+        self.disk = Disk(library, ui) if library is not None else None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be sent in this session."""
+        return self._replayed or (self.library is not None and self.library.read_only)
+
+    async def settled(self) -> None:
+        """Returns when no session is being loaded."""
+        async with self._loading:
+            pass
+
+    # Another session in place of this one
+
+    def begin(self) -> bool:
+        """/new: nothing of this conversation goes to the model again. False while something runs."""
+        if self._is_busy():
+            return False
+        self._conversation.engine.begin()
+        if self.library is not None:
+            self.library.begin()
+        self._conversation.another_session()
+        self._ui.show_new()
+        self._ui.changed()
+        # Once the front end has let go of what it showed.
+        asyncio.get_running_loop().call_soon(self._collector.session_opened, False)
+        return True
+
+    async def resume(self, prefix: str) -> None:
+        """Goes on with the session whose id begins so."""
+
+        async def found(library: Library) -> str:
+            return (await library.store.find(prefix)).id
+
+        await self._try(found)
+
+    async def open(self, session_id: str, *, copy: bool = False) -> None:
+        """Goes on with a stored session, or with a copy of it. Raises FanoutError where it can't be read."""
+
+        async def named(library: Library) -> str:
+            return await library.store.fork(session_id) if copy else session_id
+
+        await self._go_to(named)
+
+    async def _try(self, wanted: Wanted) -> bool:
+        """Goes on with the session that is wanted; False, and said why, where that can't be."""
+        try:
+            return await self._go_to(wanted)
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+            return False
+
+    async def _go_to(self, wanted: Wanted) -> bool:
+        """What is written and sent from now on is for the session that is wanted; False where it did not come."""
+        if (library := self.stored()) is None:
+            return False
+        changing = self._conversation.changing
+        await self._conversation.settled()
+        if self._conversation.activity is not None or (changing.locked() and not self._loading.locked()):
+            self._ui.toast(BUSY)
+            return False
+        opened: Opened | None = None
+        async with self._loading:
+            try:
+                with self._ui.another_session():
+                    async with changing:
+                        if session_id := await wanted(library):
+                            opened = await self._opened(library, session_id)
+                        if opened is not None:
+                            await self._show(opened)
+            finally:
+                if opened is None or opened.read_only:
+                    self._give_back()
+        self._ui.changed()
+        return opened is not None
+
+    async def _show(self, opened: Opened) -> None:
+        from console_app.sessions.library import collector_at_rest
+
+        self._conversation.another_session()
+        with collector_at_rest():
+            await self._ui.show_stored(opened.events)
+            transcript = Transcript.of(opened.events)
+        self._collector.session_opened(len(opened.events) > LONG)
+        self._conversation.engine.go_on(opened.info.id, transcript)
+        if opened.read_only:
+            self._ui.toast(READ_ONLY, seconds=8)
+
+    async def _opened(self, library: Library, session_id: str) -> Opened | None:
+        """The session, or what the user wants of one that is open elsewhere; None for nothing."""
+        from console_app.sessions.library import SessionInUse
+
+        try:
+            return await library.open(session_id)
+        except SessionInUse as error:
+            options = {"fork": "a copy to go on with", "read": "only to read it"}
+            how = await self._ui.choose(f"“{one_line(error.info.title, 40)}” is open in another console", options)
+        if not how:
+            return None
+        other = await library.store.fork(session_id) if how == "fork" else session_id
+        return await library.open(other, read_only=how == "read")
+
+    def _give_back(self) -> None:
+        """A prompt that waited for its session, which did not open: back to who wrote it, not into another session."""
+        prompts: list[str] = []
+        while (text := self._conversation.take_back()) is not None:
+            prompts.insert(0, text)
+        if prompts and not self._ui.give_back("\n\n".join(prompts)):
+            for text in prompts:
+                self._ui.tell("warning", f"Not sent: {text}")
+
+    # This session
+
+    async def fork(self, turn: str = "") -> None:
+        """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
+        from console_app.sessions.places import ForkPoint, end_of_turn, places
+
+        if (library := self.stored(begun=True)) is None or await self._stays_busy():
+            return
+        source, point = library.session_id, None
+        if not turn:
+            try:
+                events = await library.store.load(source)
+            except FanoutError as error:
+                self._ui.tell("error", error.line)
+                return
+            point = await self._pick([*places(events), ForkPoint("after everything", events[-1].seq, 0)])
+            if point is None or await self._stays_busy():
+                return
+
+        async def copied(library: Library) -> str:
+            end = point.up_to if point is not None else None
+            if point is None:
+                end = end_of_turn(await library.store.load(source), int(turn)) if turn.isdecimal() else None
+                if end is None:
+                    self._ui.toast(f"There is no turn {one_line(turn, 20)}. /fork alone shows all places.")
+                    return ""
+            return await library.store.fork(source, end)
+
+        if await self._try(copied):
+            self._ui.toast("A copy goes on here. /sessions has the session it was made of.")
+            if point is not None and point.prompt:
+                self._ui.give_back(point.prompt)
+
+    async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
+        """The one that the user picks of them, the newest first."""
+        by_label = by_turn((point.turn, point.label, point) for point in points)
+        picked = await self._ui.choose("Fork", dict.fromkeys(reversed(by_label), ""))
+        return by_label.get(picked or "")
+
+    async def undo(self) -> None:
+        """/undo: the newest turn leaves the conversation; its prompt comes back to be changed."""
+        turn = self._conversation.engine.transcript.turn
+        if turn is not None:
+            await self.rewind(turn.number)
+        else:
+            self._ui.toast(READ_ONLY if self.read_only else "There is nothing to undo.")
+
+    async def rewind_to(self, words: str = "") -> None:
+        """/rewind: back to before one of your messages, which comes back to be changed. Picks it, or with `words` takes
+        the newest that has them."""
+        if self.read_only:
+            self._ui.toast(READ_ONLY)
+            return
+        if await self._stays_busy():
+            return
+        points = self.rewind_points()
+        if not points:
+            self._ui.toast("There is no message to rewind to.")
+            return
+        labels = by_turn((point.turn, one_line(point.prompt, 60), point) for point in points)
+        if words:
+            fits = [point for point in reversed(points) if words.lower() in point.prompt.lower()]
+            if not fits:
+                self._ui.toast(f"No message has {one_line(words, 40)} in it. /rewind alone shows them all.")
+                return
+            point = fits[0]
+        else:
+            options = {label: labels[label].about for label in reversed(labels)}
+            point = labels.get(await self._ui.choose("Rewind to before", options) or "")
+        if point is None or await self._stays_busy():
+            return
+        if point.steered:
+            await self._rewind_into(point)
+        else:
+            await self.rewind(point.turn)
+
+    def rewind_points(self) -> list[RewindPoint]:
+        """Your messages, in order, as far as they can be rewound to."""
+        engine = self._conversation.engine
+
+        def only_reads(name: str) -> bool:
+            spec = engine.spec(name)
+            return spec is not None and spec.annotations.read_only
+
+        points = rewind_points(engine.transcript.turns, only_reads)
+        return [point for point in points if not point.steered or self.library is not None]
+
+    async def rewind(self, turn: int) -> None:
+        """Takes the turns from `turn` on out of the conversation; they stay stored. That one's prompt comes back."""
+        engine, prompt, undone = self._conversation.engine, None, 0
+        if self.read_only:
+            self._ui.toast(READ_ONLY)
+            return
+        if await self._stays_busy():
+            return
+        left = not_undone(next((point.changes for point in self.rewind_points() if point.turn == turn), ()))
+        async with self._conversation.changing:
+            while (newest := engine.transcript.turn) is not None and newest.number >= turn:
+                event = engine.undo_turn()
+                if event is None:
+                    break
+                await self._conversation.deliver(event)
+                prompt, undone = newest.prompt, undone + 1
+        if prompt is None:
+            self._ui.toast("There is nothing to undo.")
+            return
+        what, it = ("The last turn is", "it") if undone == 1 else (f"The last {undone} turns are", "them")
+        self._taken_back(prompt, f"{what} undone", f"/fork can bring {it} back", left)
+
+    async def _rewind_into(self, point: RewindPoint) -> None:
+        """Back to a message that joined a turn while it ran: a fork of the session that ends before it."""
+        if (library := self.stored(begun=True)) is None:
+            return
+        source = library.session_id
+
+        async def before_it(library: Library) -> str:
+            before = seq_before(await library.store.load(source), point)
+            if before is None:
+                self._ui.toast("That message is not in the session file any more.")
+                return ""
+            return await library.store.fork(source, before)
+
+        if not await self._try(before_it):
+            return
+        self._taken_back(
+            point.prompt, "This is a fork that ends before it", "the session itself is whole", not_undone(point.changes)
+        )
+
+    def _taken_back(self, prompt: str, what: str, kept: str, left: str) -> None:
+        """Says what rewinding did, and gives the message back."""
+        given = self._ui.give_back(prompt)
+        where = "" if given else " The prompt holds something else: the message is in the history."
+        self._ui.toast(f"{what}; {kept}.{where}", seconds=6)
+        if left:
+            self._ui.tell("warning", left)
+
+    async def rename(self, title: str = "", session_id: str = "") -> None:
+        """Gives this session, or another one, a title; asks for it where there is none."""
+        if (library := self.stored(begun=not session_id)) is None:
+            return
+        try:
+            info = await library.store.find(session_id or library.session_id)
+            if wanted := title or await self._ui.ask("Rename", f"instead of: {one_line(info.title, 60)}"):
+                await library.store.rename(info.id, wanted)
+                if info.id == library.session_id:
+                    self._ui.toast(f"This session is called “{one_line(wanted, 60)}”.")
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+
+    async def delete(self, info: SessionInfo) -> None:
+        """Removes a session for good, once that was confirmed. Raises FanoutError for one that is open."""
+        if (library := self.stored()) is not None and await self._ui.choose(
+            f"Delete “{one_line(info.title, 50)}”?", {"keep": "keep it", "delete": "for good"}
+        ) == "delete":
+            await library.delete(info.id)
+
+    async def export(self, words: str = "", session_id: str = "") -> None:
+        """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
+        from console_app.sessions.export import MOVING, export, form_and_path, write_new
+
+        if (library := self.stored(begun=not session_id)) is None:
+            return
+        session_id = session_id or library.session_id
+        form, path = form_and_path(words) if words else (await self._ui.choose("Export as", EXPORTS_ABOUT) or "", "")
+        if form in MOVING:
+            self._ui.toast(f"The shell makes that: fanout sessions export {session_id[:8]} -o talk.{form}", seconds=8)
+        elif words and not form:
+            self._ui.toast(
+                f"Not exported as {one_line(words, 30)}: {', '.join(EXPORTS_ABOUT)}, or a name that ends so."
+            )
+        if form not in EXPORTS_ABOUT:
+            return
+        try:
+            info, events = await library.store.find(session_id), await library.store.load(session_id)
+            text = await asyncio.to_thread(export, events, form, info.title, library.redactor)
+            suffix = "trace.json" if form == "trace" else form
+            name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{suffix}")
+            written = await asyncio.to_thread(write_new, self._folder / name, text)
+        except FanoutError as error:
+            self._ui.toast(error.line, seconds=8)
+        else:
+            short = written.relative_to(self._folder) if written.is_relative_to(self._folder) else written
+            self._ui.toast(f"Exported to {short}.", seconds=8)
+
+    def stored(self, *, begun: bool = False) -> Library | None:
+        """The library; None, and said why, where nothing is kept, or with `begun` nothing of this session yet."""
+        if self.library is None:
+            self._ui.toast(NOT_SAVED)
+        elif begun and not self.library.session_id:
+            self._ui.toast("Nothing was said in this session yet.")
+            return None
+        return self.library
+
+    async def _stays_busy(self) -> bool:
+        """The same behind the end of a turn that was just told: what closes behind it keeps nobody waiting long."""
+        await self._conversation.settled()
+        return self._is_busy()
+
+    def _is_busy(self) -> bool:
+        loading = self._loading.locked()
+        if busy := loading or self._conversation.busy:
+            self._ui.toast(CHANGING if loading else BUSY)
+        return busy
+
+
+def _expanded(path: str) -> Path:
+    """A path that was typed; a user who isn't there is a name like any other."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+class Disk:
+    """Says once what became of the file that sessions are kept in, as it happens."""
+
+    def __init__(self, library: Library, ui: UiPort) -> None:
+        self._store = library.store
+        self._ui = ui
+        self._problem: str | None = None
+        self._set_aside: Path | None = None
+        self._salvage_reported = False
+        self._store.on_change = self._changed
+
+    def _changed(self) -> None:
+        store, ui = self._store, self._ui
+        if store.set_aside != self._set_aside:
+            self._set_aside = store.set_aside
+            ui.tell("warning", f"The session file was damaged. It was kept as {store.set_aside}.")
+        elif store.salvaged is not None and not self._salvage_reported:
+            self._salvage_reported = True
+            kept = "1 session" if store.salvaged == 1 else f"{store.salvaged} sessions"
+            ui.tell("info", f"{kept} of the damaged file could be read, in whole or in part, and can be opened.")
+        if store.problem is not None:
+            ui.tell("warning", store.problem.line)
+        elif self._problem is not None:
+            ui.tell("info", "Sessions are written again; nothing was lost meanwhile.")
+        self._problem = None if store.problem is None else store.problem.line
+        ui.changed()

@@ -1,0 +1,185 @@
+"""Regions that begin with a marker: which dialect follows it, and what to make of a marker that none follows."""
+
+import re
+from functools import lru_cache
+
+from console_app.textcalls.dialect import Dialect
+from console_app.textcalls.openers import OPENERS
+from console_app.textcalls.patterns import any_of, compiled, lazily
+from console_app.textcalls.position import Place
+from console_app.textcalls.region import Region
+from console_app.textcalls.scan_state import ScanState
+from console_app.textcalls.source import LOOKAHEAD, Reading
+from console_app.textcalls.table import BY_NAME, SECTIONS
+from console_app.textcalls.table_parts import IDENT
+
+_HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
+_PREFIX = lazily(r"<([\w-]+:)")
+_TAG = lazily(rf"\s*<(?P<name>{IDENT})\s*/?>")
+_REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
+_DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
+_CHANNEL = lazily(
+    r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
+)
+_TO_TOOL = lazily(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
+_CHANNEL_ENDS = lazily(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
+
+
+def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
+    """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
+    src, place = state.src, state.place()
+    known = marker if marker in OPENERS else f"<{marker}"
+    patterns, rows = _choices(token, known)
+    chosen = yield from src.match_first(patterns)
+    if chosen is None and known in SECTIONS:
+        tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
+        chosen = 0 if tag and state.tools.resolve(tag["name"]) else None
+    if chosen is None:
+        if known in ("<|channel|>", "<|start|>"):
+            yield from _channel(state)
+        else:
+            yield from _no_body(state, token, known, place)
+        return
+    row = rows[chosen]
+    if row is None:
+        src.pos += len(token)
+        if place.quoted or state.level == "none":
+            state.shown_section = SECTIONS[known]
+        else:
+            state.output.drop(src.at)
+        return
+    inside, marked = known in row.begins, row.marked
+    row = state.same_family(row)
+    pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
+    region = Region(src.at, (token, *row.opens), _with_prefix(row.closes, token), pretty)
+    src.pos += 0 if inside else len(token)
+    early = marked and not place.quoted and (row.opens_reasoning or state.reasoned)
+    draft = yield from state.read_body(row, region, marked, early=early)
+    shown = place.quoted or ("its section is only shown" if state.shown_section else "")
+    if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
+        shown = "it defines tools"
+    follows_words = state.output.follows_words
+    yield from state.conclude_in_line(draft, shown, sealed=row.final_at_end and bool(row.closes))
+    if marked and (row.opens_reasoning or state.reasoned) and not follows_words and draft.calls:
+        mended = not row.delimited and any(call.repaired for call in draft.attempts)
+        state.output.settle_last(with_next=not row.delimited) if not mended else None
+
+
+def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
+    """What closes the region; a prefix in the marker is one in what closes it."""
+    prefix = _PREFIX.match(token)
+    if prefix and closes and ":" not in closes[0]:
+        return (*closes, *(f"</{prefix.group(1)}{close[2:]}" for close in closes))
+    return closes
+
+
+@lru_cache(maxsize=512)
+def _choices(token: str, marker: str) -> tuple[list[re.Pattern[str]], list[Dialect | None]]:
+    """Patterns for a marker and the start of a body, and the row each stands for; None for one that only groups
+    calls.
+    """
+    patterns: list[re.Pattern[str]] = []
+    rows: list[Dialect | None] = []
+    if marker in SECTIONS:
+        inner = any_of(set(OPENERS) - {marker})
+        again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
+        nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
+        section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s)"
+        patterns.append(compiled(section))
+        rows.append(None)
+    for row in OPENERS[marker]:
+        before = "" if marker in row.begins else re.escape(token)
+        patterns.append(compiled(before + row.body.start))
+        rows.append(row)
+    return patterns, rows
+
+
+def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading[None]:
+    """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
+    src, start, rows = state.src, state.src.at, OPENERS[marker]
+    dialect, weak = rows[0].name if rows else "none", bool(rows) and all(row.weak for row in rows)
+    closes = tuple(closer for row in rows for closer in row.closes) or (SECTIONS.get(marker, "\0"),)
+    inside = any(marker in row.begins for row in rows)
+    rest = src.tail(len(token))
+    if rest is not None and _looks_cut(rest, closes, inside):
+        mentioned = not place.line_start and rest[:1] in (" ", "\t")
+        if not (rest.strip() and (weak or mentioned)):
+            state.cut_off(dialect, "where the call should begin", start)
+            return
+    src.pos += len(token)
+    if weak or not place.line_start or place.quoted:
+        return
+    draft = state.new_draft(dialect)
+    yield from Region(start, (token,), closes).fail_and_skip(
+        src, draft, start, "what follows the opening tag is no call"
+    )
+    if not src.text(max(start, src.at - 80), src.at).endswith(closes):
+        src.rewind(start + len(token))
+        if inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
+            src.pos = rest_of_tag.end()
+    state.conclude(draft)
+
+
+def _looks_cut(rest: str, closes: tuple[str, ...], inside: bool) -> bool:
+    """Whether the rest of an answer after a marker may be the beginning of a call."""
+    if any(closer in rest for closer in closes):
+        return False
+    if inside:
+        tag, end, rest = rest.partition(">")
+        if not end:
+            return "\n" not in tag
+        return rest.lstrip()[:1] in ("", "<", "]", "{")
+    body = rest.lstrip()
+    return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
+
+
+def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
+    """Read a call whose tag is the tool's own name."""
+    src, row = state.src, BY_NAME["roo_xml"]
+    name = token.strip("</> ")
+    keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
+    opening = re.escape(token)
+    if not token.endswith("/>"):
+        opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    withheld = state.place().withheld
+    if (yield from src.match(compiled(opening))) is None:
+        rest = src.tail(len(token))
+        if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
+            state.cut_off(row.name, "where its parameters should begin", src.at, name)
+        else:
+            src.pos += len(token)
+        return
+    region = Region(src.at, (token,))
+    draft = yield from state.read_body(row, region)
+    yield from state.conclude_in_line(draft, withheld)
+
+
+def _channel(state: ScanState) -> Reading[None]:
+    """A harmony header that calls nothing: analysis is reasoning, other channels are text; another role is made
+    up.
+    """
+    src, output, start = state.src, state.output, state.src.at
+    header = yield from src.match(_CHANNEL)
+    if header is None:
+        rest = src.tail()
+        if rest is not None:
+            if "to=" in rest:
+                state.cut_off("harmony", "in the header of the call", start)
+                return
+            src.pos = len(src.buf)
+        else:
+            src.pos += len("<|start|>")
+        output.drop(src.at)
+        return
+    src.pos = header.end()
+    if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
+        state.cut_off("harmony", "where the arguments should begin", start)
+        return
+    output.drop(src.at)
+    if header.group("channel") == "analysis" or " to=self<" in header.group():
+        yield from src.find(_CHANNEL_ENDS, "<", 16)
+        output.drop(src.at, "thought")
+    elif header.group("channel") == "final":
+        state.held = False
+        yield from src.find(_CHANNEL_ENDS, "<", 16)
+        output.show(src.at)

@@ -1,0 +1,191 @@
+"""What looks like a call of a tool that exists, in an answer without any: so that none is lost in silence.
+
+It calls nothing, it is told of: a mark of some dialect that a tool's name follows, or what was meant as one. Marks are
+compared without what Markdown or a tokenizer adds to them: backslashes, blanks beside brackets and bars, other letters
+for bars and joints.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from html import unescape
+from itertools import islice
+
+from console_app.textcalls.conclusions import Places
+from console_app.textcalls.model import ScanProblem
+from console_app.textcalls.patterns import any_of, lazily, lead_word
+from console_app.textcalls.shapes import NAME_KEYS
+from console_app.textcalls.source import WINDOW
+from console_app.textcalls.table import DIALECTS, SECTIONS
+from console_app.textcalls.tool_schemas import ToolSchemas
+from console_app.textcalls.vocabulary import CHAT_TOKENS
+
+_MOST = 200  # marks that are looked at
+_REACH = 200
+_LONG = 100_000  # characters from which on an answer is not a lost call
+_MOST_WORDS = 5  # words that are compared with the tools' names, and ends that are looked at
+_LIKE = 0.85
+_LAYERS = 3
+_ESCAPED = lazily(r"\\(?:u(?P<code>[\dA-Fa-f]{4})|(?P<char>[nrt\"'\\/]))")
+_BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
+_WORD = lazily(r"\w[\w.\-]*")
+_LAST_WORD = lazily(r"\w[\w.\-]{0,100}\s*\Z")
+_ADDED = lazily(r"\\(?=[^\w\s]|_)|(?<=[<\[|])[ \t]{1,2}|[ \t]{1,2}(?=[>\]|])")
+_BARRED = lazily(r"(?<=\|)\w+(?: \w+)+(?=\|)")
+_SEPARATOR = "<|tool_sep|>"
+"""What stands behind a tool's name, or before it, in calls between bars: these may come without their opening."""
+_AT_ONCE = lazily(
+    r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))|\[(?=\w[\w.\-]*\Z)"
+    r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w)|>>>(?=\w))",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Marks that the name follows at once: the tag that a call in tags of the tools' names begins with, broken off, with
+attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign.
+"""
+_QUOTES = ("'", '"', "“", "‘", "«")
+_ENDS = lazily(r"call|tool|function|action", re.IGNORECASE)
+_NAMING = lazily(
+    r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
+)
+_GOES_ON = lazily(r"[\"'`]?[ \t]*(?:/?>|\n\s*(?:[{<]|(?:\w+ )?(?:input|arg|param)\w*[ \t]*[:=]))", re.IGNORECASE)
+_LETTERS = lazily(r"\w[\w.-]*")
+_TAG = lazily(r"^[ \t]*<(?P<name>[A-Za-z][\w.-]{3,80})>(?=\s*<[\w.-]{1,80}>)", re.M)
+_CALLS = ("action", "call", "function", "function_call", "invoke", "recipient", "tool", "tool_call", "tool_name")
+_TOLD_APART = lazily(r"[_.:-]|[a-z][A-Z]")  # in a name that is no word like any other, as of a setting or a person
+_INPUT = lazily(r"arg|param|input", re.IGNORECASE)
+_OBJECT = lazily(r"\A\s*[\[{][\s\S]*[\]}]\s*\Z")
+_VALUE = lazily(r"[\"'](?:name|tool|tool_name|function|action)[\"']\s*:\s*[\"'](?P<name>[\w.-]{3,80})[\"']")
+_PYTHON = lazily(r"\A\s*(?:print\s*\(\s*)?(?P<name>[A-Za-z_][\w.]{2,80})\([^\n]*\)\s*\Z")
+MISSPELT = "its mark is not written as in any dialect"
+NO_SUCH = "no tool has exactly this name"
+IS_CODE = "it is written as code"
+WHY = "it is quoted, or its mark is not written as in any dialect"
+
+
+@dataclass(frozen=True)
+class SeemingCall:
+    """What seems to be a call of the tool `name`: its mark from `start`, up to the `end` of the name behind it."""
+
+    start: int
+    end: int
+    name: str
+
+
+def mentioned(
+    text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0, layers: int = _LAYERS
+) -> SeemingCall | None:
+    """The first mark from `start` on, in either case, that a tool's name follows. `unmarked`: the key of a name in an
+    object, a label, half a tag of the name and a list in Python are marks too. `layers`: of escapes, as many as are
+    looked through.
+    """
+    leads, marks = _marks(unmarked)
+    looked = 0
+    for begin in range(start, len(text), WINDOW):
+        for lead in leads.finditer(text, begin, begin + WINDOW):
+            looked += 1
+            if looked > _MOST:
+                return None
+            at, plain = lead.start(), _plain(text[lead.start() : lead.end() + _REACH])
+            words: list[str] = []
+            if unmarked and (found := _AT_ONCE.match(text, at)):
+                words += _WORD.findall(_plain(text[found.end() : found.end() + _REACH]))[:1]
+            if found := marks.match(plain):
+                key = found.group()[0] in '"aA'
+                words += _WORD.findall(plain, found.end())[: 1 if key else None]
+            if plain.startswith(_SEPARATOR) and (last := _LAST_WORD.search(_plain(text[max(0, at - _REACH) : at]))):
+                words.append(last.group().strip())
+            if word := next(filter(tools.resolve, words), None):
+                there = text.find(word, at)
+                return SeemingCall(at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or "")
+    escaped = text[start:] if layers and len(text) <= _LONG else ""
+    decoded = unescape(_ESCAPED.sub(_decoded, escaped))
+    if decoded == escaped or (call := mentioned(decoded, tools, unmarked=unmarked, layers=layers - 1)) is None:
+        return None
+    at = max(start, text.find(call.name, start))
+    return SeemingCall(at, at + len(call.name), call.name)
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    """What an escape of JSON stands for."""
+    return chr(int(escape["code"], 16)) if escape["code"] else _BLANKS.get(escape["char"], escape["char"])
+
+
+def _plain(text: str) -> str:
+    """A stretch of text, or a mark, without what may be added to a mark."""
+    plain = _ADDED.sub("", text.replace("｜", "|").replace("▁", "_"))
+    return _BARRED.sub(lambda found: found.group().replace(" ", "_"), plain)
+
+
+@cache
+def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Where a mark may begin, and the marks as `_plain` gives them."""
+    marks = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
+    marks |= {"<tool_code>", "```tool_code", "<function name", _SEPARATOR}
+    marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
+    leads = {one if one[0] == '"' else lead_word(one) for one in marks}
+    sign = r"|^(?:action[ \t]{0,2}=|>>>(?=\w))" if unmarked else ""
+    either = re.IGNORECASE | re.MULTILINE
+    return (
+        re.compile("|".join(sorted(map(re.escape, leads))) + sign, either),
+        re.compile(any_of(map(_plain, marks)), either),
+    )
+
+
+def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
+    """What an answer without calls seems to have meant as one, where no dialect's mark stands before a tool's name:
+    misspelt, as code, or an end alone.
+    """
+    known = {_letters(name): name for name in names} if len(raw) <= _LONG else {}
+    for at, name, why in _meant(raw, known):
+        return Places(raw).problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)
+    if names and (end := _lone_end(raw)):
+        why = f"The answer holds the end of a call ({raw[slice(*end)]}) and no call."
+        return Places(raw).problem("ignored", why, *end, None)
+    return None
+
+
+def _meant(raw: str, known: dict[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Where a tool, `known` by its letters, seems to be called, its name, and why that is no call."""
+    for mark in _NAMING.finditer(raw):
+        word = _LETTERS.match(raw, mark.end())
+        if word is not None and (name := known.get(_letters(word.group()))) and _GOES_ON.match(raw, word.end()):
+            if not _TOLD_APART.search(name) and not get_close_matches(mark["mark"].lower(), _CALLS, 1, _LIKE):
+                continue  # of YAML, say
+            yield mark.start("mark"), name, MISSPELT
+    if (called := _PYTHON.match(raw)) and (name := known.get(_letters(called["name"]))):
+        yield called.start("name"), name, IS_CODE
+    tags = (tag for tag in islice(_TAG.finditer(raw), _MOST_WORDS) if f"</{tag['name']}>" in raw)
+    values = islice(_VALUE.finditer(raw), _MOST_WORDS) if _OBJECT.match(raw) else ()
+    for word in (*tags, *values):
+        like = get_close_matches(_letters(word["name"]), known, 1, _LIKE)
+        if like and (_TOLD_APART.search(known[like[0]]) or _INPUT.search(raw)):
+            yield word.start("name"), known[like[0]], NO_SUCH
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[_.-]", "", name).lower()
+
+
+def _lone_end(raw: str) -> tuple[int, int] | None:
+    """The token with which an answer ends as a call of some dialect does, or a special one anywhere but in code or
+    quotation marks, for it is not shown.
+    """
+    last, special = _end_patterns()
+    if found := last.search(raw, max(0, len(raw) - 200)):
+        return found.span("end")
+    for found in islice(special.finditer(raw), _MOST_WORDS):
+        before = raw[: found.start()]
+        if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
+            return found.span()
+    return None
+
+
+@cache
+def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What ends an answer as a call ends, and what ends calls wherever it stands."""
+    closes = {close for row in DIALECTS if row.marked for close in row.closes} | set(SECTIONS.values())
+    ends = sorted(close for close in closes if _ENDS.search(close))
+    last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>{any_of(ends)})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
+    return re.compile(last), re.compile(any_of([end for end in ends if end.startswith(("<|", "<｜"))]))

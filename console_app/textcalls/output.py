@@ -1,0 +1,388 @@
+"""The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
+
+from bisect import bisect_right
+from dataclasses import replace
+from typing import Literal
+
+from console_app.textcalls.conclusions import Note, concluded, parsed
+from console_app.textcalls.draft import CallAttempt, Draft, Reopening
+from console_app.textcalls.leading import Lead, is_aside, lead_of, says_something
+from console_app.textcalls.mentions import WHY, mentioned
+from console_app.textcalls.model import (
+    CallArgumentsDelta,
+    CallFinal,
+    CallNamed,
+    CallRetracted,
+    ErrorKind,
+    ReadingLevel,
+    Rewritten,
+    ScanEvent,
+    ScanResult,
+    VisibleText,
+)
+from console_app.textcalls.position import Structure
+from console_app.textcalls.segments import Segment, closed_up, unwrap
+from console_app.textcalls.source import LOOKAHEAD, Source
+from console_app.textcalls.tool_schemas import ToolSchemas
+
+IN_SENTENCE = "it is part of a sentence"
+LED = "maybe quoted: the line before it does not say that the model calls it"
+TRAILED = "maybe quoted: the line behind it is no sentence"
+BEHIND = "maybe quoted: a call before it is only shown"
+EXAMPLE = "an example in a fence"
+BESIDE = "another call of the answer is only shown"
+BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
+NO_TOOL = "no tool has this name"
+_FENCES = 100  # that are looked at for calls that they show
+
+
+class ScanOutput:
+    """Keeps the segments in order and tells what becomes visible as soon as it is sure to be text."""
+
+    def __init__(self, src: Source, events: list[ScanEvent], structure: Structure) -> None:
+        self._src = src
+        self._events = events
+        self._structure = structure
+        self.segments: list[Segment] = []
+        self.mark = 0
+        self.has_text = False
+        self.attempts = 0
+        self.calls = 0
+        """How many calls were read so far, whatever became of them."""
+        self.unfenced = False
+        self.final = 0
+        """How many calls, from the first, nothing takes back any more."""
+        self._open = False
+        """The newest calls may still go on, up to where others begin."""
+        self.shown_fences: list[tuple[int, int]] = []
+        """Fences that hold no call of the answer, but may show one."""
+        self._notes: list[Note] = []
+        self.shows = False
+        """A call before the mark is only shown."""
+        self._shown: list[str] = []
+        self._gap = False
+        """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
+
+    def show(self, upto: int) -> None:
+        """Everything from the mark to here is text."""
+        if upto <= self.mark:
+            return
+        text = self._src.text(self.mark, upto)
+        self.has_text = self.has_text or not text.isspace()
+        if self._gap:
+            self._gap = not text.strip("\r\n")
+            text = closed_up(text, self._shown)
+        self._emit(text)
+        last = self._last_text
+        if last is not None and last.end == self.mark:
+            last.end = upto
+        else:
+            self.segments.append(Segment("text", self.mark, upto))
+        self.mark = upto
+
+    @property
+    def _last_text(self) -> Segment | None:
+        """The newest segment, if it is text as it was written."""
+        last = self.segments[-1] if self.segments else None
+        return last if last is not None and last.kind == "text" and last.replacement is None else None
+
+    def run_on(self, text: str) -> bool:
+        """Take text that is surely text, where it goes on with text; false where it doesn't."""
+        last = self._last_text
+        if last is None or self._gap or not self.has_text:
+            return False
+        self.mark += len(text)
+        last.end = self.mark
+        self._shown.append(text)
+        return True
+
+    def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
+        """What stands from the mark to here is not shown."""
+        self._structure.skip(self.mark, upto)
+        self._gap = True
+        after_words = kind == "dropped" and self.follows_words
+        self.segments.append(Segment(kind, self.mark, upto, after_words=after_words, replacement=replacement))
+        if replacement and kind == "dropped":
+            self.segments[-1].kind = "text"
+            self.has_text = True
+            self._emit(replacement)
+        self.mark = upto
+
+    def take(self, draft: Draft, upto: int, *, fenced: bool = False, alone: bool = False) -> None:
+        """What stands from the mark to here are the calls of `draft`, if there is no other call where they are
+        `fenced`, and nothing else at all where they have to be `alone`.
+        """
+        if self._open:
+            self.settle_last()
+        self._structure.skip(self.mark, upto)
+        self._gap = True
+        new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
+        new.follows_text = self.has_text
+        self.segments.append(new)
+        self.attempts += len(draft.attempts)
+        self.calls += draft.calls
+        self.unfenced = self.unfenced or not fenced
+        self.mark = upto
+
+    def lead(self) -> Lead:
+        """How the text before the mark leads to what stands there, other calls between them or not."""
+        for segment in reversed(self.segments):
+            if segment.kind == "calls":
+                return segment.led
+            text = self._src.text(max(segment.start, segment.end - LOOKAHEAD), segment.end)
+            if segment.kind == "thought" or (segment.kind == "text" and not text.isspace()):
+                return lead_of(text) if segment.kind == "text" else ""
+        return ""
+
+    def part_of_sentence(self) -> bool:
+        """Words follow on the line of the newest calls, or of what stands right behind them: these, and those before
+        them up to words on that line, are part of a sentence, unless a value goes on there. Whether that is out of the
+        question, for the sentence began before them.
+        """
+        began = False
+        for segment in reversed(self.segments):
+            if segment.kind == "calls" and (segment is self.segments[-1] or segment.after_words):
+                segment.in_sentence, began = True, began or segment.after_words
+            elif segment.kind == "calls" or self._has_words(segment):
+                break
+        return began
+
+    def _has_words(self, segment: Segment) -> bool:
+        return segment.kind == "text" and self._src.text(segment.start, segment.end).strip() != ""
+
+    @property
+    def follows_words(self) -> bool:
+        """Whether words stand before the mark on its line, or before the token of the section that it begins."""
+        for index in range(len(self.segments) - 1, -1, -1):
+            segment = self.segments[index]
+            if segment.kind in ("calls", "dropped"):
+                return segment.after_words
+            if segment.kind == "thought":
+                return False
+            text = self._src.text(segment.start, segment.end)
+            if text.strip():
+                return bool(text.rpartition("\n")[2].strip())
+            if "\n" in text and (index == 0 or self.segments[index - 1].kind != "dropped"):
+                return False
+        return False
+
+    def settle_early(self, index: int, attempt: CallAttempt) -> bool:
+        """Whether a call at the mark, which others follow in its list, is final: it is if all before it are."""
+        if index != self.final or attempt.failure is not None or self.shows:
+            return False
+        self.final += 1
+        self._tell_final(index, attempt)
+        return True
+
+    def _tell_final(self, index: int, attempt: CallAttempt) -> None:
+        if not self._src.ended:
+            self._events.append(CallFinal(parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
+
+    def settle_last(self, *, with_next: bool = False) -> None:
+        """The newest calls are final if all before them are, nothing after them makes them ask, and more may come;
+        `with_next`: once others stand right behind them.
+        """
+        self._open = with_next
+        last = next((one for one in reversed(self.segments) if one.kind == "calls" or self._has_words(one)), None)
+        if with_next or last is None or last.kind != "calls" or last.led or last.in_sentence or self.shows:
+            return
+        first = self.attempts - len(last.attempts)
+        sure = all(one.failure is None and one.closed and one.marked for one in last.attempts)
+        if self.final >= first and sure:
+            self._lengthen(last)
+            for index in range(self.final, self.attempts):
+                self._tell_final(index, last.attempts[index - first])
+            self.final = self.attempts
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the answer's end cut off the last of its calls."""
+        last = self.segments[-1].attempts if self.segments else ()
+        return bool(last) and last[-1].failure == "truncated"
+
+    def extend(self, upto: int, value_end: int, call: Reopening) -> None:
+        """The last call reaches to here, its last value to `value_end`; what was shown after it was not text."""
+        while self.segments[-1].kind != "calls":
+            self.segments.pop()
+        segment = self.segments[-1]
+        delta = self._src.text(segment.attempts[-1].end, upto)
+        self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
+        segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
+        segment.longer, segment.in_sentence = (call, value_end), False
+        segment.end = self.mark = upto
+        self._structure.restart(upto)
+        self.has_text = segment.follows_text
+
+    def _lengthen(self, segment: Segment) -> None:
+        """Decode the value that turned out to be longer."""
+        if segment.longer is not None and segment.attempts:
+            call, end = segment.longer
+            arguments = call.arguments(self._src.text(call.begin, end))
+            segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
+            segment.longer = None
+
+    def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
+        """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
+        self._notes.append((start, end, why, name))
+        self.shows = self.shows or (name is not None and not why.endswith((EXAMPLE, BESIDE_TEXT)))
+
+    def noted_since(self, offset: int) -> bool:
+        """Whether something from `offset` on was told of."""
+        return bool(self._notes) and self._notes[-1][0] >= offset
+
+    def forget(self, upto: int) -> None:
+        """All before the mark was reasoning, which what stands from there to here ended: no text, no calls."""
+        for index, attempt in enumerate(self._attempts()):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        if any(map(str.strip, self._shown)):
+            self._events.append(Rewritten(""))
+        self._shown.clear()
+        self.segments = [Segment("thought", 0, self.mark)]
+        self._open = False
+        self.mark = upto
+        self._structure.restart(upto)
+        self.attempts = 0
+        self.has_text = self.unfenced = False
+        self._gap = True
+        self._notes.clear()
+        self.shows = False
+        self.shown_fences.clear()
+
+    def _emit(self, text: str) -> None:
+        if not text:
+            return
+        self._shown.append(text)
+        self._events.append(VisibleText(text))
+
+    def _attempts(self) -> list[CallAttempt]:
+        return [attempt for segment in self.segments for attempt in segment.attempts]
+
+    def _demote(self, segment: Segment, why: str) -> None:
+        """These calls are text after all."""
+        name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
+        self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
+        segment.kind, segment.attempts = "text", ()
+        segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
+
+    def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
+        when calls without a marker are not what the model was asked for.
+        """
+        for segment in self.segments:
+            self._lengthen(segment)
+        before = self._attempts()
+        self._judge(level, unasked)
+        self._judge_beside_shown(tools)
+        unwrap(self.segments, self._text_of)
+        attempts = self._attempts()
+        if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
+            why = "the token limit was reached before the call was closed"
+            attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
+        self._renumber(before, attempts)
+        content = self._content()
+        shown = "".join(self._shown)
+        if shown.strip() != content and shown.split() != content.split():
+            self._events.append(Rewritten(content))
+        thoughts = (segment for segment in self.segments if segment.kind == "thought")
+        reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
+        if not any(attempt.failure is None for attempt in attempts):
+            self._notice(tools, level)
+        calls, problems = concluded(attempts, self._notes, self._src.text(0, self._src.length))
+        failed = {one.failure for one in attempts}
+        error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
+        return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+
+    def _judge(self, level: ReadingLevel, unasked: bool) -> None:
+        """Decide by what stands before and after them which calls are text, and which a person has to judge; those that
+        are final run.
+        """
+        said = aside = False
+        first = len(self._attempts())
+        for segment in reversed(self.segments):
+            first -= len(segment.attempts)
+            if segment.kind == "calls" and first >= self.final:
+                if why := self._no_call(segment, said, unasked):
+                    self._demote(segment, why)
+                elif segment.led == "label" or (
+                    segment.led and (said or (segment.led != "loose" and level == "marked"))
+                ):
+                    segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
+                elif level == "marked" and aside and not (segment.led or segment.follows_text):
+                    segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
+            if segment.kind == "text" and says_something(text := self._text_of(segment)):
+                said, aside = True, is_aside(text)
+
+    def _judge_beside_shown(self, tools: ToolSchemas) -> None:
+        """A call in an answer that shows one may be shown too: what nothing marks is text, what is marked is text right
+        behind it and asks further on.
+        """
+        unmarked = any(not attempt.marked for segment in self.segments for attempt in segment.attempts)
+        fences = (self._src.text(*span) for span in self.shown_fences[:_FENCES])
+        if not self.shows and not (unmarked and any(mentioned(one, tools, unmarked=True) for one in fences)):
+            return
+        ends = sorted(end for _, end, _, name in self._notes if name)
+        index, shown = 0, -1
+        for segment in self.segments:
+            index += len(segment.attempts)
+            if index <= self.final or not any(attempt.failure is None for attempt in segment.attempts):
+                continue
+            before = bisect_right(ends, segment.start)
+            shown = max(shown, ends[before - 1] if before else -1)
+            behind = 0 <= shown > segment.start - LOOKAHEAD and not self._src.text(shown, segment.start).strip()
+            if behind or not all(attempt.marked for attempt in segment.attempts):
+                index -= len(segment.attempts)
+                self._demote(segment, BESIDE)
+                shown = segment.end
+            elif shown >= 0:
+                segment.attempts = tuple(replace(one, doubt=BEHIND) for one in segment.attempts)
+
+    def _no_call(self, segment: Segment, said: bool, unasked: bool) -> str:
+        """Why calls are text after all; `said`: text follows them."""
+        if segment.in_sentence:
+            return IN_SENTENCE
+        if segment.alone and self.has_text:
+            return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
+        if segment.fenced and self.unfenced:
+            return EXAMPLE
+        if said and segment.led in ("other", "label"):
+            return "it stands between sentences"
+        unmarked = any(not one.marked for one in segment.attempts)
+        return "text follows it" if said and unmarked and unasked else ""
+
+    def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
+        """Where no call was read and nothing said why, what looks like one is told of."""
+        if not any(name for *_, name in self._notes) and (
+            found := mentioned(self._content(), tools, unmarked=level != "none")
+        ):
+            start = self._src.text(0, self._src.length).find(self._content()[found.start : found.end])
+            self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
+
+    def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
+        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves. What is
+        final stays, for it may be running.
+        """
+        self.attempts = len(after)
+        if [one.failure for one in before] == [one.failure for one in after]:
+            return
+        for index, attempt in enumerate(before[self.final :], self.final):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        for index, attempt in enumerate(after[self.final :], self.final):
+            if attempt.failure is None and attempt.name:
+                self._events.append(CallNamed(index, attempt.name, attempt.dialect))
+
+    def _content(self) -> str:
+        written: list[str] = []
+        gap = False
+        for segment in self.segments:
+            text = self._text_of(segment) if segment.kind == "text" else ""
+            if gap and text:
+                text = closed_up(text, written)
+            gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
+            if text:
+                written.append(text)
+        return "".join(written).strip()
+
+    def _text_of(self, segment: Segment) -> str:
+        return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)

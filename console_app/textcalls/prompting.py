@@ -1,0 +1,191 @@
+"""Tools for models that have no native ones: how they are told of them, answered, and stopped, in a dialect.
+
+Models are trained on one dialect and copy what they see, so each is given the section, the example and the results in
+the form it knows: Hermes JSON where nothing better is known, Qwen3-Coder's tags for arguments that hold code, and one
+tag a tool as Roo prompts it. Every section asks for independent calls in one reply, which the usual templates do not.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from console_app.textcalls.form import WrittenCall
+from console_app.textcalls.model import ToolSignature, is_object
+from console_app.textcalls.patterns import lazily
+from console_app.textcalls.table import BY_NAME
+from console_app.textcalls.tool_schemas import ToolSchemas
+
+
+class ToolSpecLike(Protocol):
+    """What a prompt tells of a tool."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+
+
+class ResultForModel(Protocol):
+    """What a model is told of a call: `index` counts from 0, `status` is a word such as ok or error."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def content(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class _ExampleCall:
+    name: str
+    arguments: Mapping[str, Any]
+
+
+_EXAMPLES = (
+    _ExampleCall("first_tool", {"parameter_1": "value 1", "parameter_2": 2}),
+    _ExampleCall("second_tool", {"parameter_1": "a text\nof two lines"}),
+)
+"""Placeholders: an example that names a real tool is copied by small models."""
+
+_HOW = {
+    "hermes_json": (
+        "To call a tool, write a JSON object with its name and its arguments within <tool_call></tool_call>."
+    ),
+    "qwen3_coder_xml": (
+        "To call a tool, write a <function=NAME> block within <tool_call></tool_call>, with one <parameter=KEY>"
+        " block for each argument. Write values as they are, without quotes or escapes; lists and objects as JSON."
+    ),
+    "roo_xml": (
+        "To call a tool, write a tag with the tool's name, and in it one tag for each parameter. Write values"
+        " as they are, without quotes or escapes; lists and objects as JSON. Close every tag."
+    ),
+}
+_BY_EXAMPLE = "To call a tool, write it exactly in the form of the example below, every delimiter included."
+"""For a dialect that a model was seen to write by itself: it knows the form and is only told to keep to it."""
+
+_PARALLEL = (
+    "You may call several tools in one reply. When calls do not depend on each other's results, write ALL of them"
+    " in the same reply, one block each; they run at the same time. Only wait for a result when the next call needs it."
+)
+_SINGLE = "Call one tool in a reply, and wait for its result before the next."
+_RULES = (
+    "Write nothing after the last call. Never write a <tool_response> yourself: results are sent to you."
+    " Do not put tool calls in code fences or in your reasoning."
+)
+
+
+def system_section(dialect: str, tools: Sequence[ToolSpecLike], parallel: bool) -> str:
+    """The part of the system prompt that presents `tools`; `parallel`: several calls in one reply are wanted."""
+    form = BY_NAME[dialect].form if dialect in BY_NAME else None
+    if form is None:
+        dialect, form = "hermes_json", BY_NAME["hermes_json"].form
+        assert form is not None, "the dialects that are asked for by name can be written"
+    described = _roo_tools(tools) if dialect == "roo_xml" else _json_tools(tools)
+    examples = _EXAMPLES if parallel else _EXAMPLES[:1]
+    title = "A reply with two calls looks like this:" if parallel else "A call looks like this:"
+    return "\n\n".join(
+        (
+            "# Tools",
+            described,
+            _HOW.get(dialect, _BY_EXAMPLE),
+            f"{title}\n{form.write(examples, ToolSchemas(()))}",
+            f"{_PARALLEL if parallel else _SINGLE} {_RULES}",
+        )
+    )
+
+
+def _json_tools(tools: Sequence[ToolSpecLike]) -> str:
+    lines = (
+        json.dumps(
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+            },
+            ensure_ascii=False,
+        )
+        for tool in tools
+    )
+    listing = "\n".join(lines)
+    return f"You can call these tools, given one a line as JSON:\n<tools>\n{listing}\n</tools>"
+
+
+def _roo_tools(tools: Sequence[ToolSpecLike]) -> str:
+    return "\n\n".join(["You can call these tools.", *map(_roo_tool, tools)])
+
+
+def _roo_tool(tool: ToolSpecLike) -> str:
+    properties: Any = tool.parameters.get("properties") or {}
+    required: Any = tool.parameters.get("required") or ()
+    lines = [f"## {tool.name}", tool.description.strip(), "Parameters:" if properties else "Parameters: none"]
+    for key, schema in properties.items():
+        need = "required" if key in required else "optional"
+        kind = schema.get("type") if is_object(schema) else None
+        described = schema.get("description") if is_object(schema) else None
+        kinds = f", {kind}" if isinstance(kind, str) and kind != "string" else ""
+        lines.append(f"- {key}: ({need}{kinds}) {described or ''}".rstrip())
+    usage = "".join(f"<{key}>{key} here</{key}>\n" for key in properties)
+    lines.append(f"Usage:\n<{tool.name}>\n{usage}</{tool.name}>")
+    return "\n".join(filter(None, lines))
+
+
+def render_calls(dialect_name: str, calls: Sequence[WrittenCall], tools: Sequence[ToolSignature]) -> str:
+    """`calls` written in a dialect, for the history; ValueError for a dialect that cannot be written."""
+    row = BY_NAME.get(dialect_name)
+    if row is None or row.form is None:
+        raise ValueError(f"no calls can be written in {dialect_name}")
+    return row.form.write(calls, ToolSchemas(tools)) if calls else ""
+
+
+_LABEL = lazily(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)
+_CLOSER = lazily(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
+
+
+def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:
+    """The one user turn that answers all calls of a reply, in call order.
+
+    Texts carry no ids, so each result bears the number of its call (from 1), the tool and the status. Tags of results
+    within a result are broken with an entity, and labels are indented, so that no result can pretend to be another.
+    """
+    ordered = sorted(results, key=lambda result: result.index)
+    if dialect in ("react", "smol_action", "langchain_action_fence"):
+        return "\n".join(
+            f"Observation: [{one.index + 1}, {one.name}, {one.status}] {_LABEL.sub('  ', one.content)}"
+            for one in ordered
+        )
+    if dialect in ("qwen3_coder_xml", "roo_xml"):
+        body = "\n".join(
+            f'<result id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'
+            f"{_CLOSER.sub('&lt;', one.content)}\n</result>"
+            for one in ordered
+        )
+        return f"<tool_response>\n{body}\n</tool_response>"
+    return "\n".join(
+        f'<tool_response id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'
+        f"{_CLOSER.sub('&lt;', one.content)}\n</tool_response>"
+        for one in ordered
+    )
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+
+def stop_strings(dialect: str) -> tuple[str, ...]:
+    """Where a reply must end because the model would make up results; never the end of a call, others may
+    follow it.
+    """
+    if dialect in ("react", "smol_action", "langchain_action_fence"):
+        return ("Observation:",)
+    return ("<tool_response", "Observation:")

@@ -1,0 +1,89 @@
+"""What a text would call, as plain JSON values: for people who want to know why a call was not understood."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from console_app.textcalls.conclusions import Places
+from console_app.textcalls.mentions import unread
+from console_app.textcalls.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
+from console_app.textcalls.scanner import parse
+
+Report = dict[str, Any]
+"""{"calls": [{"name", "arguments"}], "content", "error", "dialect", "problems": [text]}"""
+
+
+class UnusableInput(ValueError):
+    """The tools or a case are not of the form they should have; the message says what is wrong."""
+
+
+def signatures(tools: object) -> list[ToolSignature]:
+    """Tools as `[{"name", "parameters"}]`; OpenAI's `{"function": {...}}` and MCP's `inputSchema` are read too."""
+    if not is_list(tools):
+        raise UnusableInput("the tools should be a JSON list of objects with a name and parameters")
+    return [_signature(tool, position) for position, tool in enumerate(tools, 1)]
+
+
+def _signature(tool: object, position: int) -> ToolSignature:
+    found: Any = tool
+    if is_object(found) and is_object(found.get("function")):
+        found = found["function"]
+    if not is_object(found) or not isinstance(found.get("name"), str):
+        raise UnusableInput(f"tool {position} should be an object with a name")
+    parameters: Any = next((found[key] for key in ("parameters", "inputSchema", "input_schema") if key in found), None)
+    if parameters is None:
+        parameters = {}
+    if not is_object(parameters):
+        raise UnusableInput(f"the parameters of tool {position} should be a JSON schema")
+    return ToolSignature(found["name"], parameters)
+
+
+def report(
+    text: str,
+    tools: Sequence[ToolSignature],
+    chunk: int | None = None,
+    finish_reason: str | None = None,
+    level: ReadingLevel = "all",
+) -> Report:
+    """Read one answer; among the problems are calls that wait for approval in every mode, and what only seems to
+    be one.
+    """
+    result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
+    waits = [
+        place.problem("asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name)
+        for call in result.calls
+        if (why := call.asks(level))
+    ]
+    if not (result.calls or result.problems) and (seeming := unread(text, [tool.name for tool in tools])):
+        waits = [seeming]
+    return {
+        "calls": [{"name": call.name, "arguments": call.arguments} for call in result.calls],
+        "content": result.content,
+        "error": result.error,
+        "dialect": result.dialect,
+        "problems": [describe(one) for one in sorted([*result.problems, *waits], key=lambda one: one.start)],
+    }
+
+
+def describe(problem: ScanProblem) -> str:
+    """A problem with its position, in one line."""
+    return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
+
+
+def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all") -> Report:
+    """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
+    is wrong.
+    """
+    case: Any = None
+    try:
+        case = json.loads(line)
+        if not is_object(case) or not isinstance(case.get("text"), str):
+            raise UnusableInput('a case should be an object {"id", "tools", "text"}')
+        finish_reason: Any = case.get("finish_reason")
+        tools: Any = case.get("tools")
+        answer = report(case["text"], signatures([] if tools is None else tools), chunk, finish_reason, level)
+    except (ValueError, RecursionError) as error:
+        message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
+        answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}
+    identity: Mapping[str, Any] = {"id": case.get("id") if is_object(case) else None}
+    return {**identity, **answer}

@@ -1,0 +1,373 @@
+"""Reads an answer as it streams in: what is text goes on the screen, what is a call is collected, until the end
+decides.
+
+The scanner looks for openings in running text and hands what follows to the grammar of a dialect. It runs as
+one generator over a `Source`, so that feeding it whole or in pieces is the same thing.
+"""
+
+import re
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from console_app.textcalls.bare import read_call_lines, read_list, read_object
+from console_app.textcalls.conclusions import Places
+from console_app.textcalls.fences import read_ticks
+from console_app.textcalls.labels import read_label, read_opening
+from console_app.textcalls.markers import read_marker, read_tool_tag
+from console_app.textcalls.mentions import mentioned
+from console_app.textcalls.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
+from console_app.textcalls.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
+from console_app.textcalls.output import ScanOutput
+from console_app.textcalls.patterns import compiled, lazily, partly
+from console_app.textcalls.scan_state import MOST_CALLS, ScanState
+from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
+from console_app.textcalls.table import BY_NAME
+from console_app.textcalls.tool_schemas import ToolSchemas
+from console_app.textcalls.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
+
+_HELD = 256
+_HALF_WORD = 32  # characters held back that are looked at once more with the next piece, for prose holds back so many
+_FOREIGN = 1000  # names that are no tool's, as those of elements, which are looked up but once
+_SLICE = 1 << 14  # characters that are taken in at once, so that what is held back is moved in small pieces
+MOST_IDLE = 20_000
+"""How many marks that open no call are looked at in one answer; brackets that are read for it count too."""
+_BRACKETS = 25  # of them cost as much as a mark
+LONGEST_ANSWER = 4_000_000
+"""Characters of an answer that are read for calls."""
+UNREAD = 16_000
+"""Characters that wait for their end, as of a call: to read so many at once takes 25 ms at most."""
+LOOSE = 50_000
+"""Characters of text whose structure may have to be followed at once, in about as long."""
+GAVE_UP = "the rest of the answer is not read for calls"
+_IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
+_TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
+_TOO_LONG = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
+IN_REASONING = "Not taken as a call: it stands in reasoning"
+_THOUGHTS = 2  # marks in reasoning that are looked at
+_THOUGHT = 4000  # characters of each
+_NEWEST = 100_000  # characters of reasoning in which they are looked for
+_HALF_TAG = lazily(r"<[^<>\n]*")
+_HALF_TOKEN = lazily(lambda: rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+
+
+class Scanner:
+    """Reads one answer. `tools` are those the model may call; `prefer` names the dialect it was asked to write;
+    `level` says which calls count.
+    """
+
+    def __init__(self, tools: Sequence[ToolSignature], prefer: str | None = None, level: ReadingLevel = "all") -> None:
+        schemas = ToolSchemas(tools)
+        self._tools = tools
+        self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
+        self._reading = read_answer(self._state)
+        self._result: ScanResult | None = None
+        self._beyond: list[str] = []
+        self._apart: list[str] = []
+        self.tail_events: list[ScanEvent] = []
+        """What `finish` had to tell beside the result."""
+
+    def feed(self, chunk: str) -> list[ScanEvent]:
+        """Read on; the events that this piece of the answer causes."""
+        state, src = self._state, self._state.src
+        if src.length + len(chunk) > LONGEST_ANSWER:
+            room = LONGEST_ANSWER - src.length
+            self._beyond.append(chunk[room:])
+            chunk = chunk[:room]
+        plain = state.running and state.reopening is None and state.output.mark == src.at
+        if plain and len(src.buf) - src.pos <= _HALF_WORD:
+            text = src.buf[src.pos :] + chunk
+            if not PLAIN.search(text) and state.output.run_on(text):
+                src.pass_over(chunk)
+                return [VisibleText(text)]
+        for start in range(0, len(chunk), _SLICE):
+            src.feed(chunk[start : start + _SLICE])
+            next(self._reading)
+        if not state.held:
+            state.output.show(state.src.at)
+        elif state.draft is not None:
+            state.draft.look()
+        return state.flush()
+
+    def work(self, chunk: str) -> Literal["none", "some", "much"]:
+        """What reading `chunk` next may cost: it may end something long that is then read as a whole ("much"), or open
+        something after much text whose structure was not looked at yet ("some"); "none" where it is soon done.
+        """
+        state = self._state
+        if state.src.length - state.output.mark > UNREAD:
+            return "much"
+        return "some" if state.src.length - state.structure.upto > LOOSE and PLAIN.search(chunk) else "none"
+
+    def reasoned(self, text: str) -> None:
+        """The endpoint keeps reasoning apart, this of it: no text that comes turns out to be part of it."""
+        self._state.reasoned = True
+        self._apart.append(text)
+
+    def finish(self, finish_reason: str | None = None) -> ScanResult:
+        """The answer has ended; `finish_reason` "length" says that a token limit did it. The events are in
+        `tail_events`.
+        """
+        if self._result is None:
+            state = self._state
+            state.src.ended = True
+            for _ in self._reading:
+                raise AssertionError("a grammar waits for text after the end")
+            state.output.show(state.src.at)
+            if any(self._beyond):
+                state.output.note(state.src.length, state.src.length, _TOO_LONG)
+                for piece in self._beyond:
+                    state.src.pass_over(piece)
+                state.output.show(state.src.length)
+            unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
+            self._result = state.output.finish(
+                state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked
+            )
+            self.tail_events = state.flush()
+            if not self._result.calls and not any(one.name for one in self._result.problems):
+                self._result = self._with_thought(self._result)
+        return self._result
+
+    def _with_thought(self, result: ScanResult) -> ScanResult:
+        """Tell of a whole marked call that was only thought; talk of calls is none."""
+        thought = "\n".join(("".join(self._apart), result.reasoning))[-_NEWEST:]
+        upto = 0
+        for _ in range(_THOUGHTS):
+            found = mentioned(thought, self._state.tools, unmarked=False, start=upto)
+            if found is None:
+                break
+            call = parse(thought[found.start : found.start + _THOUGHT], self._tools, level="marked").calls[:1]
+            if call and call[0].name == found.name and not call[0].asks("marked"):
+                answer = self._state.src.text(0, self._state.src.length)
+                start = max(answer.find(call[0].raw), 0)
+                end = start + len(call[0].raw)
+                told = Places(answer).problem("ignored", f"{IN_REASONING}.", start, end, found.name)
+                return replace(result, problems=(*result.problems, told))
+            upto = found.end
+        return result
+
+
+def read_answer(state: ScanState) -> Generator[None, None, None]:
+    if (yield from state.src.peek()) == "\ufeff":
+        state.src.pos += 1
+        state.output.drop(state.src.at)
+    if not state.in_fence:
+        yield from read_opening(state)
+    while True:
+        if (
+            state.level != "none"
+            and not state.output.has_text
+            and not state.output.attempts
+            and state.output.mark == state.src.at
+        ):
+            yield from read_call_lines(state)
+        found = yield from _next_opener(state)
+        if found is None:
+            return
+        if state.idle > MOST_IDLE or state.output.attempts >= MOST_CALLS:
+            yield from _give_up(state, _IDLE if state.idle > MOST_IDLE else _TOO_MANY)
+            return
+        start, calls = state.src.at, state.output.calls
+        state.output.show(start)
+        state.held = True
+        yield from _handle(state, found)
+        state.held = False
+        if state.output.calls == calls:
+            read = state.src.text(start, state.src.at)
+            state.idle += 1 + (read.count("{") + read.count("[")) // _BRACKETS
+
+
+def _give_up(state: ScanState, why: str) -> Reading[None]:
+    """The rest of the answer is text: nobody writes so much but to keep the reader busy."""
+    state.gave_up = why
+    state.output.note(state.src.at, state.src.at, why)
+    while not state.src.ended:
+        state.src.pos = len(state.src.buf)
+        yield
+    state.src.pos = len(state.src.buf)
+
+
+def _next_opener(state: ScanState) -> Reading[Match | None]:
+    """Move to the next thing that may open something; text before it may be shown as it comes."""
+    src = state.src
+    while True:
+        found, held = _search(src)
+        if state.reopening is not None and _reopens(state, found):
+            continue
+        sure = src.ended or (found and (found.group() not in EXTENDABLE or len(src.buf) - found.start() >= LONGEST))
+        if found and sure:  # no more text makes it longer
+            src.pos = found.start()
+            if not _is_foreign(state, found):
+                return found
+            src.pos += 1
+        elif found is None and src.ended:
+            if not state.output.cut_off:  # where a grammar stopped is where its call was cut off
+                src.pos = held
+            _drop_half_token(state)
+            src.pos = len(src.buf)
+            return None
+        else:
+            _hold_back(state, held)
+            state.running = True
+            yield
+            state.running = False
+
+
+def _search(src: Source) -> tuple[Match | None, int]:
+    """The next opener in what has come, None where what may become one stands before it; and up to where there is
+    neither.
+    """
+    at, end = src.pos, len(src.buf)
+    from_word = max(at, end - LONGEST)
+    while lead := LEAD.search(src.buf, at):
+        at = lead.start()
+        if found := TOKEN.match(src.buf, at):
+            return found, at
+        if not src.ended and end - at <= _HELD and HELD.match(src.buf, at):
+            end = at
+            break
+        at += 1
+    half = HELD.search(src.buf, max(src.pos, end - _HELD)) if src.ended else HALF_WORD.search(src.buf, from_word)
+    return None, min(half.start(), end) if half else end
+
+
+def _hold_back(state: ScanState, held: int) -> None:
+    """Move to where text must not be shown yet, because more may make an opener of it, or the end of a value."""
+    src = state.src
+    start, src.pos = max(src.pos, len(src.buf) - _HELD), held
+    if state.reopening is not None:
+        at = src.buf.find(state.reopening.lead, start)
+        src.pos = min(src.pos, at) if at >= 0 else src.pos
+
+
+def _is_foreign(state: ScanState, found: Match) -> bool:
+    """Whether it looks like the call of a tool, but there is no such tool."""
+    name = found["tag"] or found["callee"]
+    if name is None or name in state.foreign:
+        return name is not None
+    foreign = state.tools.resolve(name) is None
+    if foreign and len(state.foreign) < _FOREIGN:
+        state.foreign.add(name)
+    return foreign
+
+
+def _reopens(state: ScanState, found: Match | None) -> bool:
+    """Extend the last call if the real end of its last value comes before the next opener."""
+    assert state.reopening is not None, "there is a call to reopen"
+    src = state.src
+    begin = max(src.pos, state.unended - src.offset(0))
+    end = state.reopening.end.search(src.buf, begin)
+    state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
+    if end is None or (found is not None and found.start() < end.start()):
+        return False
+    state.reopen(end)
+    return True
+
+
+def _drop_half_token(state: ScanState) -> None:
+    """Half a token directly after a call, where the answer ended, is never shown."""
+    src, output = state.src, state.output
+    rest = (src.tail() or "").lstrip()
+    half = _HALF_TAG if output.cut_off else _HALF_TOKEN
+    start = src.length - len(rest)
+    between = src.text(state.structure.floor, start).strip() or rest.strip() == "]"
+    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not between:
+        src.at = start
+        output.show(start)
+        src.pos = len(src.buf)
+        output.drop(src.at)
+
+
+def _handle(state: ScanState, found: Match) -> Reading[None]:
+    """Read what an opening opens; what turns out to be text is left to be shown."""
+    src, token, kind = state.src, found.group(), found.lastgroup or ""
+    if kind == "literal":
+        kind = KIND_OF[token]
+        if token in PLAIN_THINKING:
+            tool = state.tools.resolve(token[1:-1])
+            kind = "tag" if tool else kind if state.structure.lines(src.at).line_start else "text"
+    if kind == "text" or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key")):
+        src.pos += len(token)
+    elif kind in ("marker", "spaced"):
+        yield from read_marker(state, token, found["spaced"] or token)
+    elif kind == "tag":
+        yield from read_tool_tag(state, token)
+    elif kind == "label":
+        yield from read_label(state, token)
+    elif kind == "ticks":
+        yield from read_ticks(state, token)
+    elif kind == "callee":
+        yield from read_list(state, found["callee"])
+    elif kind in ("member", "key"):
+        yield from read_object(state, found[kind])
+    elif kind == "thinking":
+        yield from _thinking(state, token)
+    elif kind == "fabricated":
+        yield from state.cut(token, state.structure.lines(src.at))
+    else:
+        yield from _stray(state, kind, token)
+
+
+def _thinking(state: ScanState, token: str) -> Reading[None]:
+    """Reasoning, up to its end or that of the answer."""
+    src, output = state.src, state.output
+    src.pos += len(token)
+    found = yield from src.find(compiled(re.escape(THINKING[token])), THINKING[token][0], 32)
+    held = src.text(output.mark + len(token), src.at)
+    if found:
+        src.pos = found.end()
+        state.reasoned = True
+    output.drop(src.at, "thought", held)
+
+
+def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
+    """A token that opens nothing: it ends reasoning that nothing opened, or a turn, or a call, or says nothing. One
+    that may be meant as text is dropped only where a call or the text ends.
+    """
+    src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
+    src.pos += len(token)
+    if kind == "thought":
+        state.reasoned = True
+        if output.final:  # what runs stays
+            output.drop(src.at)
+        else:
+            output.forget(src.at)
+            state.reopening = None
+    elif kind == "closer" and token == state.shown_section:
+        state.shown_section = ""
+    elif kind == "closer":
+        if token.startswith(("<|", "<｜")) or (output.attempts and line_start):
+            output.drop(src.at)
+    elif token in MAY_BE_TEXT:
+        following = yield from src.ahead()
+        if not following or (following == "<" and line_start):
+            output.drop(src.at)
+    else:
+        output.drop(src.at)
+
+
+def _read_inner(outer: ScanState, text: str) -> ScanOutput:
+    """Read the body of a fence for itself, in one piece."""
+    state = ScanState(Source(), outer.tools, _read_inner, outer.prefer, in_fence=True)
+    state.src.feed(text)
+    state.src.ended = True
+    for _ in read_answer(state):
+        raise AssertionError("a grammar waits for text after the end")
+    state.output.show(state.src.at)
+    if state.gave_up:
+        outer.output.note(outer.src.at, outer.src.at, state.gave_up)
+    return state.output
+
+
+def parse(
+    text: str,
+    tools: Sequence[ToolSignature],
+    chunk: int | None = None,
+    finish_reason: str | None = None,
+    level: ReadingLevel = "all",
+) -> ScanResult:
+    """Read a whole answer, fed `chunk` characters at a time (all at once unless told)."""
+    scanner = Scanner(tools, level=level)
+    step = chunk or max(1, len(text))
+    for start in range(0, len(text), step):
+        scanner.feed(text[start : start + step])
+    return scanner.finish(finish_reason)

@@ -1,0 +1,173 @@
+"""The answer as it arrives: a window that grammars read forward, waiting where they need more.
+
+Grammars are generators. Where a decision needs text that has not arrived they `yield`, and go on when more has
+been fed. A decision may depend on the text alone, never on where a piece ended; that is what makes every
+chunking give one result. The window drops what was read, and `rewind` has a budget, so that reading stays
+linear whatever a model writes.
+"""
+
+import io
+import re
+from collections.abc import Generator, Sequence
+from typing import TypeAlias, TypeVar
+
+from console_app.textcalls.patterns import lazily
+
+T = TypeVar("T")
+Reading: TypeAlias = Generator[None, None, T]
+"""A grammar at work: yields when it needs more text, returns what it read."""
+
+Match: TypeAlias = re.Match[str]
+
+LOOKAHEAD = 512
+"""The longest stretch, in characters, that any bounded decision looks at."""
+
+WINDOW = 1 << 16
+"""The longest stretch that one search goes through: so long no other thread runs."""
+
+_SPACE = lazily(r"\s*")
+_NEXT = lazily(r"\s*(\S)")
+
+
+class Source:
+    """A text that grows at its end. `buf[pos:]` is unread; `at` is the absolute offset of `pos`."""
+
+    def __init__(self) -> None:
+        self.buf = ""
+        self.pos = 0
+        self.ended = False
+        self._base = 0
+        self.length = 0
+        self._whole = io.StringIO()
+        self._rewound = 0
+
+    @property
+    def at(self) -> int:
+        return self._base + self.pos
+
+    @at.setter
+    def at(self, offset: int) -> None:
+        self.pos = offset - self._base
+
+    def feed(self, chunk: str) -> None:
+        self._whole.seek(self.length)
+        self._whole.write(chunk)
+        self.length += len(chunk)
+        self._base += self.pos
+        self.buf = self.buf[self.pos :] + chunk
+        self.pos = 0
+
+    def pass_over(self, chunk: str) -> None:
+        """Take in a piece that nothing has to read; all before it has been read."""
+        self._whole.seek(self.length)
+        self._whole.write(chunk)
+        self._base = self.length
+        self.length += len(chunk)
+        self.buf, self.pos = chunk, len(chunk)
+
+    def text(self, start: int, end: int) -> str:
+        """The text between two absolute offsets."""
+        if start >= self._base:
+            return self.buf[start - self._base : end - self._base]
+        self._whole.seek(start)
+        return self._whole.read(end - start)
+
+    def offset(self, index: int) -> int:
+        """The absolute offset of an index into `buf`."""
+        return self._base + index
+
+    def rewind(self, offset: int) -> bool:
+        """Go back to read again from `offset`; false when the budget that keeps reading linear is spent."""
+        distance = self.at - offset
+        if self._rewound + distance > 4 * self.at + 100_000:
+            return False
+        self._rewound += distance
+        if offset < self._base:
+            self.buf = self.text(offset, self._base) + self.buf
+            self._base = offset
+        self.at = offset
+        return True
+
+    def tail(self, skip: int = 0, limit: int = 300) -> str | None:
+        """All that is left after `skip` more characters, if the text has ended and no more than `limit` are."""
+        if not self.ended or len(self.buf) - self.pos - skip > limit:
+            return None
+        return self.buf[self.pos + skip :]
+
+    def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD) -> Reading[Match | None]:
+        """Match `pattern` here within `limit` characters, waiting for them if need be; `pos` stays.
+
+        The pattern must be sure: where it matches a piece of text, it matches the same in anything longer.
+        """
+        while True:
+            found = pattern.match(self.buf, self.pos, self.pos + limit)
+            if found or self.ended or len(self.buf) - self.pos >= limit:
+                return found
+            yield
+
+    def match_first(self, patterns: Sequence[re.Pattern[str]]) -> Reading[int | None]:
+        """The index of the first pattern that matches here, under the same terms as `match`."""
+        while True:
+            for index, pattern in enumerate(patterns):
+                if pattern.match(self.buf, self.pos, self.pos + LOOKAHEAD):
+                    return index
+            if self.ended or len(self.buf) - self.pos >= LOOKAHEAD:
+                return None
+            yield
+
+    def ahead(self) -> Reading[str]:
+        """The next character that is not white space, or the empty text where none is near; `pos` stays."""
+        found = yield from self.match(_NEXT)
+        return found[1] if found else ""
+
+    def find(
+        self, pattern: re.Pattern[str], lead: str, longest: int = LOOKAHEAD, patience: int = 1
+    ) -> Reading[Match | None]:
+        """The next match of `pattern`, whose matches all begin with a character of `lead`; `pos` is moved to
+        it.
+
+        None, with `pos` at the end, when the text ends first. What may be half a match, up to `longest`
+        characters, is searched again when more has come: at least `patience` characters, where nobody waits for
+        what is found.
+        """
+        while True:
+            end = min(len(self.buf), self.pos + WINDOW)
+            found = pattern.search(self.buf, self.pos, end)
+            if found:
+                self.pos = found.start()
+                return found
+            if self.ended and end == len(self.buf):
+                self.pos = end
+                return None
+            keep = end
+            for char in lead:
+                held = self.buf.find(char, max(self.pos, end - longest), keep)
+                if held >= 0:
+                    keep = held
+            self.pos = keep
+            if end < len(self.buf):
+                continue
+            enough = len(self.buf) - keep + patience
+            while not self.ended and len(self.buf) - self.pos < enough:
+                yield
+
+    def skip(self, pattern: re.Pattern[str] = _SPACE) -> Reading[None]:
+        """Move past all that `pattern` matches (white space unless told), however long."""
+        while True:
+            found = pattern.match(self.buf, self.pos)
+            assert found is not None, "a pattern for skipping matches the empty text too"
+            self.pos = found.end()
+            if self.pos < len(self.buf) or self.ended:
+                return
+            yield
+
+    def step(self) -> Reading[None]:
+        """Move past white space and the character that `ahead` saw behind it."""
+        yield from self.skip()
+        self.pos += 1
+
+    def peek(self) -> Reading[str]:
+        """The next character, or the empty text at the end."""
+        while self.pos >= len(self.buf) and not self.ended:
+            yield
+        return self.buf[self.pos : self.pos + 1]

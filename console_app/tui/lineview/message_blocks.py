@@ -1,0 +1,221 @@
+"""What the model said: its answer as streamed Markdown, and its reasoning, folded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rich.style import Style
+
+from console_app.domain.safe_text import one_line
+from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.markdown_stream import MarkdownStream
+from console_app.tui.lineview.markdown_units import Mark, TextLook
+from console_app.tui.lineview.passages import LinesPassage, Passage, passage_of
+from console_app.tui.lineview.wording import seconds, spinner
+from console_app.tui.widgets.joined import Joined
+from console_app.tui.widgets.lines import Line, Piece, Row, crop
+from console_app.tui.widgets.palette import Palette
+
+_MARKERS = re.compile(r"[*_`#]+(?=\S)|(?<=\S)[*_`]+")
+REASONING_TAIL = 600  # characters of running reasoning that its folded line is made from
+
+
+def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
+    """The gutter of a message: the edge, a bar, a space."""
+    gutter = gutter_of(width)
+    if gutter == 0:
+        return []
+    if gutter == 2:
+        return [(mark, style), (" ", base)]
+    return [(" ", base), (mark, style), (" ", base)]
+
+
+class AssistantBlock(Block):
+    """The model's answer: Markdown that streams in."""
+
+    def __init__(self, text: str = "", *, final: bool = False) -> None:
+        super().__init__()
+        self.markdown = MarkdownStream(text, final=final)
+        self.interrupted = False
+        self._look: tuple[int, Palette] | None = None  # as last painted
+
+    @property
+    def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return not self.markdown.is_blank
+
+    @property
+    def estimates(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.markdown.is_long
+
+    @property
+    def copy_text(self) -> str:
+        return self.markdown.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.markdown.text,)
+
+    def append(self, text: str) -> None:
+        """More of the answer."""
+        self.markdown.append(text)
+        self._version += 1
+
+    def settle(self, text: str, *, interrupted: bool = False) -> None:
+        """The answer is complete, and this is all of it."""
+        if text == self.markdown.text:
+            self.markdown.finish()
+        else:
+            self.markdown.replace(text, final=True)
+        self.interrupted = interrupted
+        self.touch()
+
+    def revise(self, text: str) -> None:
+        """Not all of the text so far was meant to be seen."""
+        self.markdown.replace(text)
+        self.touch()
+
+    @property
+    def unfinished(self) -> bool:
+        return self._look is not None and self.markdown.unfinished
+
+    def lay_out(self) -> None:
+        if self._look is not None and self.markdown.unfinished:
+            self.markdown.lay_out(self.look_in(*self._look))
+            self.touch()
+
+    def forget(self) -> None:
+        super().forget()
+        self.markdown.forget()
+        if self.estimates:
+            self._look = None
+            self.measured = False  # what was laid out is an estimate again
+
+    @property
+    def kept(self) -> int:
+        return self.markdown.laid.kept if self.markdown.laid is not None else 0
+
+    def searchable(self) -> Iterable[Passage]:
+        laid = self.markdown.laid
+        if laid is None or not self.lines:
+            return (LinesPassage([]),)
+        left = gutter_of(self.lines[0].cell_length)
+        return (
+            LinesPassage([(self.gap + at, left + column, text, joint) for at, column, text, joint in laid.texts()]),
+        )
+
+    def estimate(self, width: int) -> int:
+        if self.estimates and self._look is not None and self._look[0] == width:
+            return self.gap + self.markdown.height(self.look_in(*self._look).width) + self.interrupted
+        return self.gap + estimate_text(self.markdown.text, width)
+
+    def come_into_view(self, first: int, past: int) -> bool:
+        laid = self.markdown.laid
+        if laid is None or not laid.show(first - self.gap, past - self.gap):
+            return False
+        self.touch()
+        return True
+
+    def mark(self, line: int) -> object:
+        laid = self.markdown.laid
+        return line if laid is None or line < self.gap else laid.mark(line - self.gap)
+
+    def line_of(self, mark: object) -> int:
+        laid = self.markdown.laid
+        if isinstance(mark, Mark):
+            return 0 if laid is None else laid.line_of(mark) + self.gap
+        return super().line_of(mark)
+
+    def look_in(self, width: int, palette: Palette) -> TextLook:
+        """How its text is laid out at this width."""
+        room = max(width - gutter_of(width) - margin_of(width), 1)
+        edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
+        left = bar(width, edge, style, palette.base)
+        key = (width, palette, self.selected)
+        return TextLook(room, palette, lambda row: framed(row, width, palette, left), key)
+
+    def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
+        self._look = (width, palette)
+        look = self.look_in(width, palette)
+        lines = self.markdown.lines(look)
+        if self.interrupted:
+            return Joined([lines, [look.frame(Row([("■ cut off here", palette.warning)]))]])
+        return lines
+
+
+class ReasoningBlock(Block):
+    """What the model thought before it answered: one line while folded, all of it when opened."""
+
+    opens = True
+    is_stop = True
+
+    def __init__(self, text: str = "", *, started_at: float | None = None) -> None:
+        super().__init__()
+        self.markdown = MarkdownStream(text, final=started_at is None)
+        self.started_at = started_at
+        self.ended_at: float | None = None
+
+    @property
+    def live(self) -> bool:
+        return self.started_at is not None and self.ended_at is None
+
+    @property
+    def copy_text(self) -> str:
+        return self.markdown.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.markdown.text,)
+
+    def searchable(self) -> Iterable[Passage]:
+        return (passage_of(self.lines, self.gap + 1),)  # behind its head
+
+    def append(self, text: str) -> None:
+        """More reasoning."""
+        self.markdown.append(text)
+        self._version += 1
+
+    def end(self, at: float) -> None:
+        """The model has begun to answer."""
+        if self.live:
+            self.ended_at = at
+            self.markdown.finish()
+            self.touch()
+
+    def forget(self) -> None:
+        super().forget()
+        self.markdown.forget()
+
+    def estimate(self, width: int) -> int:
+        return self.gap + (estimate_text(self.markdown.text, width) + 1 if self.open else 1)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        room = max(width - gutter_of(width) - margin_of(width), 1)
+        ink = palette.on_chosen if self.selected else palette
+        left = bar(width, "▎" if self.open else " ", palette.faint, palette.base)
+        head = self._head(ink, now)
+        if not self.open:
+            head += [("  ", ink.base), (self._newest(room), ink.muted + Style(italic=True))]
+        row = Row(crop(head, room), fill=ink.base if self.selected else None)
+        lines = [framed(row, width, palette, left)]
+        if self.open:
+            quiet = palette.quiet
+            look = TextLook(room, quiet, lambda row: framed(row, width, palette, left), (width, palette, "reasoning"))
+            lines += self.markdown.all_lines(look)
+        return lines
+
+    def _head(self, ink: Palette, now: float) -> list[Piece]:
+        if self.live:
+            spent = seconds(now - (self.started_at or now))
+            return [(spinner(ink.turning(now)), ink.secondary), (f" thinking {spent}", ink.muted)]
+        fold = "▾" if self.open else "▸"
+        if self.started_at is not None and self.ended_at is not None:
+            return [(fold, ink.secondary), (f" thought for {seconds(self.ended_at - self.started_at)}", ink.muted)]
+        return [(fold, ink.secondary), (" thought", ink.muted)]
+
+    def _newest(self, room: int) -> str:
+        text = self.markdown.text
+        if self.live:
+            lines = [line for line in text[-REASONING_TAIL:].split("\n") if line.strip()]
+            text = lines[-1] if lines else ""
+        return one_line(_MARKERS.sub("", text[: room * 4]), room)

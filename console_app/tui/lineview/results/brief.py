@@ -1,0 +1,100 @@
+"""A result in one line: for a command its exit and last meaningful line, for a diff what it adds and removes, for a
+table its size, for everything else its first line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from rich.style import Style
+
+from console_app.domain.safe_text import one_line
+from console_app.tui.lineview.ansi import AnsiPainter
+from console_app.tui.lineview.results.body import ResultBody, table_size
+from console_app.tui.lineview.results.diff import stat_pieces
+from console_app.tui.lineview.wording import plural
+from console_app.tui.widgets.lines import Piece
+from console_app.tui.widgets.palette import Palette
+
+_SOURCE = 4000  # characters at either end that a line is made from
+_LONGEST = 600  # characters of the line
+_COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})
+_EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode")
+_OUTPUTS = ("stdout", "output", "stderr")
+_EXIT_LINE = re.compile(
+    r"(?i)^\W*(?:process |command )?(?:exit(?:ed)?|return)(?: with)?[ _-]*(?:code|status)?\W{0,3}(-?\d{1,5})\W*$"
+)
+_RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
+
+
+def brief(
+    body: ResultBody,
+    arguments: Mapping[str, Any] | None,
+    structured: Mapping[str, Any] | None,
+    palette: Palette,
+    ink: Style,
+) -> list[Piece]:
+    """The line, of any length; nothing where the result is empty."""
+    found = body.found
+    if arguments is not None and not _COMMANDS.isdisjoint(arguments):
+        is_object = found.kind == "json" and isinstance(found.value, dict)
+        fields = cast("dict[str, Any]", found.value) if is_object else structured
+        return _command(found.text, fields, palette, ink)
+    match found.kind:
+        case "diff":
+            files = body.stat.files
+            name = one_line(files[0], 80) if len(files) == 1 else plural(len(files), "file") if files else ""
+            return [*stat_pieces(body.stat, palette), (f"  {name}" if name else "", palette.muted)]
+        case "table":
+            names = ", ".join(one_line(name, 24) for name in found.value.columns)
+            return [(table_size(found.value), ink), (f"  {names}", palette.muted)]
+        case "source":
+            return [(f"{plural(body.page.count, 'line')} of {found.title}", ink)]
+        case "json":
+            return [(one_line(" ".join(found.text[:_SOURCE].split()), 400), ink)]
+        case "markdown":
+            line = _first_line(found.text)
+            return [(one_line(re.sub(r"^#{1,6} ", "", line), 400), ink)] if line else []
+        case "text":
+            line = _first_line(found.text)
+            return AnsiPainter(ink, palette).line(line[:_LONGEST]) if line else []
+
+
+def says_all(body: ResultBody) -> bool:
+    """Whether the line already says how much there is."""
+    return body.found.kind in ("diff", "table", "source")
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text[:_SOURCE].split("\n") if line.strip()), "")
+
+
+def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
+    """What a command came to: its exit where it isn't 0, and the last line that says something."""
+    code: int | None = None
+    output = text
+    if fields is not None:
+        code = next((value for name in _EXITS if isinstance(value := fields.get(name), int)), None)
+        written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
+        output = written[0] if written else text if code is None else ""
+    lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
+    if len(output) > _SOURCE:
+        lines = lines[1:] or lines
+    said = ""
+    for line in reversed(lines):
+        if (found := _EXIT_LINE.match(line)) is not None:
+            code = int(found[1]) if code is None else code
+        elif not said and (bare := _RULED.sub("", line).strip()):
+            said = bare
+    if code is None:
+        code = next(
+            (int(found[1]) for line in text[:400].split("\n") if (found := _EXIT_LINE.match(line.strip()))), None
+        )
+    pieces: list[Piece] = []
+    if code is not None:
+        pieces.append((f"exit {code}", palette.muted if code == 0 else palette.error))
+    if said:
+        pieces += [("  ", palette.base)] if pieces else []
+        pieces += AnsiPainter(ink, palette).line(said[:_LONGEST])
+    return pieces

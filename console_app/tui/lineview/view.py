@@ -1,0 +1,400 @@
+"""The conversation on screen: blocks that scroll, with a cursor over them, keys for panels, and the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Offset
+from textual.message import Message
+
+from console_app.domain.events import Level
+from console_app.domain.steady_time import steady_time
+from console_app.domain.tools import Artifact
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.lineview.block import Block
+from console_app.tui.lineview.block_scroll import BlockScroll
+from console_app.tui.lineview.call_block import PROVIDERS_OWN, CallBlock
+from console_app.tui.lineview.call_detail import ResultKey
+from console_app.tui.lineview.cursor import Cursor
+from console_app.tui.lineview.fold_block import FoldBlock
+from console_app.tui.lineview.markdown_inline import is_web_link
+from console_app.tui.lineview.notice_blocks import NoticeBlock
+from console_app.tui.lineview.panel_keys import KEYS
+from console_app.tui.lineview.results.json_tree import FOLD_META
+from console_app.tui.terminal.key_names import LEAVES, nothing_here, writes_text
+
+Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send", "retry_all"]
+
+
+class ConversationView(BlockScroll, can_focus=True):
+    """The view of one conversation. What its panels ask for is posted as messages; it changes nothing itself."""
+
+    DEFAULT_CSS = """
+    ConversationView {
+        background: $background;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
+
+    @dataclass
+    class CallAction(Message):
+        """Something was asked for on a call's panel, by key."""
+
+        call_id: str
+        action: Action
+
+    @dataclass
+    class CopyRequested(Message):
+        """A block's text is wanted on the clipboard."""
+
+        text: str
+
+    @dataclass
+    class FilesRequested(Message):
+        """A file or a link of a block is to be opened; `server` is the one that it came from."""
+
+        files: Sequence[Artifact]
+        server: str
+
+    class Left(Message):
+        """Escape on a panel: the focus should go back."""
+
+    @dataclass
+    class Refused(Message):
+        """A key was pressed that means nothing here, and why."""
+
+        why: str
+
+    _pressed_at: Offset | None = None
+    _dragged = False
+
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
+        super().__init__(id=id, clock=clock)
+        self._cursor = Cursor(lambda: self.blocks)
+        self._hinted: object = None  # what the selected call allowed when the key hints were last made
+
+    # ---------------------------------------------------------------- content
+
+    def add_notice(self, level: Level, text: str) -> None:
+        """Adds a notice at the end."""
+        self.add_block(NoticeBlock(level, text))
+
+    def remove_block(self, block: Block) -> None:
+        """Takes a block out again; the cursor leaves it."""
+        if self.cursor is block:
+            self._put_cursor(None)
+        super().remove_block(block)
+
+    def clear(self) -> None:
+        """An empty conversation."""
+        self._put_cursor(None)
+        super().clear()
+
+    def toggle_all(self) -> None:
+        """Opens all blocks that open; folds them when one is open already."""
+        able = [block for block in self.blocks if block.opens]
+        target = not any(block.open for block in able)
+        for block in able:
+            if block.open is not target:
+                block.toggle()
+                self._changed_with(block)
+
+    # ----------------------------------------------------------------- cursor
+
+    @property
+    def cursor(self) -> Block | None:
+        """The selected block: what the keys act on."""
+        return self._cursor.at
+
+    def enter(self, delta: int = -1) -> bool:
+        """Takes the focus and selects a call of the newest batch, see `Cursor.entry`; False where nothing can be."""
+        return self._enter(self._cursor.entry(delta))
+
+    def enter_call(self, number: int) -> bool:
+        """Takes the focus and selects the call of this number (from 1) in the newest batch; False: there is none."""
+        calls = self._cursor.newest_calls()
+        return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
+
+    def action_failed(self) -> bool:
+        """Takes the focus and selects the next call that failed, in any turn; False: none did."""
+        return self._enter(self._cursor.next_failed())
+
+    def go_to_call(self, call: CallView) -> None:
+        """Takes the focus and selects a call."""
+        self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
+
+    def forget_selection(self) -> None:
+        """Another turn begins: what was selected before it is no longer what the keys mean."""
+        self._put_cursor(None)
+
+    @property
+    def first_visible(self) -> int:
+        """The position of the block at the top of the view."""
+        return self._list.find(self.top)[0]
+
+    def reveal(self, block: Block, line: int = 0) -> None:
+        """Selects a block, and scrolls to a line of it with some above it, where that is not in view."""
+        self._put_cursor(block)
+        self._flush()
+        self._follow(False)
+        if not self._is_seen(at := self._list.top_of(block) + line):
+            self._scroll_by_hand(at - self.size.height // 3)
+
+    def go_to_turn(self, block: Block) -> None:
+        """Takes the focus and selects the message that a turn begins with, its first line at the top, as far as there
+        is something below it."""
+        self._enter(block)
+        self._scroll_by_hand(self._list.top_of(block) + block.gap)
+
+    def _is_seen(self, line: int) -> bool:
+        first, past = self._stuck.uncovered(self.top, self.size.height)
+        return first <= line < past
+
+    def _enter(self, block: Block | None) -> bool:
+        if block is None:
+            return False
+        self.focus()
+        self._select(block)
+        return True
+
+    def _select(self, block: Block | None, *, by_key: bool = True) -> None:
+        if block is not None:
+            self._put_cursor(block, by_key=by_key)
+            if self._list.width:
+                self._flush()  # folded, it had no line
+                self._show(block)
+
+    def _put_cursor(self, block: Block | None, *, by_key: bool = False) -> None:
+        for one in (self._cursor.put(block, by_key=by_key), block):
+            if one is not None:
+                self._mark(one)
+        self.refresh_bindings()
+
+    def _mark(self, block: Block) -> None:
+        """Shows the cursor where its keys work: only while the view has focus."""
+        selected = block is self.cursor and self.has_focus
+        if block.selected is not selected:
+            block.selected = selected
+            self._changed_with(block)
+
+    def _changed_with(self, block: Block) -> None:
+        for one in (block, *block.beside):
+            self.changed(one)
+
+    def _show(self, block: Block) -> None:
+        """Scrolls a block into view, by as little as it takes."""
+        height = self.size.height
+        begin = self._list.top_of(block)
+        end = begin + self._list.height_of(block)
+        first, past = self._stuck.uncovered(self.top, self.size.height)
+        if begin < first or end - begin > past - first:
+            self._scroll_by_hand(begin - (self._stuck.row_at(begin, height) == 0))
+        elif end > past:
+            low = end - height
+            self._scroll_by_hand(low + (self._stuck.row_at(low, height) == height - 1))
+
+    def _acts_on(self) -> Block | None:
+        """The selected block for a key that acts on it. Scrolled out of sight it is only brought back."""
+        block = self.cursor
+        if block is None or block.index < 0:
+            return None
+        first, past = self._stuck.uncovered(self.top, self.size.height)
+        begin = self._list.top_of(block) + block.gap
+        if begin < past and begin - block.gap + self._list.height_of(block) > first:
+            return block
+        self._show(block)
+        self.post_message(self.Refused("That call was out of sight. Here it is: press the key again."))
+        return None
+
+    def _flush(self) -> None:
+        """What the selected call allows may have changed with it: the key hints name it."""
+        super()._flush()
+        block = self.cursor
+        allowed = block.allowed if isinstance(block, CallBlock) else None
+        if allowed != self._hinted:
+            self._hinted = allowed
+            self.refresh_bindings()
+
+    def _anchor(self) -> Block | None:
+        """The selected block, where it is seen, stays in its line."""
+        block = self.cursor
+        if block is not None and block.selected and block.index >= 0:
+            begin = self._list.top_of(block)
+            if self.top <= begin < self.top + self.size.height:
+                return block
+        return super()._anchor()
+
+    def _hold(self) -> int | None:
+        """The end is followed only as far as the selected block stays in view."""
+        block = self.cursor
+        if block is None or not block.selected or block.index < 0:
+            return None
+        begin, height = self._list.top_of(block), self._list.height_of(block)
+        if height >= self.size.height:
+            return begin + height - self.size.height
+        return begin - (self._stuck.row_at(begin, self.size.height) == 0)
+
+    def watch_has_focus(self, value: bool) -> None:
+        """What is selected is forgotten when the focus goes, unless only the terminal's window lost it."""
+        super().watch_has_focus(value)
+        if value:
+            self._select(self.cursor, by_key=False)
+            self.call_later(self._arrive)  # behind the mouse press that may have brought the focus
+            return
+        if self.cursor is not None:
+            self._mark(self.cursor)
+        if self.console_app.app_focus:
+            self._cursor.leave()
+            if self._held_back:
+                self.action_scroll_end()
+
+    def _arrive(self) -> None:
+        """Coming by key, the cursor goes to the newest batch."""
+        if self.has_focus and self.cursor is None and self._pressed_at is None:
+            self._select(self._cursor.entry(-1))
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that is no key of the selected panel is refused: it must not be written into the prompt."""
+        if not writes_text(event) or event.key in self.screen.active_bindings or not self._cursor.takes_letters:
+            return
+        event.stop()
+        if self.cursor is None:
+            why = f"Nothing is selected. alt+up goes to the newest calls, {LEAVES}."
+        else:
+            why = nothing_here(event)
+            if isinstance(self.cursor, CallBlock) and self.cursor.call.origin == "provider":
+                why = f"{PROVIDERS_OWN} {why}"
+        self.post_message(self.Refused(why))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what the block under the cursor allows is offered."""
+        return self._cursor.allows(action, parameters)
+
+    # ---------------------------------------------------------------- actions
+
+    def action_toggle_block(self, _: str) -> None:
+        """Opens or folds the block under the cursor."""
+        if (block := self._acts_on()) is not None and block.opens:
+            self.turn_block(block)
+
+    def action_call(self, action: Action) -> None:
+        """Asks the app for something on the call under the cursor."""
+        block = self._acts_on()
+        if isinstance(block, CallBlock):
+            self.post_message(self.CallAction(block.call.id, action))
+
+    def action_copy(self) -> None:
+        """Asks for the text of the block under the cursor on the clipboard."""
+        if (block := self._acts_on()) is not None:
+            self.post_message(self.CopyRequested(block.copy_text))
+
+    def action_files(self) -> None:
+        """Asks for the files of the block under the cursor to be opened."""
+        if (block := self._acts_on()) is not None and block.files:
+            server = block.call.server if isinstance(block, CallBlock) else ""
+            self.post_message(self.FilesRequested(block.files, server))
+
+    def action_result(self, what: ResultKey) -> None:
+        """Shows an open result longer, as it came, or with more or less of its tree."""
+        block = self._acts_on()
+        if isinstance(block, CallBlock) and block.detail.press(what):
+            self._reshaped(block)
+
+    def _reshaped(self, block: CallBlock) -> None:
+        """An open result shows more, less, or otherwise; its first line stays where it is."""
+        block.touch()
+        self._follow(False)
+        self.changed(block)
+        self.refresh_bindings()
+
+    def action_cursor(self, delta: int) -> None:
+        """Selects the block so many stops on, and shows it."""
+        self._select(self._cursor.stepped(delta))
+
+    def action_filter(self) -> None:
+        """Shows only the calls of a state in the batch of the selected call."""
+        block = self._acts_on()
+        if isinstance(block, CallBlock | FoldBlock):
+            block.group.show_only_next()
+            for one in block.group.members:
+                self.changed(one)
+            self._select(block)
+
+    def action_leave(self) -> None:
+        """Asks for the focus to go back."""
+        self.post_message(self.Left())
+
+    def action_page(self, delta: int) -> None:
+        """So many screenfuls on."""
+        self._scroll_by_hand(self.top + delta * max(self.size.height - 2, 1))
+
+    def action_scroll_home(self) -> None:
+        """To the first line."""
+        self._scroll_by_hand(0)
+
+    def action_scroll_end(self) -> None:
+        """To the end, and follows it from then on."""
+        self._follow(True)
+        self._settle()
+        self.wake()
+
+    def action_line(self, delta: int) -> None:
+        """So many lines on."""
+        self._scroll_by_hand(self.top + delta)
+
+    def turn_block(self, block: Block) -> None:
+        """Opens or folds a block. Its first line stays where it is, unless little of what opens would be seen there."""
+        self._follow(False)
+        block.toggle()
+        self._changed_with(block)
+        self._flush()
+        begin = self._list.top_of(block)
+        if not (self._is_seen(begin) and self._is_seen(begin + block.open * (self.size.height // 2))):
+            self._show(block)
+        self._follow(self.top >= self.max_scroll_y)
+        self.refresh_bindings()
+
+    # ------------------------------------------------------------------ mouse
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remembers where a press began, to tell a click from a drag."""
+        self._pressed_at = event.offset
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The press is over."""
+        self._dragged = self._pressed_at is not None and self._pressed_at != event.offset
+        self._pressed_at = None
+
+    async def _on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on a block, another opens or folds it; on a link it opens the link."""
+        event.prevent_default()  # a double click would select everything there is
+        if self._dragged:
+            return
+        href = event.style.meta.get("href")
+        if isinstance(href, str):
+            if is_web_link(href):
+                self.console_app.open_url(href)
+            return
+        if self._stuck.block is not None and event.y == self._stuck.row:
+            self.enter()
+            return
+        index, inside = self._list.find(self.top + event.y)
+        if index >= len(self.blocks) or inside < self.blocks[index].gap:
+            return
+        block = self.blocks[index]
+        again = block is self.cursor
+        self._put_cursor(block)
+        if isinstance(block, CallBlock) and FOLD_META in event.style.meta:
+            block.detail.turn(*event.style.meta[FOLD_META])
+            self._reshaped(block)
+        elif again and block.opens:
+            self.turn_block(block)

@@ -1,0 +1,150 @@
+"""What stands right before, behind and around a call, where the protocol is text: quotations ask, own forms run."""
+
+import pytest
+
+from console_app.textcalls import ReadingLevel, parse
+from console_app.textcalls.mentions import unread
+from tests.textcalls.answers import TOOLS, called, watched
+from tests.textcalls.test_quotations import CALL, CALLS
+
+OBJECT = CALLS["bare_json_lines"]
+REACT = CALLS["react"].strip()
+FENCED = CALLS["langchain_action_fence"].strip()
+READ = [(CALL.name, CALL.arguments)]
+SPOKEN = [
+    row for row in ("hermes_json", "gemma4", "react", "fenced_json", "bare_json_lines", "roo_xml") if row in CALLS
+]
+
+
+@pytest.mark.parametrize("label", ["NOTE:", "a.txt:", "**src/a.py**:", "`a.txt`:", "# Page:", "A:", "注意："])
+@pytest.mark.parametrize("dialect", SPOKEN)
+def test_a_call_behind_a_word_and_a_colon_asks_and_before_more_text_is_text(label: str, dialect: str) -> None:
+    text = f"{label}\n{CALLS[dialect]}"
+    assert ["maybe quoted" in one.doubt for one in parse(text, TOOLS).calls] == [True]
+    assert parse(f"{text}\n\nThat is all.", TOOLS).calls == ()
+    assert parse(f"{label} {CALLS[dialect]}", TOOLS).calls == ()
+
+
+@pytest.mark.parametrize("label", ["Tool_call:", "**Function:**", "JSON:", "Response:", "I call:", "It comes:"])
+def test_a_call_behind_a_label_of_calls_runs(label: str) -> None:
+    assert [one.doubt for one in parse(f"{label}\n{OBJECT}", TOOLS).calls] == [""]
+
+
+@pytest.mark.parametrize("fence", ["~~~~~~~", "````", "~~~~json"])
+@pytest.mark.parametrize("dialect", ["hermes_json", "react", "bare_json_lines", "roo_xml"])
+def test_a_call_in_a_fence_longer_than_its_dialect_writes_is_text_and_told_of(fence: str, dialect: str) -> None:
+    end = fence.removesuffix("json")
+    for text in (f"{fence}\n{CALLS[dialect]}", f"{fence}\n{CALLS[dialect]}\n{end}"):
+        result = parse(text, TOOLS)
+        assert (result.calls, [one.name for one in result.problems]) == ((), [CALL.name]), text
+    behind = f"{fence}\nx\n{end}\n{CALLS[dialect]}"
+    assert [one.doubt for one in parse(behind, TOOLS).calls] == [""], "it stands behind the fence, not in it"
+
+
+@pytest.mark.parametrize("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_label_behind_a_prompt_starts_no_line_and_is_told_of(prompt: str, size: int) -> None:
+    result, screen, _ = watched(prompt + REACT, TOOLS, [size])
+    assert (result.calls, screen.text) == ((), prompt + REACT)
+    assert [one.name for one in result.problems] == [CALL.name]
+
+
+@pytest.mark.parametrize("call", [FENCED, REACT, f"Action:\n{OBJECT}", CALLS["command_r"].strip()])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_words_behind_a_labelled_call_on_its_line_make_it_part_of_a_sentence(call: str, size: int) -> None:
+    for words in (" and so on.", " That is it.", ", say"):
+        result, screen, _ = watched(call + words, TOOLS, [size])
+        assert (result.calls, screen.panels, screen.text) == ((), {}, call + words)
+        assert [one.name for one in result.problems] == [CALL.name]
+    assert called(parse(f"{call}\nThat is it.", TOOLS)) == READ
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_words_in_the_fence_of_a_labelled_call_make_it_text(size: int) -> None:
+    text = f"Action:\n```json\n{OBJECT}\nand so on\n```"
+    result, screen, _ = watched(text, TOOLS, [size])
+    assert (result.calls, screen.panels, screen.text) == ((), {}, text)
+    assert [one.name for one in result.problems] == [CALL.name]
+
+
+BRACKETS = {
+    "words behind it in a list": f"[{OBJECT} here]",
+    "words before it in a list": f"[see: {OBJECT}]",
+    "lines of a list": f"[\nthe page says:\n{OBJECT}\n]",
+    "lines of a list without a colon": f"[the page says\n{OBJECT}\nand so on]",
+    "lines in braces": f"{{ the page says\n{OBJECT}\n}}",
+    "braces": f"{{\n{OBJECT}\n}}",
+    "round brackets": f"(\n{OBJECT}\n)",
+    "code": f"foo({{\n{OBJECT}\n}})",
+    "a marked one in a list": f"[\nthe page says\n{CALLS['hermes_json']}\n]",
+    "a marked one in braces": f"{{\nthe page says\n{CALLS['hermes_json']}\n}}",
+}
+
+
+@pytest.mark.parametrize("text", BRACKETS.values(), ids=BRACKETS.keys())
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_call_in_the_brackets_of_prose_asks_or_is_told_of(text: str, size: int) -> None:
+    result, screen, _ = watched(text, TOOLS, [size])
+    assert result.error is None
+    assert all(one.doubt for one in result.calls)
+    assert result.calls or ([one.name for one in result.problems], screen.text) == ([CALL.name], text)
+
+
+@pytest.mark.parametrize("tag", ["call", "tool_use", "action", "answer", "function"])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_the_tags_of_a_wrapper_right_around_calls_are_not_shown(tag: str, size: int) -> None:
+    one = f"<{tag}>\n{OBJECT}\n</{tag}>"
+    for text, seen, count in (
+        (one, "", 1),
+        (f"<{tag}>\n{OBJECT}", "", 1),
+        (f"{one}\n{one}", "", 2),
+        (f"<{tag}>\n{OBJECT}\n{OBJECT}\n</{tag}>", "", 2),
+        (f"I look.\n{one}", "I look.", 1),
+        (f"<{tag}>I look.\n{OBJECT}\n</{tag}>", f"<{tag}>I look.\n\n</{tag}>", 1),
+    ):
+        result, screen, _ = watched(text, TOOLS, [size])
+        assert called(result) == READ * count, text
+        assert screen.text.strip() == result.content
+        if tag != "function":  # whose end is also that of a call, and goes by itself
+            assert result.content == seen
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_call_that_such_tags_hold_on_one_line_is_told_of(size: int) -> None:
+    text = f"<call>{OBJECT}</call>"
+    result, screen, _ = watched(text, TOOLS, [size])
+    assert (result.calls, screen.text, [one.name for one in result.problems]) == ((), text, [CALL.name])
+
+
+END = "<｜tool▁call▁end｜>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"read_file{END}",
+        f"I look.{END}",
+        f'I look.\n{{"path": "b"}}{END}\nThen I wait.',
+        f'read_file\n```json\n{{"path": "b"}}\n```{END}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>',
+        '{"path": "b"}</tool_call><|im_end|>',
+    ],
+)
+@pytest.mark.parametrize("level", ["marked", "all"])
+def test_the_end_of_a_call_alone_is_known_wherever_it_stands(text: str, level: ReadingLevel) -> None:
+    assert parse(text, TOOLS, level=level).calls == ()
+    assert unread(text, ["read_file"]) is not None
+
+
+@pytest.mark.parametrize(
+    "text", [f"`{END}` ends it.", f'"{END}" ends it.', f"```\nx{END}\n```", "See </tool_call> there."]
+)
+def test_the_end_of_a_call_that_is_quoted_is_none(text: str) -> None:
+    assert unread(text, ["read_file"]) is None
+
+
+@pytest.mark.parametrize(("written", "meant"), [("\nx", "\nx"), ("\r\nx", "\r\nx"), ("\nx\n", "x"), ("x\n", "x\n")])
+def test_the_first_value_of_seed_that_only_begins_with_a_line_break_is_kept_whole(written: str, meant: str) -> None:
+    text = (
+        f"<seed:tool_call>\n<function=read_file>\n<parameter=path>{written}</parameter>\n</function>\n</seed:tool_call>"
+    )
+    assert called(parse(text, TOOLS)) == [("read_file", {"path": meant})]

@@ -1,0 +1,124 @@
+"""Several calls in one answer of which one is quoted: the others are quoted with it, or ask."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.textcalls import DIALECTS, ReadingLevel, parse, render_calls
+from tests.textcalls.answers import TOOLS, watched
+from tests.textcalls.quotations import MACHINES
+from tests.textcalls.test_quotations import ALIKE, CALL, CALLS, LEVELS, Written, runs_unasked
+
+OTHER = Written("write_file", {"path": "c", "content": "x y"})
+UNMARKED = [row.name for row in DIALECTS if not row.marked and row.name in CALLS]
+WORDS_BETWEEN = "\n\nThen it goes on.\n\n"
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
+@pytest.mark.parametrize("dialect", UNMARKED)
+def test_an_unmarked_call_behind_a_quoted_one_is_text(dialect: str, between: str) -> None:
+    for name, machine in MACHINES.items():
+        text = machine(between.join([CALLS[dialect].strip("\n")] * 2))
+        assert not runs_unasked(parse(text, TOOLS, level="all"), "all"), f"{name}:\n{text}"
+
+
+@pytest.mark.parametrize("dialect", ["hermes_json", "gemma4", "qwen3_coder_xml"])
+def test_a_marked_call_that_words_part_from_a_quoted_one_asks(dialect: str) -> None:
+    for name, machine in MACHINES.items():
+        text = machine(WORDS_BETWEEN.join([CALLS[dialect].strip("\n")] * 2))
+        result, screen, _ = watched(text, TOOLS, [7])
+        assert not runs_unasked(result, "all"), f"{name}:\n{text}"
+        assert screen.final == [], f"{name}:\n{text}"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
+def test_behind_a_backtick_that_nothing_closes_no_call_runs(between: str, level: ReadingLevel) -> None:
+    for dialect, call in CALLS.items():
+        for times in (1, 2, 3):
+            text = f"So `{between.join([call.strip()] * times)}"
+            assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
+
+
+@given(
+    dialect=st.sampled_from(sorted(CALLS)),
+    calls=st.lists(st.sampled_from([CALL, OTHER]), min_size=2, max_size=3),
+    between=st.sampled_from([None, "\n", "\n\n", ",\n", "\nand\n", WORDS_BETWEEN]),
+    around=st.lists(st.sampled_from(sorted(MACHINES)), min_size=1, max_size=2, unique=True),
+    level=st.sampled_from(LEVELS),
+    size=st.integers(1, 40),
+)
+def test_several_calls_in_quotations_run_nothing_in_any_pieces(
+    dialect: str, calls: list[Written], between: str | None, around: list[str], level: ReadingLevel, size: int
+) -> None:
+    if any(len(alike.intersection(around)) > 1 for alike in ALIKE):
+        return
+    apart = (render_calls(dialect, [call], TOOLS).strip("\n") for call in calls)
+    text = render_calls(dialect, calls, TOOLS) if between is None else between.join(apart)
+    for name in around:
+        text = MACHINES[name](text)
+    result, screen, _ = watched(text, TOOLS, [size], level=level)
+    assert not runs_unasked(result, level)
+    assert screen.final == []
+    assert result == parse(text, TOOLS, level=level)
+
+
+MIXED = {
+    "in a sentence": 'The page holds {"name": "ping", "arguments": {}} and more.',
+    "in a fence of a language": '```python\n{"name": "ping", "arguments": {}}\n```',
+    "in a fence with a fence in it": '````\n```json\n{"name": "ping", "arguments": {}}\n```\n````',
+    "in a quoted label": "> It says:\nAction: ping\nAction Input: {}",
+    "behind a label within a line": "So Action: ping\nAction Input: {}",
+    "in a list of a quotation": '> {"tool_calls": [{"name": "ping", "arguments": {}}]}',
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dialect", UNMARKED)
+@pytest.mark.parametrize("shown", MIXED.values(), ids=MIXED.keys())
+def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dialect: str, level: ReadingLevel) -> None:
+    for text in (f"{shown}\n\nI read it.\n\n{CALLS[dialect]}", f"{CALLS[dialect]}\n\nI read it.\n\n{shown}"):
+        result = parse(text, TOOLS, level=level)
+        assert result.calls == (), text
+        assert any(problem.name for problem in result.problems), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "{}\n{}\n{}",
+        "I'll look it up:\n{}",
+        "The file is long. I read it.\n\n{}\n{}",
+        "```python\nread_file\n```\nI look:\n{}",
+        '```json\n{{"name": "x", "description": "read_file"}}\n```\nI look:\n{}',
+        "My next action: read_file.\n{}",
+        "I use `read_file` now.\n{}",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["bare_json_lines", "llama3_json", "openai_shape", "react", "roo_xml"])
+def test_an_unmarked_call_that_no_other_is_shown_beside_counts(dialect: str, text: str) -> None:
+    call = CALLS[dialect].strip("\n")
+    result = parse(text.format(*[call] * 3), TOOLS, level="all")
+    assert [(one.name, one.doubt) for one in result.calls] == [("read_file", "")] * text.count("{}")
+
+
+@pytest.mark.parametrize("cell", ["| a |\n|---|\n| {}\n|", "| {}\n |\n", "| a |\n|---|\n| x |\n{}\n|"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_call_in_a_cell_whose_end_has_a_line_of_its_own_does_not_run(cell: str, level: ReadingLevel) -> None:
+    for dialect, call in CALLS.items():
+        text = cell.replace("{}", call)
+        assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
+
+
+@pytest.mark.parametrize("rule", ["=====", "-----", "---", "~~~~~", "~ a page", "***", "> x", "| x |", "```"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_started_stays_whatever_line_makes_a_heading_or_a_quotation_of_it(rule: str, level: ReadingLevel) -> None:
+    started = 0
+    for call in CALLS.values():
+        for before in ("", "<think>a</think>\n"):
+            result, screen, _ = watched(f"{before}{call.rstrip()}\n{rule}\n", TOOLS, [1], level=level)
+            assert [one.doubt for one in result.calls[: len(screen.final)]] == [""] * len(screen.final)
+            assert [one.index for one in result.calls[: len(screen.final)]] == screen.final
+            started += len(screen.final)
+    assert started

@@ -1,0 +1,139 @@
+"""Which calls count at which level: every case of the corpus, and every row of the table."""
+
+from typing import Any
+
+import pytest
+
+from console_app.textcalls import DIALECTS, CallNamed, Scanner, parse
+from console_app.textcalls.dialect import Dialect
+from console_app.textcalls.model import ReadingLevel
+from tests.textcalls.answers import CORPUS, TOOLS, folded, tools_of, watched
+
+PLAIN_OPENERS = {"<tools>", "<tool>", "<function_call>", "functools", "<function name"}
+"""What people, or programs, write without meaning a call."""
+P = '{"name": "ping", "arguments": {}}'
+TAGGED = f"<tool_call>\n{P}\n</tool_call>"
+
+
+@pytest.mark.parametrize("row", DIALECTS, ids=lambda row: row.name)
+def test_every_row_says_whether_it_is_marked_and_only_one_with_an_opener_is(row: Dialect) -> None:
+    openers = {*row.opens, *row.begins}
+    assert row.marked is bool(openers - PLAIN_OPENERS)
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+def test_at_level_none_there_are_no_calls_and_no_news_of_any(case: dict[str, Any]) -> None:
+    tools = tools_of(case)
+    whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="none")
+    assert whole.calls == ()
+    assert whole.error is None
+    assert "".join(call["name"] for call in case["expected"]["calls"][:1]) in whole.content + whole.reasoning
+    for sizes in ([1], [7], [5, 1, 13, 2]):
+        result, screen, shown = watched(case["text"], tools, sizes, level="none")
+        assert (result, shown) == (whole, streamed)
+        assert screen.panels == {}
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+def test_at_level_marked_what_no_marker_opened_is_all_of_the_answer(case: dict[str, Any]) -> None:
+    tools = tools_of(case)
+    whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="marked")
+    every = parse(case["text"], tools)
+    assert {call.raw for call in whole.calls} <= {call.raw for call in every.calls}
+    if not all(call.marked or call.doubt for call in whole.calls):
+        assert whole.content == ""
+    for sizes in ([1], [7], [5, 1, 13, 2]):
+        result, screen, shown = watched(case["text"], tools, sizes, level="marked")
+        assert (result, shown) == (whole, streamed)
+        assert screen.panels == {call.index: call.name for call in result.calls}
+        assert folded(screen.text) == folded(result.content)
+
+
+ALONE: dict[str, tuple[str, int]] = {
+    "an unmarked one": (P, 1),
+    "two unmarked ones": (f"{P}\n{P}", 2),
+    "a fence": (f"```json\n{P}\n```", 1),
+    "a fence and white space": (f"\n```json\n{P}\n```\n\n", 1),
+    "a marked and an unmarked one": (f"{TAGGED}\n{P}", 2),
+    "one and words": (f"{P}\nthere", 0),
+    "one, much later words": (f"{P}\n{P}\n\n\n.", 0),
+    "words and one": (f"So:\n{P}", 0),
+    "one of a tool there isn't": (P.replace("ping", "pong"), 0),
+    "one whose arguments are too many": (P.replace("{}", '{"x": 1}'), 0),
+    "one that lacks an argument": ('{"name": "get_weather", "arguments": {"days": 3}}', 0),
+    "one with an argument of another type": ('{"name": "get_weather", "arguments": {"city": ["A"]}}', 0),
+    "one that was cut off": (P[:-1], 0),
+    "a name and words that go on": ("<ping></ping> is the tag.", 0),
+}
+
+
+@pytest.mark.parametrize(("text", "count"), ALONE.values(), ids=ALONE.keys())
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_unmarked_calls_count_only_alone_and_where_they_fit(text: str, count: int, size: int) -> None:
+    result, screen, _ = watched(text, TOOLS, [size], level="marked")
+    assert len(result.calls) == count
+    assert screen.text.strip() == result.content
+    assert result.content == ("" if count else text.strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"name": "no_such", "arguments": {}}', "no tool has this name"),
+        ('{"name": "ping", "arguments": {"a', "the answer ended inside the call"),
+        ('{"name": "ping", "arguments": {a b}}', "a colon is missing after a key"),
+        ('{"name": "ping", "arguments": {"a": 1}}', "its arguments do not fit the tool"),
+    ],
+)
+def test_why_an_unmarked_call_does_not_count_is_told(text: str, why: str) -> None:
+    (problem,) = parse(text, TOOLS, level="marked").problems
+    assert why in problem.message
+
+
+def test_a_marked_call_beside_an_unmarked_one_and_words_is_the_only_call() -> None:
+    result = parse(f"{P}\nI look:\n{TAGGED}", TOOLS, level="marked")
+    assert [call.marked for call in result.calls] == [True]
+    assert result.content == f"{P}\nI look:"
+
+
+def test_a_dialect_that_reads_like_a_marked_one_is_not_marked_by_it() -> None:
+    scanner = Scanner(TOOLS, "hermes_json", "marked")
+    events = scanner.feed(f"These:\n<tools>\n{P}\n</tools>\n")
+    assert scanner.finish().calls == ()
+    assert not [event for event in events if isinstance(event, CallNamed)]
+
+
+def test_an_unmarked_opener_does_not_hide_behind_the_dialect_of_a_marked_call() -> None:
+    result = parse(f"Go.\n{TAGGED}\n<tools>\n{P}\n</tools>", TOOLS, level="marked")
+    assert len(result.calls) == 1
+    assert "<tools>" in result.content
+
+
+CODE = "the code in a tool_code block is no call of a tool"
+
+
+@pytest.mark.parametrize("code", ["x = 1 + 2", "import os", "for name in x: ping()", "print(x)"])
+@pytest.mark.parametrize("level", ["marked", "all"])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_code_that_calls_nothing_is_told_of(code: str, level: ReadingLevel, size: int) -> None:
+    result, _, _ = watched(f"```tool_code\n{code}\n```\n", TOOLS, [size], level=level)
+    assert result.calls == ()
+    assert [problem.message.lower() for problem in result.problems] == [f"{CODE}."]
+
+
+def test_code_that_calls_a_tool_is_told_of_once_or_not_at_all() -> None:
+    call = "```tool_code\nping()\n```"
+    assert [call.name for call in parse(call, TOOLS).calls] == ["ping"]
+    assert parse(call, TOOLS).problems == ()
+    assert len(parse(f"So:\n{call}", TOOLS, level="marked").problems) == 1
+
+
+def test_code_in_a_tag_is_told_of() -> None:
+    result = parse("<tool_code>\nping()\n</tool_code>", TOOLS, level="marked")
+    assert [(problem.kind, problem.name) for problem in result.problems] == [("ignored", "ping")]
+
+
+@pytest.mark.parametrize("tag", ["tool_code", "tool_call", "function", "call", "invoke"])
+def test_a_stray_tag_of_calls_leaves_the_call_after_it_one(tag: str) -> None:
+    for text in (f"<{tag}>\n[TOOL_CALLS][{P}]", f"</{tag}>\n<|tool_call>call:ping{{}}<tool_call|>"):
+        assert [call.name for call in parse(text, TOOLS, level="marked").calls] == ["ping"], text

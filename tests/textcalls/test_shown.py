@@ -1,0 +1,101 @@
+"""What is shown, quoted or made up in ways of its own: none of it runs, and what stands beside it does."""
+
+import pytest
+
+from console_app.textcalls import parse, render_calls
+from tests.textcalls.answers import TOOLS, called, watched
+
+W = '{"name": "get_weather", "arguments": {"city": "A"}}'
+P = '{"name": "ping", "arguments": {}}'
+TAGGED = f"<tool_call>\n{P}\n</tool_call>"
+WEATHER = ("get_weather", {"city": "A"})
+
+SHOWN = {
+    "a fence that follows a cue on its line": f"For example: ```json\n{W}\n```",
+    "a fence of tags that follows a cue on its line": f"It looks like ```\n{TAGGED}\n```\nSo.",
+    "a tag announced as an example": f"You write, for example:\n{TAGGED}\nDone.",
+    "a section announced as an example": (
+        'It would be:\n<function_calls>\n<invoke name="ping">\n</invoke>\n</function_calls>\nDone.'
+    ),
+    "a tag within an example's sentence": f"A call would be {TAGGED} in this dialect.",
+    "a tag in quotation marks": f'The manual says "<tool_call>{P}</tool_call>" about it.',
+    "an action announced as a format": 'This is an example:\nAction: read_file\nAction Input: {"path": "a"}',
+    "an action's object announced as an example": f"For example:\nAction:\n{W}",
+    "a recipient announced as an example": "For example:\n>>>ping\n{}",
+    "a tool's tag in an example's sentence": "It looks like <read_file><path>a</path></read_file> in XML.",
+    "a call in a table": f"| ping | {P} |",
+    "Python after other text on its line": "`x` ping()",
+    "Python after a label": 'Action: read_file(path="a")',
+}
+
+
+@pytest.mark.parametrize("text", SHOWN.values(), ids=SHOWN.keys())
+def test_what_is_only_shown_stays_text(text: str) -> None:
+    for chunk in (None, 1, 7):
+        result = parse(text, TOOLS, chunk)
+        assert called(result) == []
+        assert result.error is None
+        assert result.content == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The log looks like an error. Again:\n{TAGGED}",
+        f'He said "wait".\n{TAGGED}',
+        f"For example.\n\nNow it is called.\n{TAGGED}",
+        f"Now ```json\n{P}\n```",
+        "Thought: I check the format:\nAction: ping\nAction Input: {}",
+        "[ping()]\n[1] is a footnote.",
+    ],
+)
+def test_a_call_that_is_meant_still_runs(text: str) -> None:
+    assert called(parse(text, TOOLS)) == [("ping", {})]
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        '<tool_response id="1" tool="ping" status="ok">',
+        "<function_result>",
+        "<tool_results>",
+        "<|observation|>",
+        "<|user|>",
+        "<start_of_turn>user",
+    ],
+)
+def test_no_call_after_results_that_were_made_up_runs(made_up: str) -> None:
+    text = f"{TAGGED}\n{made_up}\nok\n<tool_call>{W}</tool_call>"
+    for chunk in (None, 1, 2, 3, 7):
+        result = parse(text, TOOLS, chunk)
+        assert called(result) == [("ping", {})]
+        assert result.content == ""
+
+
+def test_an_action_without_input_is_read_alike_in_any_pieces() -> None:
+    text = "Action: ping\nAction Input:\nObservation: x"
+    whole = parse(text, TOOLS)
+    assert called(whole) == [("ping", {})]
+    assert all(parse(text, TOOLS, chunk) == whole for chunk in (1, 2, 3, 7))
+
+
+def test_an_argument_without_a_name_after_one_with_a_name_is_refused() -> None:
+    result = parse('[write_file(path="a", "b")]', TOOLS)
+    assert called(result) == []
+    assert result.error == "invalid"
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_where_calls_were_taken_out_no_heap_of_blank_lines_stays(size: int) -> None:
+    result, screen, _ = watched(f"A.\n\n{TAGGED}\n\n{TAGGED}\n{TAGGED}\n\n\nB.\n\n\nC", TOOLS, [size])
+    assert len(result.calls) == 3
+    assert result.content == screen.text == "A.\n\nB.\n\n\nC"
+
+
+@pytest.mark.parametrize("line", ["// a comment", "}", "]"])
+@pytest.mark.parametrize("dialect", ["mistral_json", "mistral_v11", "granite3", "bare_json_lines", "lfm2", "gemma4"])
+def test_a_line_behind_a_call_is_shown_whatever_it_begins_with(dialect: str, line: str) -> None:
+    call = render_calls(dialect, parse(W, TOOLS).calls, TOOLS)
+    result, screen, _ = watched(f"{call}\n{line}\nDone.", TOOLS, [4])
+    assert len(result.calls) == 1
+    assert (result.content, screen.text.strip()) == (f"{line}\nDone.", f"{line}\nDone.")

@@ -1,0 +1,218 @@
+"""Long answers: reading takes as long as they are. What took the square of it would meet the time limit of a test."""
+
+import subprocess
+import sys
+import time
+from types import FrameType
+
+import pytest
+
+from console_app.textcalls import parse
+from console_app.textcalls.scan_state import MOST_CALLS
+from console_app.textcalls.scanner import LONGEST_ANSWER
+from tests.textcalls.answers import TOOLS
+
+MEGABYTE = 1_000_000
+
+
+def repeated(piece: str, length: int = MEGABYTE) -> str:
+    return (piece * (length // len(piece) + 1))[:length]
+
+
+@pytest.mark.parametrize("chunk", [None, 64])
+def test_a_megabyte_of_words_stays_words(chunk: int | None) -> None:
+    text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n")
+    assert parse(text, TOOLS, chunk).content == text.strip()
+
+
+@pytest.mark.parametrize("chunk", [None, 64])
+def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
+    content = repeated("if a < b: </x> {}\n").rstrip()
+    text = (
+        "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n"
+        f"<parameter=content>\n{content}\n</parameter>\n</function>\n</tool_call>"
+    )
+    assert parse(text, TOOLS, chunk).calls[0].arguments == {"path": "a", "content": content}
+
+
+def test_a_json_string_of_a_megabyte_comes_whole() -> None:
+    text = f'<tool_call>{{"name": "read_file", "arguments": {{"path": "{repeated("abc ")}"}}}}</tool_call>'
+    assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ")}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<tool_call>\n{"name": "read_file", "arguments": {"path": "f"}}\n</tool_call>',
+        "<function=read_file>\n<parameter=path>\nf\n</parameter>\n</function>",
+        '{"name": "read_file", "arguments": {"path": "f"}}',
+        'read_file(path="f")',
+        '<|tool_call>call:read_file{path:<|"|>f<|"|>}<tool_call|>',
+    ],
+    ids=["hermes", "qwen", "bare", "python", "gemma"],
+)
+def test_thousands_of_calls_in_one_answer_are_all_read(call: str) -> None:
+    result = parse("\n".join([call] * 3200), TOOLS)
+    assert len(result.calls) == 3200
+    assert result.error is None
+
+
+@pytest.mark.parametrize("call", ['read_file(path="f")', '{"name": "read_file", "arguments": {"path": "f"}}'])
+def test_the_panels_of_calls_that_are_complete_are_not_fed_again(call: str) -> None:
+    fed = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal fed
+        fed += event == "call" and frame.f_code.co_name == "_feed"
+
+    sys.setprofile(count)
+    try:
+        result = parse(f"[{', '.join([call] * 300)}]", TOOLS, 4)
+    finally:
+        sys.setprofile(None)
+    assert len(result.calls) == 300
+    assert 300 <= fed < 10_000
+
+
+OPENERS = [
+    "{", "[", "<", "{[", "<{[", '{"', '{"a":', '{"name":', '[{"name":', "\n{", "`", "``` ", "\n```\n",
+    "\n```json\n", "<tool_call>", '<tool_call>{"', "<tool_call>{'</tool_call>",
+    "<tool_call>{//</tool_call>", "\n<tool_call>x y", "<function=a>", '<invoke name="a">',
+    "<function=a><parameter=b>", "<function=a><parameter=b></parameter>", "<read_file>",
+    "<read_file><path>", "</think>", "<think>", "[TOOL_CALLS]a{", "\nAction:\n", "<|channel|>",
+    '<|tool_call>call:a{b:<|"|>', "`a ``b ", "\nread_file(", "[read_file(", "</s>", '\\"', "\n> ",
+    "]<]minimax[>[", "<|open|>call", "\n~~~\n", '<tool_call>{"a":1}', " ", "\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("opener", OPENERS, ids=repr)
+def test_openers_without_end_are_read_through(opener: str) -> None:
+    assert parse(repeated(opener, 60_000), TOOLS).calls == ()
+
+
+@pytest.mark.parametrize("opener", OPENERS[::3], ids=repr)
+def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> None:
+    assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()
+
+
+def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
+    result = parse(repeated("\n~~~\n"), TOOLS)
+    assert result.calls == ()
+    assert [problem.kind for problem in result.problems] == ["ignored"]
+    assert "the rest of the answer is not read" in result.problems[0].message.lower()
+
+
+def problems(text: str, chunk: int | None = None) -> list[str]:
+    return [problem.message for problem in parse(text, TOOLS, chunk).problems]
+
+
+@pytest.mark.parametrize("chunk", [None, 100_000])
+def test_an_answer_without_end_is_read_for_calls_up_to_a_length(chunk: int | None) -> None:
+    call = '<tool_call>\n{"name": "ping", "arguments": {}}\n</tool_call>\n'
+    text = call + repeated("words ", LONGEST_ANSWER) + "\n" + call
+    result = parse(text, TOOLS, chunk)
+    assert len(result.calls) == 1
+    assert result.content.endswith("</tool_call>")
+    assert [(one.kind, one.start) for one in result.problems] == [("ignored", LONGEST_ANSWER)]
+    assert "longer than" in result.problems[0].message
+
+
+def test_a_call_that_the_longest_answer_cuts_does_not_run() -> None:
+    text = (
+        f'<tool_call>\n{{"name": "read_file", "arguments": {{"path": "{repeated("a ", LONGEST_ANSWER)}"}}}}</tool_call>'
+    )
+    result = parse(text, TOOLS, 500_000)
+    assert (result.calls, result.error) == ((), "truncated")
+
+
+PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>\n'
+
+
+def test_an_answer_of_too_many_calls_runs_those_that_were_read_and_says_so() -> None:
+    text = PING * (MOST_CALLS + 2)
+    result = parse(text, TOOLS, 50_000)
+    assert len(result.calls) == MOST_CALLS
+    assert [one.message for one in result.problems] == [
+        f"The rest of the answer is not read for calls: it holds more than {MOST_CALLS} of them."
+    ]
+    assert result == parse(text, TOOLS)
+
+
+def test_of_too_many_calls_of_a_list_those_stay_that_may_have_begun() -> None:
+    text = "[TOOL_CALLS][" + ", ".join(['{"name": "ping", "arguments": {}}'] * (MOST_CALLS + 2)) + "]"
+    assert len(parse(text, TOOLS).calls) == MOST_CALLS
+    assert any(str(MOST_CALLS) in message for message in problems(text))
+    assert parse(text, TOOLS) == parse(text, TOOLS, 64)
+
+
+@pytest.mark.parametrize("form", ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>"])
+def test_too_many_calls_in_one_place_run_not_at_all_and_are_told_of(form: str) -> None:
+    member = '{"name": "ping", "arguments": {}}'
+    text = form.format(", ".join([member] * (MOST_CALLS + 1)))
+    assert parse(text, TOOLS).calls == ()
+    assert any(str(MOST_CALLS) in message for message in problems(text))
+
+
+def seconds(text: str, chunk: int | None = None) -> float:
+    """Processor time that reading takes, the least of three."""
+
+    def once() -> float:
+        begun = time.process_time()
+        parse(text, TOOLS, chunk)
+        return time.process_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+QWEN = "<tool_call>\n<function=write_file>\n<parameter=path>\n"
+GROWING = {
+    "a value with the ends of calls in it": (QWEN, "</parameter></function>x", "</parameter></function></tool_call>"),
+    "a value with its own ends in it": (QWEN, "</parameter>x", ""),
+    "half a call in a value": (QWEN, "<function=write_file><parameter=path>", ""),
+    "a nested value": ('<tool_call>{"name": "ping", "arguments": ', '{"a":', ""),
+    "objects that are none": ('<tool_call>{"name": "ping", "arguments": {', '"a":{},', ""),
+    "nested data": ("", '{"a":', ""),
+    "objects in prose": ("", '{"name":{"a":"b"', ""),
+    "half tags": ("", "<a ", ""),
+    "tags without an end": ("", "\n<a>", ""),
+    "fences": ("", "\n```\nx\n", ""),
+    "quotations": ("", "\n> “<tool_call>", ""),
+    "inline code": ("", "`a ``b ", ""),
+    "empty lists of calls": ("", "<tool_call>[]</tool_call>", ""),
+    "ends of reasoning": ("", "a</think>", ""),
+    "tags after a value that may go on": (f"{QWEN}a\n</parameter>\n</function>\n</tool_call>\n", "<a>", ""),
+    "code after a value that may go on": (f"{QWEN}a\n</parameter>\n</function>\n</tool_call>\n", "`a` ", ""),
+    "calls in sentences": ("", f"a {PING.strip()} b\n", ""),
+}
+
+
+@pytest.mark.parametrize(("head", "piece", "end"), GROWING.values(), ids=GROWING.keys())
+def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
+    small, large = (seconds(head + repeated(piece, size) + end) for size in (60_000, 240_000))
+    assert large < 10 * max(small, 0.01), f"{small:.3f} s, then {large:.3f} s"
+
+
+WIDE: dict[str, tuple[str, str, str]] = {
+    "the name of a recipient": ("to=functions.", "a", " <b>\n"),
+    "blanks between a call and words": (PING.strip(), " ", "a\n"),
+    "blanks between a call and another": (PING.strip(), "\t", PING),
+}
+
+
+@pytest.mark.parametrize(("head", "piece", "end"), WIDE.values(), ids=WIDE.keys())
+def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, end: str) -> None:
+    narrow, wide = (seconds(repeated(head + piece * width + end, 60_000), 16) for width in (30, 480))
+    assert wide < 4 * max(narrow, 0.01), f"{narrow:.3f} s, then {wide:.3f} s"
+
+
+def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:
+    program = (
+        "from console_app.providers.factory import preload\n"
+        "from console_app.textcalls.openers import HELD, LEAD, TOKEN\n"
+        "def compiled(): return ['pattern' in vars(one) for one in (HELD, LEAD, TOKEN)]\n"
+        "before = compiled()\n"
+        "preload('openai-chat')\n"
+        "print(*before, *compiled())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"] * 3 + ["True"] * 3

@@ -1,0 +1,95 @@
+"""How much is done at once while an answer is read: counted in calls of functions, which no machine's speed changes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from console_app.providers.text_protocol.pace import SLICE
+from console_app.textcalls import Scanner, ToolSignature, parse
+from console_app.textcalls.position import Structure
+from console_app.textcalls.scanner import LOOSE, UNREAD
+from console_app.textcalls.source import WINDOW, Source
+from tests.textcalls.answers import TOOLS
+from tests.textcalls.test_size import OPENERS, repeated
+
+MOST = 60_000
+"""Calls of functions in one slice: ten milliseconds of work or less on an ordinary machine."""
+MOST_ENDED = 360_000
+"""In a slice that ends what waited for it: 25 milliseconds or less. More is read in a thread."""
+
+
+def most_at_once(text: str, tools: Sequence[ToolSignature] = TOOLS) -> int:
+    """How many functions one slice of the answer calls at most, the patterns that it needs being compiled, but for
+    those of other tools than `TOOLS`.
+    """
+    parse(text, TOOLS, SLICE)
+    scanner, most = Scanner(tools), 0
+    for start in range(0, len(text), SLICE):
+        counted = 0
+
+        def count(_frame: FrameType, event: str, _argument: Any) -> None:
+            nonlocal counted
+            counted += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            scanner.feed(text[start : start + SLICE])
+        finally:
+            sys.setprofile(None)
+        most = max(most, counted)
+    return most
+
+
+@pytest.mark.parametrize("opener", OPENERS, ids=repr)
+def test_a_slice_of_openers_is_little_work(opener: str) -> None:
+    assert most_at_once(repeated(opener, 60_000)) < MOST
+
+
+MANY = [ToolSignature(f"a_server_with_a_long_name_{n:04d}_reads_a_file") for n in range(3000)]
+
+
+@pytest.mark.parametrize("text", ["<tool_calls>\n<{}>\n", ">>>{}\n{{}}", "<{}><path>a</path></{}>", "<tool_call>x\n"])
+def test_a_mark_is_little_work_where_there_are_thousands_of_tools(text: str) -> None:
+    assert most_at_once(text.replace("{}", MANY[-1].name), MANY) < MOST
+
+
+ENDED = {
+    "a string with the end of its call in it": ("<tool_call>{'</tool_call>", "{ ", "'x\n"),
+    "inline code": ("`", "word {", "\n\nx"),
+    "a fence": ("```json\n", "<tool_call>x y\n", "```\n"),
+    "a list of calls": ("[TOOL_CALLS][", '{"name": "ping", "arguments": {}},', "]\n"),
+    "a value to be mended": ("<tool_call>{'name': \"ping\", 'arguments': {'x': [", "1,", "1]}}</tool_call>\n"),
+    "literals of Python": ('<|python_start|>[read_file(path="a", x=[', "1,", "1])]<|python_end|>\n"),
+}
+
+
+@pytest.mark.parametrize(("head", "piece", "end"), ENDED.values(), ids=ENDED.keys())
+def test_what_is_read_as_a_whole_is_little_work_or_much_by_its_own_account(head: str, piece: str, end: str) -> None:
+    assert most_at_once(head + repeated(piece, UNREAD - SLICE - len(head)) + end) < MOST_ENDED
+    scanner = Scanner(TOOLS)
+    scanner.feed(head + repeated(piece, UNREAD + 1))
+    assert scanner.work(end) == "much"
+
+
+def test_text_whose_structure_was_not_followed_is_some_work_once_something_may_open_in_it() -> None:
+    scanner = Scanner(TOOLS)
+    scanner.feed("A word.\n")
+    for _ in range(LOOSE // 100 + 1):
+        scanner.feed('He said "so" and went on with it. ' * 3)
+    assert (scanner.work("and on"), scanner.work("<tool_call>")) == ("none", "some")
+
+
+@pytest.mark.parametrize("before", [0, 10, WINDOW - 9, WINDOW - 2, WINDOW, WINDOW + 5, 3 * WINDOW])
+@pytest.mark.parametrize("fill", ["a b\n", "word "], ids=["lines", "one line"])
+def test_what_stands_at_the_edge_of_a_window_is_found(before: int, fill: str) -> None:
+    text = repeated(fill, before)
+    src = Source()
+    src.feed(f"{text}\n<blockquote>{text}</blockquote> x")
+    structure, inside = Structure(src), before * 2 + 13
+    assert structure.at(inside).inside == "in an element, a comment or a block"
+    assert structure.at(inside + len("</blockquote>")).inside == ""
