@@ -27,6 +27,7 @@ from typing import Any
 
 from benchmarks.console import parser
 from console_app.console.models import Models
+from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import (
     CallClosed,
@@ -43,7 +44,6 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.services import ConsoleServices
 
 CALLS = 3
 NEW_AFTER = 50  # turns of a conversation; looks are taken where a new one begins, as what is said is meant to stay
@@ -128,7 +128,7 @@ def _look(turns: int, app: FanoutApp, screen: ChatScreen) -> Look:
 async def soak(turns: int, folder: Path, *, every: int, new_after: int, trace: bool = True) -> list[Look]:
     """Runs `turns` turns, a new conversation after each `new_after`; looks after every `every`."""
     engine = Engine(provider=Model(), toolset=Tools(), gate=ApprovalGate(ApprovalMode.AUTO))
-    services = ConsoleServices(
+    services = Services(
         engine=engine,
         models=Models(engine),
         history_path=folder / "history",

@@ -66,8 +66,8 @@ def _attaching(
     folder: Path, saved: Path, *, named: bool
 ) -> Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]:
     async def attach(paths: Sequence[str]) -> tuple[Attachment, ...]:
-        from console_app.console.attachments import Attachments
-        from console_app.console.file_mentions import written_path
+        from console_app.console.files.attachments import Attachments
+        from console_app.console.files.file_mentions import written_path
 
         words = " ".join(f"@{written_path(path)}" for path in paths)
         composed = await Attachments(folder, saved, None, lambda: "", named=named).compose("", words)

@@ -21,7 +21,7 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 
 if TYPE_CHECKING:
-    from console_app.tui.services import ConsoleServices
+    from console_app.console.services import Services
 
 
 def run_console(arguments: Namespace) -> int:
@@ -56,7 +56,7 @@ def _startup_parts(arguments: Namespace) -> StartupParts:
     )
 
 
-def _load(arguments: Namespace) -> ConsoleServices:
+def _load(arguments: Namespace) -> Services:
     # With settings, engine and servers: it takes longer than the first paint.
     from console_app.commands.console import open_services
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from console_app.console.conversation import Conversation
     from console_app.console.permissions import Permissions
+    from console_app.console.talk.conversation import Conversation
     from console_app.engine.engine import Engine
 
 ONCE, SESSION, ALWAYS, REJECT = "once", "session", "always", "reject"

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
-from console_app.console.command_turns import turn_of
-from console_app.console.context_report import context_report
-from console_app.console.cost_report import cost_report
-from console_app.console.queued import Around
+from console_app.console.reports.context_report import context_report
+from console_app.console.reports.cost_report import cost_report
 from console_app.console.slash_commands import parse
+from console_app.console.talk.command_turns import turn_of
+from console_app.console.talk.queued import Around
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.acp_agent.parts import SessionParts
     from console_app.acp_agent.updates import Updates
     from console_app.config.custom_commands import CustomCommand
-    from console_app.console.conversation import Conversation
+    from console_app.console.talk.conversation import Conversation
 
 _OWN = {
     "compact": "Puts a summary in place of older messages",

@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from acp import schema
 
-from console_app.console.attachments import Attachments
-from console_app.console.file_mentions import LineRange
+from console_app.console.files.attachments import Attachments
+from console_app.console.files.file_mentions import LineRange
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.safe_text import one_line

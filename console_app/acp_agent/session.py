@@ -20,10 +20,10 @@ from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.commands import EditorCommands
 from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
-from console_app.console.attachments import Attachments
-from console_app.console.conversation import Conversation
+from console_app.console.files.attachments import Attachments
 from console_app.console.permissions import Permissions
-from console_app.console.sessions import Disk
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.sessions import Disk
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError, UsageError

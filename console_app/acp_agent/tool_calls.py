@@ -10,8 +10,8 @@ from typing import Any
 
 from acp import schema
 
-from console_app.console.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
-from console_app.console.shown_results import shown_text
+from console_app.console.files.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
+from console_app.console.reports.shown_results import shown_text
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Artifact, Outcome, ToolSpec
 from console_app.domain.transcript_parts import CallView

@@ -18,7 +18,7 @@ from console_app.config.server_choice import ServerChoice
 from console_app.config.server_identity import identity_of
 from console_app.config.written_rules import UserRules
 from console_app.console.models import Models
-from console_app.console.readiness import ANY_SERVER, OTHER_SERVERS
+from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
 from console_app.headless.interrupts import DEADLINE, EXIT_INTERRUPTED, Interrupts, TimeToEnd, end_within

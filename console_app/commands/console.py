@@ -26,13 +26,16 @@ from console_app.config.trust import IN_A_SHELL
 from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
 from console_app.config.written_settings import write_setting
-from console_app.console.collector import full_looks
 from console_app.console.connecting import Connecting
+from console_app.console.files.picture_store import sweep
 from console_app.console.model_source import warm_up
 from console_app.console.models import Models
-from console_app.console.picture_store import sweep
-from console_app.console.question_queue import QuestionQueue
-from console_app.console.readiness import ANY_SERVER, OTHER_SERVERS
+from console_app.console.servers.switches import HubSwitches
+from console_app.console.services import AttentionSettings, Services
+from console_app.console.talk.collector import full_looks
+from console_app.console.talk.question_queue import QuestionQueue
+from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
+from console_app.console.timing import Timing
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
@@ -40,10 +43,6 @@ from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine.engine import Engine
 from console_app.headless.standard_output import write_out
 from console_app.tui.main_screen.warm_up import WarmUp
-from console_app.tui.servers.switches import HubSwitches
-from console_app.tui.services import ConsoleServices
-from console_app.tui.terminal.attention import AttentionSettings
-from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ PICKED_FROM = (
 log = logging.getLogger(__name__)
 
 
-def open_services(arguments: Namespace) -> ConsoleServices:
+def open_services(arguments: Namespace) -> Services:
     """What the console runs on. Raises FanoutError for what a flag or a settings file has wrong."""
     parts = ConsoleParts(wiring.prepare(arguments))
     if arguments.resume_newest or arguments.resume is not None:
@@ -114,9 +113,9 @@ def record_session(arguments: Namespace) -> int:
     return 0
 
 
-def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing | None = None) -> ConsoleServices:
+def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing | None = None) -> Services:
     engine = Engine(provider=StoredModel(info), toolset=NoTools())
-    return ConsoleServices(
+    return Services(
         engine=engine,
         models=Models(engine),
         history_path=setup.paths.history,
@@ -207,10 +206,10 @@ class ConsoleParts:
         self._update_instructions = wiring.join(self._engine, self._hub)
         self._warm_up = WarmUp()
 
-    def services(self) -> ConsoleServices:
+    def services(self) -> Services:
         """Everything for the screen."""
         setup = self._setup
-        return ConsoleServices(
+        return Services(
             engine=self._engine,
             history_path=setup.paths.history,
             log_path=setup.log_path,

@@ -10,7 +10,7 @@ from console_app.domain.errors import FanoutError
 from console_app.engine.builtin_tools.specs import SERVER
 
 if TYPE_CHECKING:
-    from console_app.console.conversation import Conversation
+    from console_app.console.talk.conversation import Conversation
 
 NOT_ASKED = "That question isn't open any more."
 NOT_CUT = "No call of the last turn was cut off."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from console_app.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from console_app.console.attachments import Attachments, Composed
+    from console_app.console.files.attachments import Attachments, Composed
 
 PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
 _CHUNK = 65536

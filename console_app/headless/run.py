@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from console_app.console.conversation import Conversation
-from console_app.console.sessions import Disk
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.sessions import Disk
 from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript

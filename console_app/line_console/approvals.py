@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from console_app.console.calls import Calls
-from console_app.console.file_changes import change_of
+from console_app.console.files.file_changes import change_of
 from console_app.console.permissions import ApprovalDecision, Permissions, Scope, helpful_rules, misfit
 from console_app.domain.approvals import Decision
 from console_app.domain.errors import UsageError

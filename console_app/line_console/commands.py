@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from console_app.console.by_hand import MANUAL
-from console_app.console.call_text import call_text, log_lines
-from console_app.console.context_report import context_report
-from console_app.console.cost_report import cost_report
-from console_app.console.own_editor import edited
-from console_app.console.request_report import request_report
-from console_app.console.shown_results import shown_text
+from console_app.console.files.own_editor import edited
+from console_app.console.reports.call_text import call_text, log_lines
+from console_app.console.reports.context_report import context_report
+from console_app.console.reports.cost_report import cost_report
+from console_app.console.reports.request_report import request_report
+from console_app.console.reports.shown_results import shown_text
+from console_app.console.talk.by_hand import MANUAL
 from console_app.domain.amounts import measured, plural
 from console_app.domain.call_spans import figures, spans_of
 from console_app.domain.errors import UsageError

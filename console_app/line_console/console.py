@@ -9,15 +9,16 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
-from console_app.console.attachments import Attachments
 from console_app.console.calls import Calls
-from console_app.console.conversation import Conversation
+from console_app.console.files.attachments import Attachments
 from console_app.console.permissions import Permissions
-from console_app.console.queued import Around
-from console_app.console.readiness import Readiness, named
-from console_app.console.sessions import READ_ONLY, Disk, Sessions
+from console_app.console.services import Services
 from console_app.console.slash_commands import parse
-from console_app.console.starting import ConsoleStart
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.queued import Around
+from console_app.console.talk.readiness import Readiness, named
+from console_app.console.talk.sessions import READ_ONLY, Disk, Sessions
+from console_app.console.talk.starting import ConsoleStart
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line
@@ -32,7 +33,6 @@ from console_app.line_console.line_ui import LineUi
 from console_app.line_console.narrator import Narrator
 from console_app.line_console.questions import LineQuestions
 from console_app.line_console.server_commands import ServerCommands
-from console_app.line_console.services import LineServices
 from console_app.line_console.typed_lines import TypedLines
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class LineConsole:
 
     def __init__(
         self,
-        services: LineServices,
+        services: Services,
         output: OutputStreams,
         typed: TypedLines,
         commands: Callable[[LineConsole], Mapping[str, LineCommand]],

@@ -8,14 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from console_app.config.custom_commands import told
-from console_app.console.command_turns import turn_of
+from console_app.console.talk.command_turns import turn_of
 from console_app.domain.safe_text import one_line
 from console_app.line_console.line_command import LineCommand
 
 if TYPE_CHECKING:
     from console_app.config.custom_commands import CustomCommand
+    from console_app.console.services import Services
     from console_app.line_console.line_ui import LineUi
-    from console_app.line_console.services import LineServices
 
 LONGEST_ABOUT = 200  # characters of a description
 
@@ -23,7 +23,7 @@ LONGEST_ABOUT = 200  # characters of a description
 class LineCustomCommands:
     """Of one console; `by_name` is empty until `read`."""
 
-    def __init__(self, services: LineServices, ui: LineUi, send: Callable[..., None]) -> None:
+    def __init__(self, services: Services, ui: LineUi, send: Callable[..., None]) -> None:
         self._services, self._ui, self._send = services, ui, send
         self.by_name: Mapping[str, LineCommand] = {}
         self.untrusted: frozenset[str] = frozenset()  # names of a project's commands that wait for trust

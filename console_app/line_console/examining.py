@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import get_args
 
-from console_app.console.server_report import server_report
-from console_app.console.wire_text import brief, export, export_path
+from console_app.console.reports.server_report import server_report
+from console_app.console.reports.wire_text import brief, export, export_path
+from console_app.console.servers.switches import Offered
+from console_app.console.services import Services
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.errors import UsageError
 from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
 from console_app.line_console.dialogue import Dialogue
-from console_app.line_console.services import LineServices, OfferedView
 from console_app.mcp_client.composing import read
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import PromptArgument
@@ -44,7 +45,7 @@ class Examining:
 
     acts = _ACTS
 
-    def __init__(self, services: LineServices, dialogue: Dialogue, send: Callable[[str], None]) -> None:
+    def __init__(self, services: Services, dialogue: Dialogue, send: Callable[[str], None]) -> None:
         self._services = services
         self._d = dialogue
         self._send = send
@@ -86,7 +87,7 @@ class Examining:
                 await asyncio.to_thread(export, path, rows, self._services.redact)
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
-    async def uses(self, item: OfferedView) -> bool:
+    async def uses(self, item: Offered) -> bool:
         """Does what is wanted with a thing of a server; False where that is to switch it."""
         kind = item.kind
         picked = await self._d.choose(
@@ -121,7 +122,7 @@ class Examining:
             words = one_line(brief(one, self._services.redact), 200)
             self._d.say(f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {size(one.size)}{took}. {words}".rstrip())
 
-    async def _tool(self, item: OfferedView) -> None:
+    async def _tool(self, item: Offered) -> None:
         spec = self._hub.tool(item.server, item.name)
         if spec is None:
             raise UsageError(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more")
@@ -130,7 +131,7 @@ class Examining:
             if schema:
                 self._d.say(f"{title}: {json.dumps(schema, indent=2, ensure_ascii=False)}")
 
-    async def _prompt(self, item: OfferedView) -> None:
+    async def _prompt(self, item: Offered) -> None:
         typed = self._hub.typed_prompts().items()
         found = next((pair for pair in typed if (pair[1].server, pair[1].name) == (item.server, item.name)), None)
         if found is None:
@@ -139,7 +140,7 @@ class Examining:
         if values is not None:
             self._send(f"/{found[0]} {written_arguments(values)}".rstrip())
 
-    async def _resource(self, item: OfferedView) -> None:
+    async def _resource(self, item: Offered) -> None:
         templates = {(one.server, one.uri_template): one for one in self._hub.templates()}
         uri, template = item.name, templates.get((item.server, item.name))
         if template is not None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.console.by_hand import without_success
 from console_app.console.calls import GO_ON
+from console_app.console.talk.by_hand import without_success
 from console_app.domain import events as ev
 from console_app.domain.amounts import measured
 from console_app.domain.approvals import DecidedBy, Decision

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from console_app.console.calls import Calls
-from console_app.console.question_queue import PendingQuestion, QuestionQueue
+from console_app.console.talk.question_queue import PendingQuestion, QuestionQueue
 from console_app.domain.errors import UsageError
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.safe_text import one_line

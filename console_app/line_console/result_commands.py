@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from console_app.config.web_browser import start_browser
-from console_app.console.clipboard import copy_in_tmux
-from console_app.console.copies import Copy, copies_of_answer, copies_of_texts, result_copy
-from console_app.console.opened_files import open_file
+from console_app.console.files.clipboard import copy_in_tmux
+from console_app.console.files.opened_files import open_file
+from console_app.console.reports.copies import Copy, copies_of_answer, copies_of_texts, result_copy
 from console_app.domain.amounts import plural
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from console_app.console.services import Services
 from console_app.headless.interrupts import QUITTING, end_within
 from console_app.headless.output import OutputStreams
 from console_app.line_console.commands import all_commands
 from console_app.line_console.console import LineConsole
-from console_app.line_console.services import LineServices
 from console_app.line_console.typed_lines import TypedLines
 
 
-async def run(services: LineServices, prompt: str | None) -> int:
+async def run(services: Services, prompt: str | None) -> int:
     """Runs until it is left; the exit code."""
     output = OutputStreams()
     with TypedLines() as typed:

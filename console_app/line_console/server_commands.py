@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from console_app.config.typed_server import Typed, fields_of, problems
-from console_app.console.file_news import FileNews, Reloads
+from console_app.console.servers.file_news import FileNews, Reloads
+from console_app.console.servers.switches import ServerSwitches
+from console_app.console.services import Services
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.line_console.examining import Examining
 from console_app.line_console.line_ui import LineUi
-from console_app.line_console.services import LineServices, Switches
 
 _ADD = "add a server"
 
@@ -20,7 +21,7 @@ _ADD = "add a server"
 class ServerCommands:
     """Of one console."""
 
-    def __init__(self, services: LineServices, ui: LineUi, send: Callable[[str], None]) -> None:
+    def __init__(self, services: Services, ui: LineUi, send: Callable[[str], None]) -> None:
         self._services = services
         self._ui = ui
         self._dialogue = ui.dialogue
@@ -44,7 +45,7 @@ class ServerCommands:
         elif picked:
             self._dialogue.say(f"There is no server {one_line(picked, 40)}. /mcp lists them.")
 
-    async def _act(self, switches: Switches, name: str) -> None:
+    async def _act(self, switches: ServerSwitches, name: str) -> None:
         acts = {
             "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts, resources: use, read, switch",
             "reconnect": "", "sign in": "in the browser", "rest": "off for an hour", "remove": "out of mcp.json",
@@ -74,7 +75,7 @@ class ServerCommands:
         state = next((one.state.value for one in switches.statuses() if one.name == name), "gone")
         self._dialogue.say(f"Server {name} is {state}.")
 
-    async def _offers(self, switches: Switches, name: str) -> None:
+    async def _offers(self, switches: ServerSwitches, name: str) -> None:
         off = switches.selection.off
         table = {f"{one.kind} {one.name}": one for one in switches.offered() if one.server == name}
         abouts = {key: f"{'off' if one.key in off else 'on'}. {one.about}" for key, one in table.items()}
@@ -83,7 +84,7 @@ class ServerCommands:
             await switches.apply(replace(switches.selection, off=off ^ {table[picked].key}))
             self._dialogue.say(f"{picked} is {'on' if table[picked].key in off else 'off'} now.")
 
-    async def _add(self, switches: Switches) -> None:
+    async def _add(self, switches: ServerSwitches) -> None:
         name = await self._ui.ask("Name of the server")
         line = await self._ui.ask("Its command with arguments, or its address") if name else None
         if not name or not line:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from console_app.config.own_settings import NEXT_START
 from console_app.config.settings_file import BrokenSettings
-from console_app.console.own_editor import edited
+from console_app.console.files.own_editor import edited
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import ConfigError, UsageError

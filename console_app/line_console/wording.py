@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from console_app.console.file_changes import FileChange
-from console_app.console.line_diffs import FOLD
-from console_app.console.shown_results import facts_of, shown_text
+from console_app.console.files.file_changes import FileChange
+from console_app.console.files.line_diffs import FOLD
+from console_app.console.reports.shown_results import facts_of, shown_text
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Artifact, CallState, Outcome

@@ -38,8 +38,8 @@ from console_app.tui.widgets.motion import Blinking, use_motion
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from console_app.console.services import Services
     from console_app.tui.main_screen.screen import ChatScreen
-    from console_app.tui.services import ConsoleServices
 
 DEFAULT_THEME = "fanout-dark"
 LIGHT_THEME = "fanout-light"  # in place of the default in a light terminal, where nobody chose one
@@ -65,12 +65,12 @@ class FanoutApp(StartupApp[int]):
         Binding("ctrl+z", "suspend_process", "to the shell", id="app.suspend", priority=True, show=False),
     ]
 
-    def __init__(self, start: ConsoleServices | StartupParts, *, prompt: str | None = None) -> None:
+    def __init__(self, start: Services | StartupParts, *, prompt: str | None = None) -> None:
         """Opens on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
         parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
         super().__init__(parts, driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
-        self._services: ConsoleServices | None = None
+        self._services: Services | None = None
         self._prompt = prompt
         self._few_colours = False
         self._survival = Survival()
@@ -96,7 +96,7 @@ class FanoutApp(StartupApp[int]):
     def load(self, parts: StartupParts) -> Callable[[], ChatScreen]:
         return self._chat_on(parts.load())
 
-    def _chat_on(self, services: ConsoleServices) -> Callable[[], ChatScreen]:
+    def _chat_on(self, services: Services) -> Callable[[], ChatScreen]:
         """What makes the chat screen, to be called on the event loop."""
         from console_app.tui.main_screen.screen import ChatScreen  # takes as long as the first paint
 
@@ -159,7 +159,7 @@ class FanoutApp(StartupApp[int]):
         """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
         super().copy_to_clipboard(text)
         if not self.is_headless:
-            from console_app.console.clipboard import copy_in_tmux  # a program is asked: nothing for the start
+            from console_app.console.files.clipboard import copy_in_tmux  # a program is asked: nothing for the start
 
             self.run_worker(partial(copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 

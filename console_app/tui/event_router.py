@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from console_app.console.by_hand import without_success
 from console_app.console.calls import GO_ON
+from console_app.console.talk.by_hand import without_success
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview.batch_block import BatchBlock

@@ -43,10 +43,6 @@ class Ui(UiPort, Protocol):
         """Runs what asks nobody, beside whatever is open: called once it begins, as the console may end before."""
         ...
 
-    def later(self, seconds: float, act: Callable[[], None]) -> None:
-        """Has something done after a while; may be called from any task."""
-        ...
-
     def take_back(self, text: str) -> None:
         """A line of the opening page that is true no more goes; in a conversation it stays where it was said."""
         ...

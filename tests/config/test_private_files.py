@@ -15,11 +15,11 @@ from console_app.config.paths import Paths, make_private, write_private
 from console_app.config.private_files import make_private_again, take_repaired
 from console_app.config.trust import is_trusted, trust
 from console_app.config.written_settings import write_setting
+from console_app.console.history import PromptHistory
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.convert import ResultFiles
 from console_app.mcp_client.server_log import ServerLog
 from console_app.sessions.lock import SessionLock
-from console_app.tui.prompt.history import PromptHistory
 
 
 @pytest.fixture

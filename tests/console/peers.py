@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from console_app.console.conversation import Conversation
+from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from console_app.console.calls import NOT_ASKED, OCCUPIED, Calls
-from console_app.console.conversation import Conversation
+from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript

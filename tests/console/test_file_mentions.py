@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.console.file_mentions import FileMention, LineRange, Reading, file_mentions, written_path
+from console_app.console.files.file_mentions import FileMention, LineRange, Reading, file_mentions, written_path
 
 # Names as a disk may have them, bytes that are no UTF-8 included.
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=30)

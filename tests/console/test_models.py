@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from console_app.config.settings import Settings
-from console_app.console.conversation import Conversation
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
+from console_app.console.talk.conversation import Conversation
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from tests.console.peers import Screen

@@ -8,8 +8,8 @@ import pytest
 
 from console_app.config.paths import Paths
 from console_app.config.written_rules import UserRules
-from console_app.console.conversation import Conversation
 from console_app.console.permissions import SESSION, ApprovalDecision, Permissions
+from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.engine.approval_gate import Rule

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.console.calls import Calls
-from console_app.console.conversation import Conversation
 from console_app.console.permissions import ApprovalDecision, Permissions
-from console_app.console.sessions import Sessions
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.sessions import Sessions
 from console_app.domain.approvals import Decision
 from console_app.domain.errors import UsageError
 from console_app.domain.messages import UserMessage

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from console_app.console.conversation import Conversation
-from console_app.console.rewind import not_undone
-from console_app.console.sessions import BUSY, Sessions
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.rewind import not_undone
+from console_app.console.talk.sessions import BUSY, Sessions
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import FinishChunk, TextChunk

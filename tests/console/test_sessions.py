@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from console_app.console.conversation import Conversation
-from console_app.console.sessions import BUSY, CHANGING, NOT_SAVED, READ_ONLY, Sessions
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.sessions import BUSY, CHANGING, NOT_SAVED, READ_ONLY, Sessions
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import FinishChunk, TextChunk

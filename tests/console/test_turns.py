@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.console.attachments import Attachments
-from console_app.console.conversation import STEERED, Conversation
+from console_app.console.files.attachments import Attachments
+from console_app.console.talk.conversation import STEERED, Conversation
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.messages import Attachment, UserMessage

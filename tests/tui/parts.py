@@ -16,6 +16,8 @@ from textual.strip import Strip
 from console_app.config.model_choice import ModelChoice
 from console_app.config.tool_choice import Selection
 from console_app.console.models import Models
+from console_app.console.servers.switches import Offered, tokens_of
+from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Level
@@ -37,8 +39,6 @@ from console_app.mcp_client.status import ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.servers.switches import Offered, tokens_of
-from console_app.tui.services import ConsoleServices
 from tests.patience import PATIENCE
 from tests.tui.driven_time import DrivenTime
 from tests.tui.quiet import quiet
@@ -221,9 +221,7 @@ async def echo(invocation: Invocation, _reporter: CallReporter) -> str:
     return str(dict(invocation.arguments))
 
 
-def services(
-    folder: Path, model: WrittenModel | None = None, tools: Toolset | None = None, **more: Any
-) -> ConsoleServices:
+def services(folder: Path, model: WrittenModel | None = None, tools: Toolset | None = None, **more: Any) -> Services:
     """Services whose files are under `folder`. Time stands still, unless a clock is given: pictures are of one moment.
 
     `pass_by` lets it pass for the keys, and for how long calls took.
@@ -237,7 +235,7 @@ def services(
     models = Models(engine, ListedModels(*more.pop("known_models", ())))
     models.window = more.pop("context_window", None)
     more.setdefault("servers", Desk(more.get("server_statuses", list[Server]), engine.toolset.tools))
-    return ConsoleServices(
+    return Services(
         engine=engine,
         models=models,
         history_path=folder / "history",

@@ -19,7 +19,8 @@ from console_app.config.layers import load_settings
 from console_app.config.own_settings import OwnSettings
 from console_app.config.paths import Paths
 from console_app.config.settings import Rules
-from console_app.console.question_queue import QuestionQueue
+from console_app.console.services import Services
+from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
@@ -31,7 +32,6 @@ from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.servers.wire_screen import WireScreen
-from console_app.tui.services import ConsoleServices
 from tests.console.test_connecting import Console
 from tests.tui.parts import NOW, Tools, WrittenModel, at_rest, calls, chat, decide, pass_by, say, see, services, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
@@ -135,7 +135,7 @@ class Room:
     keys: tuple[str, ...]
     shows: str
     back: tuple[str, ...] = ("escape",)
-    push: Callable[[ConsoleServices], Screen[Any]] | None = None
+    push: Callable[[Services], Screen[Any]] | None = None
     command: str = ""
     filled: bool = False  # a list is read before keys mean something
     ready: Callable[[Pilot[Any]], bool] = lambda _pilot: True  # what of it comes later has come
@@ -167,15 +167,15 @@ class Room:
         await at_rest(pilot)
 
 
-def tool(_services: ConsoleServices) -> Screen[Any]:
+def tool(_services: Services) -> Screen[Any]:
     return ToolScreen(SPEC, ToolSource(lambda: SPEC, list, ApprovalGate(ApprovalMode.ASK), lambda: True, lambda: NOW))
 
 
-def traffic(services: ConsoleServices) -> Screen[Any]:
+def traffic(services: Services) -> Screen[Any]:
     return WireScreen("forge", wire(), lambda text: text.replace("sk-secret", "(hidden)"), services.working_folder)
 
 
-def trust(services: ConsoleServices) -> Screen[Any]:
+def trust(services: Services) -> Screen[Any]:
     return TrustScreen("mcp.json of this project would start:\n  lab: sh -c x", services.timing)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from console_app.console.services import AttentionSettings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
 from console_app.domain.safe_text import is_safe
@@ -18,7 +19,6 @@ from console_app.tui.terminal.attention import (
     RESTORE_TITLE,
     SAVE_TITLE,
     Attention,
-    AttentionSettings,
     sequences,
 )
 from console_app.tui.terminal.edge import cleaned

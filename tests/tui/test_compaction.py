@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.console.request_report import NEXT, request_report
+from console_app.console.reports.request_report import NEXT, request_report
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation

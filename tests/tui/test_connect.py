@@ -10,9 +10,9 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
+from console_app.console.services import Services
 from console_app.tui.app import FanoutApp
 from console_app.tui.connect.screen import ConnectScreen
-from console_app.tui.services import ConsoleServices
 from tests.console.local_endpoints import endpoint
 from tests.console.test_connecting import KEY, Console
 from tests.tui.parts import THEMES, chat, see, seen, until
@@ -24,7 +24,7 @@ def console_of(folder: Path, ports: Mapping[int, str]) -> tuple[FanoutApp, Conso
     """A console on the offline model, that looks at these ports."""
     behind = Console(folder, ports=ports)
     engine = behind.models._engine  # pyright: ignore[reportPrivateUsage]
-    services = ConsoleServices(
+    services = Services(
         engine=engine,
         models=behind.models,
         history_path=folder / "history",

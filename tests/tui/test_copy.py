@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.console.copies import as_csv, copies_of_answer
+from console_app.console.reports.copies import as_csv, copies_of_answer
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.tui.lineview.message_blocks import AssistantBlock
 from console_app.tui.lineview.user_block import UserBlock

@@ -14,7 +14,8 @@ from textual import events
 from textual.geometry import Size
 from textual.pilot import Pilot
 
-from console_app.console import clipboard
+from console_app.console.files import clipboard
+from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
@@ -24,7 +25,6 @@ from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.main_screen.startup_screen import StartupScreen
 from console_app.tui.main_screen.welcome import EXAMPLES
 from console_app.tui.servers.screen import ServersScreen
-from console_app.tui.services import ConsoleServices
 from tests.console.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
 from tests.tui.parts import THEMES, Server, WrittenModel, chat, seen, services, until
@@ -49,7 +49,7 @@ class Slow:
             )
         )
 
-    def _load(self) -> ConsoleServices:
+    def _load(self) -> Services:
         self.loading.set()
         assert self.go_on.wait(PATIENCE)
         if self._fault is not None:

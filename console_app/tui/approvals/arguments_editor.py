@@ -18,11 +18,11 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
+from console_app.console.fields import form_of
 from console_app.domain.safe_text import one_line, visible
 from console_app.tui.forms.check_list import CheckList
 from console_app.tui.forms.choice_line import ChoiceLine
 from console_app.tui.forms.field_widgets import ObjectWidget
-from console_app.tui.forms.fields import form_of
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.settled_keys import SETTLE

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.console.file_changes import FileChange
-from console_app.console.line_diffs import ArgumentLine
+from console_app.console.files.file_changes import FileChange
+from console_app.console.files.line_diffs import ArgumentLine
 from console_app.tui.lineview.arguments_text import (
     ArgumentRow,
     argument_lines,

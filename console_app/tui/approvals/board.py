@@ -20,7 +20,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.console.file_changes import FileChanges
+from console_app.console.files.file_changes import FileChanges
+from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
@@ -33,7 +34,6 @@ from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_lines import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
-from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
 

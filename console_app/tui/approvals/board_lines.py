@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from console_app.console.file_changes import FileChange
+from console_app.console.files.file_changes import FileChange
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval

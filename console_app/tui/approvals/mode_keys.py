@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from console_app.console.permissions import Permissions
+from console_app.console.timing import Later
 from console_app.console.ui_port import UiPort
 from console_app.domain.approvals import ApprovalMode
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
-from console_app.tui.widgets.timing import Later
 
 
 class ModeKeys:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from console_app.console.permissions import Permissions
+from console_app.console.timing import Later
 from console_app.domain.approvals import ApprovalMode
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
-from console_app.tui.widgets.timing import Later
 
 _MODES = list(ApprovalMode)  # as the key goes through them
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Protocol
 
 from console_app.config.custom_commands import CustomCommand, CustomCommands, told
-from console_app.console.command_turns import turn_of
 from console_app.console.models import Models
+from console_app.console.talk.command_turns import turn_of
 from console_app.domain.safe_text import one_line
 from console_app.engine.engine import Engine
 from console_app.tui.commands.registry import Command, CommandRegistry

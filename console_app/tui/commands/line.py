@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from console_app.console.completion import Completion, Token
 from console_app.console.slash_commands import parse
 from console_app.mcp_client.typed_names import command_of
 from console_app.tui.commands.registry import Command, CommandRegistry
-from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt_box import choices
 
 

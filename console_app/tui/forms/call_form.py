@@ -15,12 +15,12 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
+from console_app.console.fields import Field, form_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.engine.manual_calls import ManualCall
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
 from console_app.tui.forms.field_widgets import LinesWidget, ObjectWidget, widget_for
-from console_app.tui.forms.fields import Field, form_of
 from console_app.tui.lineview.json_view import brief_arguments
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints

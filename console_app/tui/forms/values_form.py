@@ -18,11 +18,11 @@ from textual.suggester import Suggester
 from textual.types import CSSPathType
 from textual.widgets import Input
 
+from console_app.console.fields import form_of
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.mcp_client.offers import PromptArgument
 from console_app.tui.forms.field_widget import FieldWidget
 from console_app.tui.forms.field_widgets import LineWidget, widget_for
-from console_app.tui.forms.fields import form_of
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.shortened import Shortened

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from rich.cells import cell_len
 
-from console_app.console.line_diffs import ArgumentLine
+from console_app.console.files.line_diffs import ArgumentLine
 from console_app.domain.safe_text import is_safe, one_line, visible
 from console_app.tui.widgets.lines import chop_text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from console_app.console.shown_results import facts_of, shown_text
+from console_app.console.reports.shown_results import facts_of, shown_text
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, LogLine

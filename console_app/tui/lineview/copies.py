@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from console_app.console.copies import (
+from console_app.console.reports.copies import (
     Copy,
     as_csv,
     copies_of_answer,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from console_app.console.copies import parser
+from console_app.console.reports.copies import parser
 from console_app.domain.messages import ThoughtLabel
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.markdown_cut import LONG

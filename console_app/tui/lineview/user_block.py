@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console_app.console.attached_files import about
+from console_app.console.files.attached_files import about
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact

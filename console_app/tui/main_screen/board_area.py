@@ -11,8 +11,9 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console_app.console.calls import Calls
-from console_app.console.conversation import Conversation
 from console_app.console.permissions import Permissions
+from console_app.console.services import Services
+from console_app.console.talk.conversation import Conversation
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview.view import ConversationView
@@ -23,7 +24,6 @@ from console_app.tui.main_screen.todo_pane import TodoPane
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
-from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import nothing_here, writes_text
 
 BOTH = 40  # lines in which a board and what is read have room side by side
@@ -42,7 +42,7 @@ class BoardArea(Vertical):
     def __init__(
         self,
         ui: ConsoleUi,
-        services: ConsoleServices,
+        services: Services,
         conversation: Conversation,
         permissions: Permissions,
         calls: Calls,

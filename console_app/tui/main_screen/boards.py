@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from console_app.console.permissions import helpful_rules, misfit
-from console_app.console.question_queue import PendingQuestion, QuestionQueue
+from console_app.console.talk.question_queue import PendingQuestion, QuestionQueue
+from console_app.console.timing import Later, Timing
 from console_app.domain.risk import risk_of
 from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript import Transcript
@@ -16,7 +17,6 @@ from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
-from console_app.tui.widgets.timing import Later, Timing
 
 UNTOUCHED = 1.0  # seconds without a key in an empty prompt, after which the board takes the focus
 LOOK_EVERY = 0.25  # seconds between looks at that

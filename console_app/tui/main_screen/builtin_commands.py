@@ -9,13 +9,14 @@ from typing import get_args
 
 from textual.widget import Widget
 
-from console_app.console.by_hand import MANUAL
-from console_app.console.context_report import context_report
-from console_app.console.conversation import Conversation
-from console_app.console.cost_report import cost_report
 from console_app.console.permissions import Permissions
-from console_app.console.request_report import request_report
-from console_app.console.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
+from console_app.console.reports.context_report import context_report
+from console_app.console.reports.cost_report import cost_report
+from console_app.console.reports.request_report import request_report
+from console_app.console.services import Services
+from console_app.console.talk.by_hand import MANUAL
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
@@ -27,7 +28,6 @@ from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import DEFAULT_EFFORT, Dialogs
-from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
 
 RUNNING = "A turn is running. Esc stops it"
@@ -36,7 +36,7 @@ READ_AGAIN = 0.2  # seconds between two looks at a report that is still written
 
 def talk_commands(
     ui: ConsoleUi,
-    services: ConsoleServices,
+    services: Services,
     conversation: Conversation,
     sessions: Sessions,
     dialogs: Dialogs,
@@ -54,7 +54,7 @@ def talk_commands(
 
 
 def dialog_commands(
-    ui: ConsoleUi, services: ConsoleServices, dialogs: Dialogs, themes: Sequence[LoadedTheme]
+    ui: ConsoleUi, services: Services, dialogs: Dialogs, themes: Sequence[LoadedTheme]
 ) -> list[Command]:
     """What opens a dialog."""
 
@@ -124,7 +124,7 @@ def dialog_commands(
     ]
 
 
-def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
+def protocol_command(ui: ConsoleUi, services: Services) -> Command:
     """/protocol: how the model is given tools, from the next request on."""
 
     def protocol(rest: str) -> None:
@@ -264,9 +264,7 @@ def conversation_commands(
     ]
 
 
-def report_commands(
-    ui: ConsoleUi, services: ConsoleServices, conversation: Conversation, dialogs: Dialogs
-) -> list[Command]:
+def report_commands(ui: ConsoleUi, services: Services, conversation: Conversation, dialogs: Dialogs) -> list[Command]:
     """What tells of the requests to the model."""
 
     def context(_rest: str) -> None:
@@ -288,7 +286,7 @@ def report_commands(
     ]
 
 
-def doctor_command(ui: ConsoleUi, services: ConsoleServices, dialogs: Dialogs) -> Command:
+def doctor_command(ui: ConsoleUi, services: Services, dialogs: Dialogs) -> Command:
     """/doctor: the report of `fanout doctor`, on the servers that run already."""
 
     def doctor(_rest: str) -> None:

@@ -11,15 +11,16 @@ from typing import ParamSpec, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from console_app.console.by_hand import without_success
-from console_app.console.conversation import Conversation
+from console_app.console.activity import ActivityStatus
+from console_app.console.services import Services
+from console_app.console.talk.by_hand import without_success
+from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Event, Level
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.lineview.wording import plural
 from console_app.tui.main_screen.activity_line import ActivityLine
-from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.status import read_status
@@ -28,7 +29,6 @@ from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import QUEUES, SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
-from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
@@ -47,7 +47,7 @@ class ConsoleUi:
 
     shown: ShownConversation  # there once the screen is mounted
 
-    def __init__(self, screen: MainScreen, services: ConsoleServices, problems: Sequence[str]) -> None:
+    def __init__(self, screen: MainScreen, services: Services, problems: Sequence[str]) -> None:
         self._screen = screen
         self._services = services
         self.drafts: DraftKeeping | None = None  # once there is a prompt
@@ -289,10 +289,6 @@ class ConsoleUi:
     def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
         """See Ui."""
         self._screen.run_worker(partial(work, *args, **named))
-
-    def later(self, seconds: float, act: Callable[[], None]) -> None:
-        """See Ui: a task of a server's own knows nothing of the app that a timer needs."""
-        self._screen.call_later(self._screen.set_timer, seconds, act)
 
     def copy(self, text: str, what: str = "") -> None:
         """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console_app.console.copies import Copy
+from console_app.console.reports.copies import Copy
 from console_app.domain.safe_text import one_line
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock

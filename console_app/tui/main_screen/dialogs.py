@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.own_settings import NEXT_START
-from console_app.console.by_hand import MANUAL
-from console_app.console.call_text import call_text
-from console_app.console.conversation import Conversation
+from console_app.console.reports.call_text import call_text
+from console_app.console.services import Services
+from console_app.console.talk.by_hand import MANUAL
+from console_app.console.talk.conversation import Conversation
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
@@ -21,7 +22,6 @@ from console_app.domain.transcript_parts import CallView
 from console_app.engine import manual_calls
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
-from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.motion import use_motion
@@ -56,7 +56,7 @@ class Dialogs:
     def __init__(
         self,
         ui: Ui,
-        services: ConsoleServices,
+        services: Services,
         conversation: Conversation,
         offers: ServerOffers,
         prompt: Callable[[], Prompt],

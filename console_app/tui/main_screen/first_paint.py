@@ -26,8 +26,8 @@ from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.textual_internals import end_work
 
 if TYPE_CHECKING:
+    from console_app.console.services import Services
     from console_app.tui.main_screen.screen import ChatScreen
-    from console_app.tui.services import ConsoleServices
 
 INTERRUPT, QUIT_IF_EMPTY = "screen.interrupt", "delete_or_quit"  # what Ctrl+C and Ctrl+D do in the prompt
 MOMENT = 0.01  # seconds
@@ -41,9 +41,9 @@ log = logging.getLogger(__name__)
 class StartupParts:
     """What the first paint needs to know; the rest comes from `load`."""
 
-    load: Callable[[], ConsoleServices]  # called in a thread; what it raises ends the console
+    load: Callable[[], Services]  # called in a thread; what it raises ends the console
     history_path: Path
-    theme_dirs: Sequence[Path]  # as in ConsoleServices; so are those that follow
+    theme_dirs: Sequence[Path]  # as in Services; so are those that follow
     theme: str
     working_folder: Path
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])

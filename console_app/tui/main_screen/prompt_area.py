@@ -13,15 +13,16 @@ from textual.geometry import Spacing
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from console_app.console.attachments import Attachments
-from console_app.console.conversation import Conversation
-from console_app.console.queued import Around
-from console_app.console.readiness import Readiness
-from console_app.console.sessions import READ_ONLY, Sessions
+from console_app.console.activity import ActivityStatus
+from console_app.console.files.attachments import Attachments
+from console_app.console.services import Services
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.queued import Around
+from console_app.console.talk.readiness import Readiness
+from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
-from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.prompt.draft_keeping import DraftKeeping
@@ -29,7 +30,6 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.servers.offers import ServerOffers
-from console_app.tui.services import ConsoleServices
 
 
 class PromptArea(Vertical):
@@ -40,7 +40,7 @@ class PromptArea(Vertical):
     def __init__(
         self,
         ui: ConsoleUi,
-        services: ConsoleServices,
+        services: Services,
         sessions: Sessions,
         conversation: Conversation,
         activity: ActivityStatus,

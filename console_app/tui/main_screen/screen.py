@@ -9,13 +9,16 @@ from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.message import Message
 
-from console_app.console.attachments import Attachments
+from console_app.console.activity import ActivityStatus
 from console_app.console.calls import Calls
-from console_app.console.conversation import Conversation
+from console_app.console.files.attachments import Attachments
 from console_app.console.permissions import Permissions
-from console_app.console.readiness import Readiness
-from console_app.console.sessions import Sessions
-from console_app.console.starting import ConsoleStart
+from console_app.console.servers.news import ServerNews
+from console_app.console.services import Services
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.readiness import Readiness
+from console_app.console.talk.sessions import Sessions
+from console_app.console.talk.starting import ConsoleStart
 from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_keys import ModeKeys
@@ -24,7 +27,6 @@ from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
-from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
@@ -42,9 +44,7 @@ from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
-from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.widgets.key_hints import KeyHints
@@ -61,7 +61,7 @@ class ChatScreen(MainScreen):
 
     def __init__(
         self,
-        services: ConsoleServices,
+        services: Services,
         themes: Sequence[LoadedTheme],
         problems: Sequence[str],
         *,

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import assert_never
 
-from console_app.console.question_queue import QuestionQueue
+from console_app.console.talk.question_queue import QuestionQueue
+from console_app.console.timing import Timing
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.engine.engine import Engine
@@ -16,7 +17,6 @@ from console_app.tui.lineview.waiting_blocks import Waits
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
 from console_app.tui.main_screen.todo_pane import TodoPane
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.widgets.timing import Timing
 
 STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import effort_for, protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import breakdown
 from console_app.tui.main_screen.status_bar import Status
-from console_app.tui.services import ConsoleServices
 
 
-def read_status(services: ConsoleServices, transcript: Transcript, mode: ApprovalMode) -> Status:
+def read_status(services: Services, transcript: Transcript, mode: ApprovalMode) -> Status:
     """The status as it is now, with the approval mode that you are on."""
     engine = services.engine
     model, provider, host = engine.provider.model, engine.provider.name, services.models.host
@@ -34,7 +34,7 @@ def read_status(services: ConsoleServices, transcript: Transcript, mode: Approva
     )
 
 
-def _context(services: ConsoleServices, transcript: Transcript) -> int:
+def _context(services: Services, transcript: Transcript) -> int:
     """Tokens of the newest request and its answer; about those of the next one where that is another by now."""
     usage = transcript.usage
     if not usage.stale or not usage.context:
@@ -45,7 +45,7 @@ def _context(services: ConsoleServices, transcript: Transcript) -> int:
     return sum(part.tokens for part in parts)
 
 
-def _storage(services: ConsoleServices) -> str:
+def _storage(services: Services) -> str:
     """What is wrong with keeping this session, in a few words; "" when nothing is."""
     if services.replay is not None:
         return "replay"

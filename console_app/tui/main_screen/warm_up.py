@@ -37,7 +37,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.main_screen.model_picker",
     "console_app.tui.connect.screen",
     "console_app.tui.servers.open_files",
-    "console_app.console.clipboard",
+    "console_app.console.files.clipboard",
     "console_app.tui.prompt.desktop_clipboard",
     "console_app.tui.prompt.editor",
     "console_app.tui.servers.using",
@@ -65,7 +65,7 @@ class WarmUp:
 
     def run(self, more: tuple[str, ...] = ()) -> None:
         """Imports everything; `more` are modules of other floors that only pickers need."""
-        from console_app.console.copies import parser
+        from console_app.console.reports.copies import parser
         from console_app.tui.lineview.code import find_lexer
         from console_app.tui.lineview.results.kind import language_of_file
         from console_app.tui.lineview.results.source import language_of_text

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from console_app.console.file_news import FileNews
+from console_app.console.servers.file_news import FileNews
+from console_app.console.servers.switches import HubSwitches
+from console_app.console.services import Services
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.servers.offers import ServerOffers
-from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.servers.workbench import Workbench
-from console_app.tui.services import ConsoleServices
 
 
-def equip(offers: ServerOffers, services: ConsoleServices, ui: ConsoleUi, dialogs: Dialogs) -> None:
+def equip(offers: ServerOffers, services: Services, ui: ConsoleUi, dialogs: Dialogs) -> None:
     """Without a hub, as in a replay, there is nothing to open; without files nothing to watch."""
     if services.hub is not None and services.servers is not None:
         offers.bench = Workbench(

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.console.attachments import Chip
+    from console_app.console.files.attachments import Chip
 
 GAP = "   "
 MOST = 500  # cells that a chip takes at most, which no terminal has

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from console_app.console.completion import Completion
 from console_app.domain.safe_text import one_line
-from console_app.tui.prompt.completion import Completion
 
 WIDEST_LABEL = 48  # cells
 

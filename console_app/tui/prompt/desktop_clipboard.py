@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 
 from console_app.config.browser_page import page_in_use
-from console_app.console.clipboard import read_clipboard
+from console_app.console.files.clipboard import read_clipboard
 from console_app.domain.errors import FanoutError
 
 NOTHING = "There is nothing on the clipboard."

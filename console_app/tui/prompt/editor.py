@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from textual.app import App, SuspendNotSupported
 
-from console_app.console.own_editor import EditorError, edited
+from console_app.console.files.own_editor import EditorError, edited
 
 
 async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:

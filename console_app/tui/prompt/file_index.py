@@ -13,7 +13,7 @@ from pathlib import Path
 
 from textual.fuzzy import FuzzySearch
 
-from console_app.console.project_files import Walk, walk
+from console_app.console.files.project_files import Walk, walk
 
 MOST_FILES = 200_000
 LONGEST_WALK = 20.0  # seconds

@@ -16,9 +16,9 @@ from textual.containers import Vertical
 from textual.widgets import TextArea
 from textual.worker import Worker
 
-from console_app.console.file_mentions import file_mentions, written_path
+from console_app.console.completion import Completion, Completions, Token, token_before
+from console_app.console.files.file_mentions import file_mentions, written_path
 from console_app.tui.prompt.attachment_chips import AttachmentChips
-from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.completion_popup import CompletionPopup
 from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
@@ -26,7 +26,7 @@ from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
-    from console_app.console.attachments import Chip
+    from console_app.console.files.attachments import Chip
 
 Completer = Callable[[Token], Sequence[Completion]]
 """Completions of a command or an argument; the screen knows them."""

@@ -18,14 +18,14 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console_app.console.question_queue import PendingQuestion, Reply
+from console_app.console.talk.question_queue import PendingQuestion, Reply
+from console_app.console.timing import Timing
 from console_app.domain.questions import Elicitation, SamplingRequest, first_words, one_of
 from console_app.domain.safe_text import one_line
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_lines import KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
-from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from console_app.console.fields import Field
 from console_app.domain.forms import FormField, fields_of
-from console_app.tui.forms.fields import Field
 
 MOST_FIELDS = 60
 

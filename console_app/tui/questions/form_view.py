@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Input, Static
 
-from console_app.console.question_queue import PendingQuestion, Reply
+from console_app.console.talk.question_queue import PendingQuestion, Reply
 from console_app.domain.forms import fields_of
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from console_app.console.question_queue import PendingQuestion, Reply
+from console_app.console.talk.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import SamplingRequest
 from console_app.domain.safe_text import one_line
 from console_app.tui.questions.view import AskedView

@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from console_app.console.question_queue import PendingQuestion, Reply
+from console_app.console.talk.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.domain.safe_text import visible
 from console_app.domain.web_address import read_address

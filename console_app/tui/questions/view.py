@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from console_app.console.question_queue import PendingQuestion, Reply
+from console_app.console.talk.question_queue import PendingQuestion, Reply
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import visible
 

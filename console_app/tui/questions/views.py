@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.console.question_queue import PendingQuestion
+from console_app.console.talk.question_queue import PendingQuestion
 from console_app.domain.questions import Elicitation
 from console_app.tui.questions.form_view import FormView
 from console_app.tui.questions.model_view import ModelView

@@ -11,16 +11,14 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 
-from textual.message_pump import MessagePump
-
+from console_app.console.services import Services
+from console_app.console.timing import Timers, Timing
 from console_app.domain.events import Event
 from console_app.sessions.replay import Replay, Time
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.recording.screens import Recording, Row, Screen, row_of
-from console_app.tui.services import ConsoleServices
 from console_app.tui.textual_internals import lines_of, update_now
-from console_app.tui.widgets.timing import Timing
 
 SIZE = (100, 30)  # columns and rows
 EVERY = 1 / 8  # seconds between two looks at the screen
@@ -37,7 +35,7 @@ class Due:
 
     at: float
     run: Callable[[], object]
-    pump: MessagePump
+    timers: Timers
     stopped: bool = False
 
     def stop(self) -> None:
@@ -66,9 +64,9 @@ class SteppedTime(Time, Timing):
         self.rests.set()
         await self._wakes.wait()
 
-    def later(self, pump: MessagePump, seconds: float, run: Callable[[], object]) -> Due:
+    def later(self, timers: Timers, seconds: float, run: Callable[[], object]) -> Due:
         """See `Timing`."""
-        due = Due(self._now + seconds, partial(copy_context().run, run), pump)
+        due = Due(self._now + seconds, partial(copy_context().run, run), timers)
         self._laters.append(due)
         return due
 
@@ -89,7 +87,7 @@ class SteppedTime(Time, Timing):
         self._now = end
         for due in [one for one in self._laters if one.at <= end]:
             self._laters.remove(due)
-            if not due.stopped and due.pump.is_running:
+            if not due.stopped and due.timers.is_running:
                 due.run()
 
 
@@ -111,7 +109,7 @@ class SteppedReplay(Replay):
 
 async def record(
     events: Sequence[Event],
-    services: Callable[[Replay, Timing], ConsoleServices],
+    services: Callable[[Replay, Timing], Services],
     *,
     size: tuple[int, int] = SIZE,
     speed: float = 1.0,

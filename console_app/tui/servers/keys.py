@@ -7,11 +7,11 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from console_app.console.servers.switches import ServerSwitches
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.servers.server_form import ServerForm
 from console_app.tui.servers.server_log import ServerLogDialog
-from console_app.tui.servers.switches import ServerSwitches
 from console_app.tui.servers.tree_view import ServerTree, identity
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import own_bindings

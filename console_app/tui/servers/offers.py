@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from console_app.console.completion import Completions, Token
+from console_app.console.servers.watching import Watching
 from console_app.domain.messages import Attachment
 from console_app.mcp_client.hub import Hub
 from console_app.tui.commands.registry import CommandRegistry
-from console_app.tui.prompt.completion import Completions, Token
 from console_app.tui.servers.completing import ServerCompletion
 from console_app.tui.servers.prompts import prompt_commands
-from console_app.tui.servers.watching import Watching
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.config.tool_choice import Item
-    from console_app.console.file_news import FileNews
-    from console_app.tui.servers.switches import Offered
+    from console_app.console.servers.file_news import FileNews
+    from console_app.console.servers.switches import Offered
     from console_app.tui.servers.workbench import Workbench
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.browser_page import BrowserPage, page_in_use
-from console_app.console.opened_files import open_file
+from console_app.console.files.opened_files import open_file
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.tui.lineview.markdown_inline import is_web_link

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from console_app.console.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
 from console_app.domain.safe_text import one_line
 from console_app.tui.lineview.wording import plural, spinner
-from console_app.tui.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.widgets.palette import Palette
 

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
 
+from console_app.console.servers.watching import Watching
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
@@ -25,7 +26,6 @@ from console_app.tui.lineview.wording import size
 from console_app.tui.servers.offer_uses import in_brief, uses_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered
-from console_app.tui.servers.watching import Watching
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints

@@ -13,10 +13,10 @@ from textual.containers import Vertical
 from textual.types import CSSPathType
 from textual.widgets import Input
 
+from console_app.console.servers.switches import Offered, ServerSwitches
+from console_app.console.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.servers import paint
 from console_app.tui.servers.keys import ServerKeys
-from console_app.tui.servers.switches import Offered, ServerSwitches
-from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.servers.tree_view import Details, ServerTree, identity
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from console_app.console.permissions import source_of
+from console_app.console.servers.switches import tokens_of
 from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
@@ -17,7 +18,6 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.lineview.json_view import brief_arguments
 from console_app.tui.lineview.wording import measured, plural, seconds, state_of
 from console_app.tui.servers.schema_tree import schema_nodes
-from console_app.tui.servers.switches import tokens_of
 from console_app.tui.widgets.folding_tree import Node
 from console_app.tui.widgets.lines import Piece, clean
 from console_app.tui.widgets.palette import Palette

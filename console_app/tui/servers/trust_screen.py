@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
+from console_app.console.timing import Timing
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView
-from console_app.tui.widgets.timing import Timing
 
 QUESTION = "Trust this project's files?"
 

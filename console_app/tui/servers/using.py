@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from console_app.console.servers.watching import Watching
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
@@ -14,11 +15,10 @@ from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.servers.prompt_screen import PromptScreen
 from console_app.tui.servers.prompts import proposals
 from console_app.tui.servers.resource_screen import ResourceScreen
-from console_app.tui.servers.watching import Watching
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
-    from console_app.tui.servers.switches import Offered
+    from console_app.console.servers.switches import Offered
 
 
 async def use(ui: Ui, hub: Hub, watching: Watching, item: Offered) -> bool:

@@ -6,7 +6,7 @@ import json
 import re
 import time
 
-from console_app.console.wire_text import READ, Redact, brief
+from console_app.console.reports.wire_text import READ, Redact, brief
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
 from console_app.tui.lineview.wording import measured, size

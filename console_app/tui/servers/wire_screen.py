@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.console.wire_text import Redact, export, export_path, redacted
+from console_app.console.reports.wire_text import Redact, export, export_path, redacted
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic

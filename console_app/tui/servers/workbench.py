@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.console.server_report import server_report
+from console_app.console.reports.server_report import server_report
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
@@ -17,8 +17,8 @@ from console_app.tui.lineview.wording import measured
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
+    from console_app.console.servers.switches import Offered
     from console_app.mcp_client.status import ServerStatus
-    from console_app.tui.servers.switches import Offered
 
 
 class Run(Protocol):

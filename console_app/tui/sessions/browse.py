@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.console.sessions import Sessions
+from console_app.console.talk.sessions import Sessions
 from console_app.domain.errors import FanoutError
 from console_app.sessions.library import Library
 from console_app.tui.sessions.screen import Picked, SessionsScreen

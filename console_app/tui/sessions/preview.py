@@ -9,8 +9,8 @@ from typing import Any
 
 from textual.content import Content
 
-from console_app.console.copies import parser
-from console_app.console.shown_results import own_error
+from console_app.console.reports.copies import parser
+from console_app.console.reports.shown_results import own_error
 from console_app.domain.amounts import plural
 from console_app.domain.events import MessageAdded
 from console_app.domain.safe_text import one_line

@@ -6,26 +6,16 @@ semicolons that divide their parts. `edge` lets through these shapes and no othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from console_app.domain.safe_text import one_line
 
-# bell: the terminal's own · osc9: iTerm2, kitty, WezTerm, Ghostty · osc777: urxvt, foot, WezTerm, Ghostty
-Notification = Literal["bell", "osc9", "osc777"]
+if TYPE_CHECKING:
+    from console_app.console.services import AttentionSettings
+
 LONGEST = 120  # characters of a title or a notification
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"  # xterm's stack of titles; others take no notice
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionSettings:
-    """Which ways are used. Inside tmux a notification has to be wrapped to reach the terminal around it, which
-    `allow-passthrough` of tmux permits."""
-
-    notifications: Sequence[Notification] = ()
-    title: bool = False
-    tmux: bool = False
 
 
 class Attention:

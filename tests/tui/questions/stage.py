@@ -12,7 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console_app.config.mcp_servers import ServerConfig
-from console_app.console.question_queue import QuestionQueue
+from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.console.question_queue import QuestionQueue
+from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingMessage, SamplingRequest
 from console_app.domain.sampling import Sampling

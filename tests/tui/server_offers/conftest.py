@@ -17,12 +17,12 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.config.paths import Paths
 from console_app.config.server_choice import ServerChoice
 from console_app.config.tool_choice import Selection
+from console_app.console.servers.switches import HubSwitches
+from console_app.console.services import Services
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.servers.switches import HubSwitches
-from console_app.tui.services import ConsoleServices
 from tests.mcp_client.conftest import Reports
 from tests.patience import PATIENCE
 from tests.tui import parts
@@ -127,7 +127,7 @@ def console(tmp_path: Path) -> OpenConsole:
         written = model or parts.WrittenModel()
         await hub.start()
         try:
-            services: ConsoleServices = parts.services(
+            services: Services = parts.services(
                 tmp_path,
                 written,
                 hub,

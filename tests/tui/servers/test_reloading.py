@@ -17,9 +17,9 @@ from console_app.config.paths import Paths
 from console_app.config.server_choice import ServerChoice, choose_servers
 from console_app.config.server_files import ServerFiles
 from console_app.config.tool_choice import Selection
+from console_app.console.servers.switches import HubSwitches
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
-from console_app.tui.servers.switches import HubSwitches
 from tests.patience import PATIENCE
 from tests.tui.parts import decide, see, seen, services, until
 

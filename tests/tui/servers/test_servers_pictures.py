@@ -10,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.config.tool_choice import Selection
+from console_app.console.servers.switches import Offered
 from console_app.mcp_client.status import RejectedTool, ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
-from console_app.tui.servers.switches import Offered
 from tests.tui.parts import Desk, app, see
 
 Compare = Callable[..., bool]

@@ -16,11 +16,11 @@ from console_app.config.mcp_servers import load_mcp_config
 from console_app.config.paths import Paths
 from console_app.config.server_choice import ServerChoice
 from console_app.config.tool_choice import Selection, load_selection
+from console_app.console.servers.switches import HubSwitches
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
-from console_app.tui.servers.switches import HubSwitches
 from tests.patience import PATIENCE
 from tests.tui.parts import Desk, Server, Tools, app, echo, see, seen, until
 

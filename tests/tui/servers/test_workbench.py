@@ -17,12 +17,12 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.config.paths import Paths
 from console_app.config.server_choice import ServerChoice
 from console_app.config.tool_choice import Selection
+from console_app.console.servers.switches import HubSwitches
 from console_app.domain.ports.toolset import Invocation
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.traffic import MOST_MESSAGES
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
-from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.servers.tool_screen import ToolScreen
 from console_app.tui.servers.wire_screen import MessageScreen, WireList, WireScreen
 from tests.mcp_client.conftest import Reports, faulty

@@ -1,6 +1,6 @@
-"""What the console needs from the outside, handed in by wiring: plain callables, so that a test can give its own.
+"""Everything that a console is given from outside: plain values and callables, so that a test can give its own.
 
-Nothing here imports Textual or an SDK; wiring may build it before anything is painted.
+Building it imports no SDK, and it may be built before anything is painted.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from console_app.config.custom_commands import CustomCommands
-from console_app.console.question_queue import QuestionQueue
+from console_app.console.talk.question_queue import QuestionQueue
+from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
-from console_app.tui.terminal.attention import AttentionSettings
-from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
     from console_app.config.own_settings import OwnSettings
@@ -23,14 +22,28 @@ if TYPE_CHECKING:
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
     from console_app.console.permissions import RuleFile
-    from console_app.console.readiness import ServerView
+    from console_app.console.servers.switches import ServerSwitches
+    from console_app.console.talk.readiness import ServerView
     from console_app.domain.ports.store import SessionStore
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.traffic import RawMessage
     from console_app.sessions.library import Library
     from console_app.sessions.replay import Replay
-    from console_app.tui.servers.switches import ServerSwitches
+
+
+# bell: the terminal's own · osc9: iTerm2, kitty, WezTerm, Ghostty · osc777: urxvt, foot, WezTerm, Ghostty
+Notification = Literal["bell", "osc9", "osc777"]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionSettings:
+    """Which ways are used. Inside tmux a notification has to be wrapped to reach the terminal around it, which
+    `allow-passthrough` of tmux permits."""
+
+    notifications: Sequence[Notification] = ()
+    title: bool = False
+    tmux: bool = False
 
 
 async def _nothing() -> None:
@@ -46,7 +59,7 @@ def _no_listener(listener: Callable[[], None]) -> None:
 
 
 @dataclass(slots=True)
-class ConsoleServices:
+class Services:
     """Everything the console talks to. Only `engine`, `models`, the two paths and `theme_dirs` have no default."""
 
     engine: Engine

@@ -10,15 +10,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.console.collector import Collector
-from console_app.console.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
+from console_app.console.talk.collector import Collector
+from console_app.console.talk.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 
 if TYPE_CHECKING:
-    from console_app.console.conversation import Conversation
+    from console_app.console.talk.conversation import Conversation
     from console_app.sessions.library import Library, Opened
     from console_app.sessions.places import ForkPoint
     from console_app.sessions.tables import SessionInfo

@@ -11,9 +11,9 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from console_app.console.by_hand import MANUAL
-from console_app.console.delivery import Delivery
-from console_app.console.queued import Around, Queued, Sent
+from console_app.console.talk.by_hand import MANUAL
+from console_app.console.talk.delivery import Delivery
+from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event
@@ -23,7 +23,7 @@ from console_app.engine import manual_calls
 from console_app.engine.turn import Turn
 
 if TYPE_CHECKING:
-    from console_app.console.attachments import Attachments
+    from console_app.console.files.attachments import Attachments
     from console_app.domain.ports.store import SessionStore
     from console_app.engine.compaction import Compacting
     from console_app.engine.engine import Engine

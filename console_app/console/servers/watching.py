@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextvars import copy_context
+
+from console_app.console.ui_port import UiPort
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
-from console_app.tui.ui import Ui
 
 PAUSE = 0.3  # seconds in which changes are told in one line
 MOST_NAMED = 3
@@ -13,12 +16,13 @@ MOST_NAMED = 3
 class Watching:
     """Of one hub. A resource that changes is told once, and again only after it was read."""
 
-    def __init__(self, hub: Hub | None, ui: Ui) -> None:
+    def __init__(self, hub: Hub | None, ui: UiPort) -> None:
         self._hub = hub
         self._ui = ui
         self.revision = 0  # goes up with each change
         self._changed: set[tuple[str, str]] = set()
         self._untold: dict[str, list[str]] = {}
+        self._context = copy_context()
         if hub is not None:
             hub.on_update = self._updated
 
@@ -50,7 +54,8 @@ class Watching:
         self._changed.add((server, uri))
         self.revision += 1
         if not self._untold:
-            self._ui.later(PAUSE, self._tell)
+            # A server's own task calls this, and knows nothing of the app that a line is told in.
+            asyncio.get_running_loop().call_later(PAUSE, self._tell, context=self._context)
         self._untold.setdefault(server, []).append(uri)
 
     def _tell(self) -> None:

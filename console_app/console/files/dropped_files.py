@@ -11,7 +11,7 @@ import os
 import shlex
 from urllib.parse import unquote, urlsplit
 
-from console_app.console.file_mentions import written_path
+from console_app.console.files.file_mentions import written_path
 
 LONGEST = 8_000  # characters of a paste that may be paths
 MOST = 20  # files

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.console import attached_files
-from console_app.console.file_mentions import FileMention, LineRange, file_mentions, written_path
-from console_app.console.picture_store import save_picture
+from console_app.console.files import attached_files
+from console_app.console.files.file_mentions import FileMention, LineRange, file_mentions, written_path
+from console_app.console.files.picture_store import save_picture
 from console_app.domain.amounts import size
 from console_app.domain.errors import AttachmentError, FanoutError
 from console_app.domain.messages import Attachment, UserMessage

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from console_app.config.plain_files import NotPlain, opened
-from console_app.console.file_mentions import LineRange
-from console_app.console.project_files import walk
+from console_app.console.files.file_mentions import LineRange
+from console_app.console.files.project_files import walk
 from console_app.domain.amounts import size, tokens
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from console_app.console.readiness import Readiness, named
-from console_app.console.sessions import Sessions
+from console_app.console.talk.readiness import Readiness, named
+from console_app.console.talk.sessions import Sessions
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line

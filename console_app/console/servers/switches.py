@@ -20,10 +20,10 @@ from console_app.config.paths import Paths, read_text
 from console_app.config.server_choice import ServerChoice, for_groups
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.console.permissions import traits
+from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
 from console_app.mcp_client.absence import why_missing
 from console_app.mcp_client.switch_on import HubSwitch
-from console_app.tui.servers.wording import about_of, uri_of
 
 if TYPE_CHECKING:
     from console_app.config.server_files import Changes

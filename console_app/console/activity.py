@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from console_app.console.readiness import Readiness, named
+from console_app.console.talk.readiness import Readiness, named
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
-    from console_app.console.conversation import Conversation
-    from console_app.console.queued import Sent
+    from console_app.console.talk.conversation import Conversation
+    from console_app.console.talk.queued import Sent
 
 LATE = 30.0  # seconds without progress after which it takes longer than expected
 CHARACTERS_A_TOKEN = 4

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from console_app.domain.amounts import size
 from console_app.mcp_client.offers import Resource, ResourceTemplate
-from console_app.tui.lineview.wording import size
 
 
 def uri_of(one: Resource | ResourceTemplate) -> str:
