@@ -144,12 +144,12 @@ async def soak(turns: int, folder: Path, *, every: int, new_after: int, trace: b
         screen: Any = app.screen_stack[0]
         for turn in range(1, turns + 1):
             screen.prompt_area.send("Do three things.")
-            await screen.conversation.ended()
+            await screen.console.conversation.ended()
             if turn % 10 == 0:
                 await pilot.pause()
             if turn % new_after == 0:
                 await pilot.pause()
-                screen.sessions.begin()
+                screen.console.sessions.begin()
             if turn % every == 0:
                 await pilot.pause()
                 looks.append(_look(turn, app, screen))

@@ -8,32 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from console_app.config.custom_commands import CustomCommands
     from console_app.config.mcp_servers import ServerConfig
-    from console_app.console.models import Models
-    from console_app.console.permissions import RuleFile
+    from console_app.console.services import Services
     from console_app.domain.events import Event
-    from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub
-    from console_app.sessions.library import Library
 
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """Of one conversation. `start` returns when a turn may begin, with what its user should know then, `close` ends
-    all of it; `stored` are the events of a conversation that is gone on with, and `notes` what is to be known of it."""
+    """Of one conversation. `start` returns when a turn may begin, with what its user should know then; `stored` are the
+    events of a conversation that is gone on with, and `notes` tell what is to be known of it."""
 
-    engine: Engine
+    services: Services
     hub: Hub
-    models: Models
-    library: Library | None
-    rules: RuleFile
-    folder: Path
-    pictures: Path
-    question_limit: float | None
-    custom_commands: Callable[[], CustomCommands]
     start: Callable[[], Awaitable[Sequence[str]]]
-    close: Callable[[], Awaitable[None]]
+    question_limit: float | None
     stored: Sequence[Event] = ()
     notes: Sequence[str] = ()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,11 @@ from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.commands import EditorCommands
 from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
-from console_app.console.files.attachments import Attachments
-from console_app.console.permissions import Permissions
-from console_app.console.talk.conversation import Conversation
-from console_app.console.talk.sessions import Disk
+from console_app.console.console import Console
+from console_app.console.ui_port import UiPort
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.ports.provider import no_pictures
 from console_app.domain.sampling import EFFORTS
 from console_app.domain.transcript import Transcript
 from console_app.engine.builtin_tools.specs import QUESTION
@@ -54,35 +50,29 @@ _REASONS: Mapping[str, schema.StopReason] = {
 log = logging.getLogger(__name__)
 
 
-class EditorSession:
+class EditorSession(UiPort):
     """A UiPort. `can` is what the editor can do beside the least."""
 
     def __init__(self, parts: SessionParts, lines: JsonLines, editor: Editor, can: schema.ClientCapabilities) -> None:
         self.parts, self._lines = parts, lines
-        engine, asks = parts.engine, can.elicitation or schema.ElicitationCapabilities()
+        self.console = console = Console(parts.services, self)
+        console.readiness.waits_for_nothing()  # a prompt is taken once `start` of the parts has returned
+        engine, asks = parts.services.engine, can.elicitation or schema.ElicitationCapabilities()
         self.id = engine.session_id
-        self.updates = Updates(self._tell, self._spec_of, parts.folder, lambda: parts.models.window)
-        self._attachments = Attachments(
-            *(parts.folder, parts.pictures, parts.hub),
-            lambda: no_pictures(engine.provider),
-            named=parts.library is not None,
-        )
-        self.conversation = Conversation(engine, parts.library, self)
-        if parts.library is not None:
-            Disk(parts.library, self)
-        self.permissions = Permissions(engine, lambda: self.conversation.calls_of, parts.rules, self)
+        folder, models = parts.services.working_folder, parts.services.models
+        self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window)
         self._asking = EditorQuestions(
             editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
             note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
         )  # fmt: skip
         self._questions = CallQuestions(
-            engine, self.conversation, self.permissions, self._asking, self.updates, parts.folder
+            engine, console.conversation, console.permissions, self._asking, self.updates, folder
         )
         parts.hub.asking.human, parts.hub.asking.open_url = self._asking, _opened_by_the_editor
         parts.hub.on_change = self._servers_changed(parts.hub.on_change)
         if asks.form is None:  # a question that nobody can answer need not be offered
             engine.settings = replace(engine.settings, builtin_tools=engine.settings.builtin_tools - {QUESTION})
-        self._commands = EditorCommands(parts, self.conversation, self.updates, self._tell)
+        self._commands = EditorCommands(console, parts.hub, self._tell)
         self._known: Sequence[str] = ()
         self._fault = ""  # what kept a prompt from its answer
         self._cancelled = False
@@ -127,7 +117,7 @@ class EditorSession:
     async def _list_models(self) -> None:
         """Endpoints are asked which models they have: nobody waits for that."""
         try:
-            self._known = await self.parts.models.known()
+            self._known = await self.console.models.known()
         except Exception as error:
             log.warning("the models can't be listed: %r", error)
         else:
@@ -138,10 +128,10 @@ class EditorSession:
         self.cancel()
         for task in filter(None, (self._starting, self._listing)):
             task.cancel()
-        await self.conversation.close()
+        await self.console.close()
         self._questions.close()
         self.parts.hub.on_change = None  # that servers end is no news
-        await self.parts.close()
+        await self.parts.services.close()
 
     async def replay(self) -> None:
         """Tells of what was said before."""
@@ -178,24 +168,24 @@ class EditorSession:
             return
         self._cancelled = True
         self._stops += 1
-        if not self.conversation.stop("cancelled in the editor") and not self.conversation.busy:
+        if not self.console.conversation.stop("cancelled in the editor") and not self.console.conversation.busy:
             self._work.cancel()
 
     async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
         await self._ready()
-        before = self.conversation.last_turn
+        before = self.console.conversation.last_turn
         words = prompts.words_of(blocks)
-        if not self._commands.run(words):
+        if not await self._commands.run(words):
             words, around = self._commands.written(words)
-            message, notices = await prompts.message_of(words, blocks, self._attachments)
+            message, notices = await prompts.message_of(words, blocks, self.console.attachments)
             for notice in notices:
                 self.updates.note(notice, grave=True)
-            self.conversation.send(message.source or message.content, message=message, around=around)
-        await self.conversation.ended()
-        while self.conversation.take_back() is not None:
+            self.console.conversation.send(message.source or message.content, message=message, around=around)
+        await self.console.conversation.ended()
+        while self.console.conversation.take_back() is not None:
             pass  # stopped before its turn began: it is the editor's again
         await self._tell_title()
-        turn = self.conversation.last_turn
+        turn = self.console.conversation.last_turn
         return self._reason(None if turn is before else turn)
 
     def _reason(self, turn: Turn | None) -> schema.StopReason:
@@ -210,7 +200,7 @@ class EditorSession:
         return _REASONS.get((error if outcome == "failed" else outcome) or "", "end_turn")
 
     async def _tell_title(self) -> None:
-        library = self.parts.library
+        library = self.parts.services.library
         if library is None or not library.session_id:
             return
         try:
@@ -229,16 +219,16 @@ class EditorSession:
     def modes(self) -> schema.SessionModeState:
         """The approval modes, and the one that holds."""
         modes = [schema.SessionMode(id=mode, name=mode.title(), description=about) for mode, about in MODES.items()]
-        return schema.SessionModeState(current_mode_id=self.permissions.mode, available_modes=modes)
+        return schema.SessionModeState(current_mode_id=self.console.permissions.mode, available_modes=modes)
 
     @property
     def options(self) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
         """What can be chosen: the mode, the model, how much it thinks."""
-        models = list(dict.fromkeys((*filter(None, [self.parts.models.name]), *self._known)))
-        effort = self.parts.engine.settings.effort or DEFAULT
+        models = list(dict.fromkeys((*filter(None, [self.console.models.name]), *self._known)))
+        effort = self.parts.services.engine.settings.effort or DEFAULT
         modes = [(mode.value, mode.title(), about) for mode, about in MODES.items()]
         options: list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]
-        options = [_select("mode", "Mode", "mode", self.permissions.mode, modes)]
+        options = [_select("mode", "Mode", "mode", self.console.permissions.mode, modes)]
         if models:
             options.append(_select("model", "Model", "model", models[0], [(name, name, None) for name in models]))
         efforts = [(name, name.capitalize(), None) for name in (DEFAULT, *EFFORTS)]
@@ -248,7 +238,7 @@ class EditorSession:
         """Another mode holds. Raises UsageError."""
         if mode not in [one.value for one in MODES]:
             raise UsageError(f"there is no mode {mode!r}", f"There are {', '.join(MODES)}.")
-        self.permissions.use_mode(ApprovalMode(mode))
+        self.console.permissions.use_mode(ApprovalMode(mode))
         self._tell(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
 
     async def set_option(self, option: str, value: Any) -> None:
@@ -257,9 +247,9 @@ class EditorSession:
             case "mode", str():
                 self.use_mode(value)
             case "model", str():
-                await self.parts.models.switch(value)
+                await self.console.models.switch(value)
             case "effort", str() if value in (DEFAULT, *EFFORTS):
-                self.parts.models.use_effort(next((one for one in EFFORTS if one == value), None))
+                self.console.models.use_effort(next((one for one in EFFORTS if one == value), None))
             case _:
                 raise UsageError(f"there is nothing to choose that is called {option!r} with the value {value!r}")
 
@@ -271,7 +261,7 @@ class EditorSession:
         def changed() -> None:
             if before is not None:
                 before()
-            self.permissions.reconsider()  # a tool may be another than the one that was shown
+            self.console.servers_changed()
             self._commands.changed()
 
         return changed
@@ -283,6 +273,11 @@ class EditorSession:
         self._lines.tell(self.id, update)
 
     # -- as a UiPort
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation as the editor was told of it."""
+        return self.updates.transcript
 
     def show(self, event: ev.Event) -> None:
         """See UiPort."""
@@ -303,19 +298,6 @@ class EditorSession:
         self.updates.flush()
         await self._lines.room()
 
-    async def show_stored(self, events: Sequence[ev.Event]) -> None:
-        """See UiPort; a conversation is never another one here."""
-
-    def another_session(self) -> AbstractContextManager[None]:
-        """See UiPort."""
-        return nullcontext()
-
-    def show_new(self) -> None:
-        """See UiPort."""
-
-    def changed(self) -> None:
-        """See UiPort: the state is told with what happens."""
-
     def tell(self, level: ev.Level, text: str) -> None:
         """See UiPort."""
         self._fault = self._fault or (text if level == "error" else "")
@@ -325,17 +307,19 @@ class EditorSession:
         """See UiPort."""
         self.updates.note(text)
 
-    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
-        """See UiPort."""
-        return None
-
-    async def ask(self, title: str, hint: str = "") -> str | None:
-        """See UiPort: nothing that an editor can do here asks so."""
-        return None
-
-    async def trusts(self, text: str) -> bool:
-        """See UiPort: what a project brings is trusted in a terminal, shown whole."""
-        return False
+    async def report(
+        self,
+        title: str,
+        read: Callable[[], str],
+        *,
+        at_end: bool = False,
+        every: float | None = None,
+        whole: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Tells a text as it stands, once it is whole."""
+        if whole is not None:
+            await asyncio.wait({whole})
+        self.updates.note(f"```\n{read()}\n```", grave=True)
 
     def give_back(self, text: str) -> bool:
         """See UiPort: the editor has it."""

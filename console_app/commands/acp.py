@@ -18,6 +18,7 @@ from console_app.config.server_choice import ServerChoice
 from console_app.config.server_identity import identity_of
 from console_app.config.written_rules import UserRules
 from console_app.console.models import Models
+from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
@@ -108,17 +109,26 @@ class OpenedSessions:
             engine.go_on(opened.info.id, Transcript.of(opened.events))
         models = Models(engine, source, choice)
         return SessionParts(
-            engine=engine,
+            Services(
+                engine=engine,
+                models=models,
+                history_path=setup.paths.history,
+                log_path=setup.log_path,
+                theme_dirs=(),
+                close=self._closer(engine, hub, library),
+                hub=hub,
+                server_statuses=hub.statuses,
+                redact=setup.redactor.clean,
+                store=library,
+                library=library,
+                rules=UserRules(setup.paths),
+                working_folder=folder,
+                pictures_path=setup.paths.files,
+                custom_commands=partial(custom_commands.find, setup.paths, folder),
+            ),
             hub=hub,
-            models=models,
-            library=library,
-            rules=UserRules(setup.paths),
-            folder=folder,
-            pictures=setup.paths.files,
-            question_limit=setup.settings.question_timeout,
-            custom_commands=partial(custom_commands.find, setup.paths, folder),
             start=partial(self._start, hub, models, library),
-            close=self._closer(engine, hub, library),
+            question_limit=setup.settings.question_timeout,
             stored=opened.events if opened is not None else (),
             notes=[setup.redactor.clean(note) for note in notes],
         )

@@ -1,66 +1,107 @@
-"""What a front end offers a conversation: places to say things, ways to ask, and eyes for what happens."""
+"""What a face offers a console: places to say things, ways to ask, and eyes for what happens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+import asyncio
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from console_app.domain.errors import UsageError
 from console_app.domain.events import Event, Level
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
 
 
 class UiPort(Protocol):
-    """A front end, as `conversation` sees it. Whoever waits for an answer runs in a task of its own."""
+    """A face, as `console` sees it. Whoever waits for an answer runs in a task of its own.
+
+    What has a body here is what a face does that nobody looks at: it asks nobody, and no answer is a no.
+    """
+
+    @property
+    @abstractmethod
+    def transcript(self) -> Transcript:
+        """The conversation as far as it was shown."""
+        ...
 
     # What happens
 
+    @abstractmethod
     def show(self, event: Event) -> None:
         """Shows an event, which was stored."""
         ...
 
+    @abstractmethod
     async def next_slice(self) -> None:
-        """Returns when the next slice of events may come: a front end may need a breath, or a pipe may be full."""
+        """Returns when the next slice of events may come: a face may need a breath, or a pipe may be full."""
         ...
 
     async def show_stored(self, events: Sequence[Event]) -> None:
         """Shows a stored conversation in place of the one there is."""
-        ...
 
     def show_new(self) -> None:
         """Shows a conversation in which nothing was said yet, in place of the one there is."""
-        ...
 
     def another_session(self) -> AbstractContextManager[None]:
-        """Around the way to another session: what is written within is meant for that one, and what was written before
-        stays with the one there is."""
-        ...
+        """Stands around the way to another session: what is written within is meant for that one, and what was written
+        before stays with the one there is."""
+        return nullcontext()
 
     def changed(self) -> None:
         """What runs, what is queued, the mode, the model or the state of the disk has changed."""
-        ...
 
     # Saying and asking
 
+    @abstractmethod
     def tell(self, level: Level, text: str) -> None:
-        """A line that stays."""
+        """Shows a line that stays."""
         ...
 
+    def take_back(self, text: str) -> None:
+        """Takes away a line that was told and is true no more, where it stands outside the conversation."""
+
+    @abstractmethod
     def toast(self, text: str, seconds: float = 4) -> None:
-        """A line that goes away by itself."""
+        """Shows a line that goes away by itself."""
         ...
 
-    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
+    async def report(
+        self,
+        title: str,
+        read: Callable[[], str],
+        *,
+        at_end: bool = False,
+        every: float | None = None,
+        whole: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Shows a text as long as the user looks at it, from its end on or its beginning, read again `every` so many
+        seconds. A face that can't show it grow waits for the task after which it is `whole`."""
+        if whole is not None:
+            await asyncio.wait({whole})
+        self.tell("info", read())
+
+    async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
         """One of `options` (a value, and what there is to say of it), or None where nobody chose."""
-        ...
+        return None
 
     async def ask(self, title: str, hint: str = "") -> str | None:
         """A line of text, or None where nobody gave one."""
-        ...
+        return None
 
     async def trusts(self, text: str) -> bool:
-        """Whether what a project's files would run and set, shown whole, was agreed to."""
-        ...
+        """Whether the user agreed to what a project's files would run and set, shown whole."""
+        return False
 
     def give_back(self, text: str) -> bool:
-        """A message that was not sent, back where it was written; False where something else is being written."""
-        ...
+        """Puts a message that was not sent back where it was written; False where something else is being written."""
+        return False
+
+    def call(self, name: str) -> CallView:
+        """The call that the user names, in the way of this face. Raises UsageError where there is none."""
+        raise UsageError("calls have no names here")
+
+    def key_of(self, intent: str) -> str:
+        """What the user presses or types for an intent."""
+        return f"/{intent}"

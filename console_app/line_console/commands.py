@@ -1,16 +1,15 @@
-"""The slash commands of the line console: a table of names, what each does, and a coroutine that does it."""
+"""How the line console has each intent: mostly as every face has it, else by saying and asking line by line."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from console_app.console.files.own_editor import edited
-from console_app.console.reports.call_text import call_text, log_lines
-from console_app.console.reports.context_report import context_report
-from console_app.console.reports.cost_report import cost_report
-from console_app.console.reports.request_report import request_report
+from console_app.console.intents import talk
+from console_app.console.intents.intent import Cannot, Slash, Ways
+from console_app.console.reports.call_text import log_lines
 from console_app.console.reports.shown_results import shown_text
 from console_app.console.talk.by_hand import MANUAL
 from console_app.domain.amounts import measured, plural
@@ -21,13 +20,13 @@ from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import manual_calls
 from console_app.engine.manual_calls import ManualCall
-from console_app.line_console.line_command import LineCommand, Run
-from console_app.line_console.result_commands import ResultCommands
-from console_app.line_console.setting_commands import SettingCommands
+from console_app.line_console.result_commands import ResultWays
+from console_app.line_console.setting_commands import SettingWays
 from console_app.line_console.values import fill_in
 from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of, uncoloured
 
 if TYPE_CHECKING:
+    from console_app.console.console import Console
     from console_app.line_console.console import LineConsole
 
 MOST_FOUND = 30
@@ -35,107 +34,89 @@ HEARD = 0.01  # seconds from which on a stretch of time is told beside others
 _TODO_STATES = {"start": TodoStatus.IN_PROGRESS, "done": TodoStatus.COMPLETED, "reopen": TodoStatus.PENDING}
 
 
-def all_commands(console: LineConsole) -> Mapping[str, LineCommand]:
-    """Every command by its name."""
-    own = Commands(console)
-    results, settings = ResultCommands(console), SettingCommands(console)
-    every = (*own.of_calls(), *results.all(), *own.of_talk(), *settings.all())
-    return {command.name: command for command in every}
+def line_ways(face: LineConsole) -> Ways:
+    """The way of each intent on one line console."""
+    return _LineWays(face).all()
 
 
-class Commands:
-    """What the commands do, on one console."""
+class _LineWays:
+    """How the line console has each intent."""
 
-    def __init__(self, console: LineConsole) -> None:
-        self._c = console
-        self._d = console.dialogue
-        self._say = console.dialogue.say
+    def __init__(self, face: LineConsole) -> None:
+        self._c = face
+        self._d = face.dialogue
+        self._say = face.dialogue.say
 
-    def of_calls(self) -> Iterator[LineCommand]:
-        """What is done with calls and questions, while they run too."""
-        c, approvals, questions = self._c, self._c.approvals, self._c.questions
-        which = "[3,4|3-9|reads|all [COMMENT]]"
-        yield LineCommand("approve", "let calls run; alone, lists what waits", approvals.approve, which)
-        yield LineCommand("deny", "don't let calls run, with words for the model", approvals.deny, which)
-        yield LineCommand("allow", "let a call run, and others like it without asking", approvals.allow, "3")
-        yield LineCommand("edit", "run a call with other arguments", approvals.edit, "3")
-        yield LineCommand("cancel", "end a call; the others go on", self._of_call(c.calls.cancel), "3")
-        yield LineCommand("retry", "run a call again; alone, what was cut off or had no answer", self._retry, "[3]")
-        yield LineCommand("extend", "give a running call its whole time again", self._of_call(c.calls.extend), "3")
-        yield LineCommand("results", "send the model the results that are there", self._plain(c.calls.send_now))
-        yield LineCommand(
-            "calls", "the calls of the newest turn and their states; with a state only those", self._calls, "[STATE]"
-        )
-        yield LineCommand("timeline", "the calls of a turn in time", self._timeline, "[TURN]")
-        yield LineCommand("show", "the whole result of a call", self._show, "3")
-        yield LineCommand("inspect", "everything known of a call, what was sent and got too", self._inspect, "3")
-        yield LineCommand("answer", "answer what a server or the model asks", questions.answer)
-        yield LineCommand("decline", "don't answer it", questions.decline)
-        yield LineCommand("call", "call a tool yourself, without a model", self._call, "[SERVER.TOOL [JSON] ...]")
-
-    def of_talk(self) -> Iterator[LineCommand]:
-        """What is done with the conversation and its sessions."""
-        c, sessions = self._c, self._c.sessions
-        yield LineCommand("help", "these commands", self._help)
-        yield LineCommand("keys", "these commands, as /help", self._help)
-        yield LineCommand("status", "the model, the mode, what runs and waits", self._status)
-        yield LineCommand("stop", "stop what runs, as Ctrl+C", self._plain(c.stop))
-        yield LineCommand("steer", "say something to the turn that runs", self._steer, "WORDS")
-        yield LineCommand("go", "send what is queued; begin without servers that still connect", self._go)
-        yield LineCommand("unsend", "take the newest queued message back", self._unsend)
-        yield LineCommand("draft", "send the message that was given back", self._draft)
-        yield LineCommand("editor", "write a message of many lines in your editor", self._editor)
-        yield LineCommand("read", "read a turn of the conversation again", self._read, "[TURN]")
-        yield LineCommand("find", "lines of the conversation and of results with these words", self._find, "WORDS")
-        yield LineCommand("new", "start a new session", self._plain(sessions.begin))
-        yield LineCommand("clear", "nothing is drawn here; /new starts another session", self._clear)
-        yield LineCommand(
-            "sessions", "go on with a session, rename, fork, export or delete one", self._sessions, "[WORDS]"
-        )
-        yield LineCommand("resume", "go on with a session", self._resume, "[ID]")
-        yield LineCommand("rename", "give this session a title", sessions.rename, "[TITLE]")
-        yield LineCommand("fork", "go on with a copy of this session", sessions.fork, "[TURN]")
-        yield LineCommand("undo", "take the last turn back", self._undo)
-        yield LineCommand("rewind", "go back to before one of your messages", self._rewind, "[TURN|WORDS]")
-        yield LineCommand("export", "write this session to a file", self._export, "[md|html|jsonl|trace] [PATH]")
-        yield LineCommand("compact", "summarise older turns for the model", self._compact, "[undo]")
-        yield LineCommand("context", "what the model reads, and how full its window is", self._context)
-        yield LineCommand("request", "the messages of the next and the last request", self._request)
-        yield LineCommand("cost", "tokens and money, in all and by turn", self._cost)
-        yield LineCommand(
-            "todo",
-            "the to-do list; a word in front changes it",
-            self._todo,
-            "[add WORDS|start 2|done 2|reopen 2|edit 2 WORDS|delete 2]",
-        )
-        yield LineCommand("quit", "leave, as Ctrl+D", self._plain(c.quit))
+    def all(self) -> Ways:
+        """The way of each intent."""
+        face, shared = self._c, Slash()
+        results, settings, servers = ResultWays(face), SettingWays(face), face.server_commands
+        approvals, questions = face.approvals, face.questions
+        return {
+            "help": Slash(self._help),
+            "keys": Slash(self._help),
+            "model": shared,
+            "connect": Slash(settings.connect),
+            "effort": shared,
+            "policy": shared,
+            "protocol": shared,
+            "mode": Slash(settings.mode),
+            "plan": Slash(settings.plan),
+            "permissions": Slash(settings.permissions),
+            "theme": Slash(settings.theme),
+            "mcp": _typed(servers.servers),
+            "tools": _typed(servers.servers),
+            "reload": shared,
+            "trust": shared,
+            "call": Slash(self._call),
+            "timeline": Slash(self._timeline),
+            "new": shared,
+            "sessions": Slash(self._sessions),
+            "resume": Slash(self._resume),
+            "rename": shared,
+            "fork": shared,
+            "rewind": shared,
+            "undo": shared,
+            "export": shared,
+            "find": Slash(self._find),
+            "clear": Cannot("nothing is drawn here; /new starts another session"),
+            "copy": Slash(results.copy),
+            "config": Slash(settings.config),
+            "todo": Slash(self._todo),
+            "editor": Slash(self._editor),
+            "context": shared,
+            "request": shared,
+            "cost": shared,
+            "compact": shared,
+            "log": shared,
+            "doctor": shared,
+            "status": Slash(self._status),
+            "quit": _at_once(face.quit),
+            "stop": _at_once(face.stop),
+            "steer": shared,
+            "go": Slash(self._go),
+            "unsend": Slash(self._unsend),
+            "draft": Slash(self._draft),
+            "read": Slash(self._read),
+            "retry": shared,
+            "results": shared,
+            "approve": _typed(approvals.approve),
+            "deny": _typed(approvals.deny),
+            "allow": _typed(approvals.allow),
+            "answer": _typed(questions.answer),
+            "decline": _typed(questions.decline),
+            "calls": Slash(self._calls),
+            "show": Slash(self._show),
+            "cancel": shared,
+            "edit": _typed(approvals.edit),
+            "extend": shared,
+            "inspect": shared,
+            "files": Slash(results.files),
+        }
 
     # Calls
 
-    def _plain(self, act: Callable[[], object]) -> Run:
-        async def run(_rest: str) -> None:
-            act()
-
-        return run
-
-    def _of_call(self, act: Callable[[str], None]) -> Run:
-        async def run(rest: str) -> None:
-            act(self._c.numbers.call(rest).id)
-
-        return run
-
-    async def _steer(self, rest: str) -> None:
-        if not rest:
-            raise UsageError("there is nothing to say", "Type it behind the name: /steer WORDS.")
-        await self._c.conversation.steer(rest)
-
-    async def _retry(self, rest: str) -> None:
-        if rest:
-            self._c.calls.run_again(self._c.numbers.call(rest).id)
-        else:
-            self._c.calls.run_cut_off_again()
-
-    async def _calls(self, rest: str) -> None:
+    async def _calls(self, console: Console, rest: str) -> None:
         turn = self._c.numbers.transcript.turn
         calls = [] if turn is None else [call for step in turn.steps for call in step.batch.calls]
         self._say(f"{plural(len(calls), 'call')}." if calls else "The newest turn has no call.")
@@ -148,12 +129,12 @@ class Commands:
             number = self._c.numbers.of(call.id)
             self._say(f"  {number}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}".rstrip())
 
-    async def _timeline(self, rest: str) -> None:
+    async def _timeline(self, console: Console, rest: str) -> None:
         turns = self._c.numbers.transcript.turns
         turn = next((one for one in turns if str(one.number) == rest), turns[-1] if turns and not rest else None)
         if turn is None:
             raise UsageError("there is no such turn")
-        now = self._c.services.clock()
+        now = console.services.clock()
         sums = figures(turn, now)
         also = ((sums.saved, "faster than sequential"), (sums.waited, "waited for you"), (sums.queued, "queued"))
         said = ", ".join(f"{measured(seconds)} {what}" for seconds, what in also if seconds >= HEARD)
@@ -171,7 +152,7 @@ class Commands:
             )
             self._say(f"  Call {self._c.numbers.of(call.id)}, {label_of(call)}: at {at:.2f} s{parts}, {state_of(call)}")
 
-    async def _show(self, rest: str) -> None:
+    async def _show(self, console: Console, rest: str) -> None:
         call = self._c.numbers.call(rest)
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
         for line in log_lines(call):
@@ -183,15 +164,11 @@ class Commands:
         for artifact in call.artifacts:
             self._say(f"File: {file_in_words(artifact)}, {artifact.path or artifact.uri}")
 
-    async def _inspect(self, rest: str) -> None:
-        call = self._c.numbers.call(rest)
-        self._say(call_text(call, self._c.services.exchange(call.id)))
-
-    async def _call(self, rest: str) -> None:
+    async def _call(self, console: Console, rest: str) -> None:
         if "{" in rest:
-            self._c.send(f"{MANUAL}{rest}")
+            talk.call(console, rest)
             return
-        tools = {spec.label: spec for spec in self._c.services.engine.toolset.tools()}
+        tools = {spec.label: spec for spec in console.services.engine.toolset.tools()}
         label = rest or await self._d.choose("Call a tool", {name: spec.description for name, spec in tools.items()})
         if label is None:
             return
@@ -199,57 +176,59 @@ class Commands:
             raise UsageError(f"no tool is called {one_line(label, 60)}", "/call alone lists them.")
         arguments = await fill_in(self._d, tools[label].input_schema, {})
         if arguments is not None:
-            self._c.send(f"{MANUAL}{manual_calls.written([ManualCall(label, arguments)])}")
+            console.send(f"{MANUAL}{manual_calls.written([ManualCall(label, arguments)])}")
 
     # The conversation
 
-    async def _help(self, _rest: str) -> None:
+    async def _help(self, console: Console, _rest: str) -> None:
         self._say("What you type is sent to the model, unless it begins with a slash. A backslash at the end of a line")
         self._say("goes on in the next. @path and @server:uri attach files and resources; /server:prompt is a prompt.")
-        for command in (*self._c.commands.values(), *self._c.custom.by_name.values()):
-            self._say(f"  /{command.name} {command.argument}".rstrip() + f": {command.about}")
+        for one in (bound.intent for bound in (*console.commands.values(), *console.written.by_name.values())):
+            self._say(f"  /{one.name} {one.argument}".rstrip() + f": {one.about}")
 
-    async def _status(self, _rest: str) -> None:
-        c, usage = self._c, self._c.numbers.transcript.usage
-        self._say(f"Model {c.services.models.name or 'not known yet'}, approvals {c.permissions.mode.value}.")
-        open_calls = [call for call in c.numbers.transcript.calls.values() if call.outcome is None]
+    async def _status(self, console: Console, _rest: str) -> None:
+        usage = self._c.numbers.transcript.usage
+        self._say(
+            f"Model {console.services.models.name or 'not known yet'}, approvals {console.permissions.mode.value}."
+        )
+        open_calls = [call for call in self._c.numbers.transcript.calls.values() if call.outcome is None]
         counts = {state: sum(state_of(call) == state for call in open_calls) for state in map(state_of, open_calls)}
         doing = ", ".join(f"{count} {state}" for state, count in counts.items())
-        self._say(f"{'Something runs' if c.conversation.busy else 'Nothing runs'}. {doing}".strip())
+        self._say(f"{'Something runs' if console.conversation.busy else 'Nothing runs'}. {doing}".strip())
         cost = "" if usage.cost is None else f", {usage.cost:.4f} dollars"
         self._say(f"{usage.input_tokens + usage.output_tokens:,} tokens so far{cost}.")
-        for text in c.conversation.waiting:
+        for text in console.conversation.waiting:
             self._say(f"Queued: {text}")
 
-    async def _go(self, _rest: str) -> None:
-        if not (self._c.readiness.skip() or self._c.conversation.resume()):
+    async def _go(self, console: Console, _rest: str) -> None:
+        if not console.go_on():
             self._say("Nothing waits to be sent.")
 
-    async def _unsend(self, _rest: str) -> None:
-        text = self._c.conversation.take_back()
+    async def _unsend(self, console: Console, _rest: str) -> None:
+        text = console.conversation.take_back()
         if text is None or not self._c.ui.give_back(text):
             self._say("Nothing is queued." if text is None else f"Not sent: {text}")
 
-    async def _draft(self, _rest: str) -> None:
+    async def _draft(self, console: Console, _rest: str) -> None:
         text, self._c.ui.draft = self._c.ui.draft, ""
         if text:
-            self._c.send(text)
+            console.send(text)
         else:
             self._say("No message was given back.")
 
-    async def _editor(self, _rest: str) -> None:
+    async def _editor(self, console: Console, _rest: str) -> None:
         text = await edited(self._c.ui.draft, self._c.terminal_given_away())
         self._c.ui.draft = ""
         if text.strip():
             self._c.ui.give_back(text)
 
-    async def _read(self, rest: str) -> None:
+    async def _read(self, console: Console, rest: str) -> None:
         turn = self._c.numbers.transcript.turn
         number = int(rest) if rest.isdecimal() else turn.number if turn is not None and not rest else 0
         if not self._c.ui.read(number):
             raise UsageError("there is no such turn")
 
-    async def _find(self, rest: str) -> None:
+    async def _find(self, console: Console, rest: str) -> None:
         if not rest:
             raise UsageError("there is nothing to look for", "Type it behind the name: /find WORDS.")
         found = 0
@@ -264,11 +243,8 @@ class Commands:
                         self._say(f"  Turn {turn.number}, {where}: {one_line(line, 200)}")
         self._say(f"{plural(found, 'line')} with it." if found else "Nothing has it.")
 
-    async def _clear(self, _rest: str) -> None:
-        self._say("Nothing is drawn here. /new starts another session.")
-
-    async def _sessions(self, rest: str) -> None:
-        sessions = self._c.sessions
+    async def _sessions(self, console: Console, rest: str) -> None:
+        sessions = console.sessions
         if (library := sessions.stored()) is None:
             return
         hits, _ = await library.store.browse(rest)
@@ -291,36 +267,11 @@ class Commands:
             case _:
                 await sessions.delete(info)
 
-    async def _resume(self, rest: str) -> None:
-        await (self._c.sessions.resume(rest) if rest else self._sessions(""))
+    async def _resume(self, console: Console, rest: str) -> None:
+        await (console.sessions.resume(rest) if rest else self._sessions(console, ""))
 
-    async def _undo(self, _rest: str) -> None:
-        await self._c.sessions.undo()
-
-    async def _rewind(self, rest: str) -> None:
-        await (self._c.sessions.rewind(int(rest)) if rest.isdecimal() else self._c.sessions.rewind_to(rest))
-
-    async def _export(self, rest: str) -> None:
-        await self._c.sessions.export(rest)
-
-    async def _compact(self, rest: str) -> None:
-        if rest != "undo":
-            self._c.conversation.compact()
-        elif not await self._c.conversation.undo_compaction():
-            self._say("There is no compaction to take back.")
-
-    async def _context(self, _rest: str) -> None:
-        c = self._c
-        self._say(context_report(c.services.engine, c.numbers.transcript, c.services.models.window))
-
-    async def _request(self, _rest: str) -> None:
-        self._say(request_report(self._c.services.engine))
-
-    async def _cost(self, _rest: str) -> None:
-        self._say(cost_report(self._c.numbers.transcript))
-
-    async def _todo(self, rest: str) -> None:
-        items, (word, _, words) = list(self._c.items), rest.partition(" ")
+    async def _todo(self, console: Console, rest: str) -> None:
+        items, (word, _, words) = list(console.ui.transcript.todo), rest.partition(" ")
         number, _, content = words.partition(" ")
         at = int(number) - 1 if number.isdecimal() else -1
         if word == "add" and words:
@@ -337,9 +288,23 @@ class Commands:
             if not items:
                 self._say("Nothing to do yet.")
             return
-        if (event := self._c.services.engine.edit_todo(items)) is not None:
-            await self._c.conversation.deliver(event)
+        if (event := console.services.engine.edit_todo(items)) is not None:
+            await console.conversation.deliver(event)
 
 
 def _failed(call: CallView) -> bool:
     return call.outcome is not None and call.outcome.is_error
+
+
+def _typed(act: Callable[[str], Awaitable[None]]) -> Slash:
+    async def run(_console: Console, rest: str) -> None:
+        await act(rest)
+
+    return Slash(run)
+
+
+def _at_once(act: Callable[[], object]) -> Slash:
+    def run(_console: Console, _rest: str) -> None:
+        act()
+
+    return Slash(run)

@@ -28,7 +28,7 @@ class ConnectCommand:
 
     async def run(self, rest: str) -> None:
         """/connect: asks for what it needs, one line each; left at any of them, nothing has changed."""
-        if (connecting := self._c.services.connecting) is None:
+        if (connecting := self._c.console.services.connecting) is None:
             raise UsageError("no other model can answer here")
         address, needs_key = (rest, False) if rest else await self._address(connecting)
         if not address:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
+from console_app.console.ui_port import UiPort
 from console_app.domain.amounts import plural
 from console_app.domain.events import Event, Level
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.narrator import Narrator
 from console_app.line_console.wording import turn_lines
 
+LAST_LINES = 40  # of a text that is read at its end
+
 log = logging.getLogger(__name__)
 
 
-class LineUi:
+class LineUi(UiPort):
     """A UiPort. `draft` is a message that was given back, for /draft and /editor."""
 
     def __init__(
@@ -36,6 +40,30 @@ class LineUi:
         self._narrator = narrator
         self._on_change = on_change
         self._say_due = say_due
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation as far as it was told."""
+        return self._numbers.transcript
+
+    def call(self, name: str) -> CallView:
+        """The call with that number."""
+        return self._numbers.call(name)
+
+    async def report(
+        self,
+        title: str,
+        read: Callable[[], str],
+        *,
+        at_end: bool = False,
+        every: float | None = None,
+        whole: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Says a text once it is whole; of one that grows at its end the newest lines."""
+        if whole is not None:
+            await asyncio.wait({whole})
+        text = read()
+        self.dialogue.say("\n".join(text.splitlines()[-LAST_LINES:]) if at_end else text)
 
     def show(self, event: Event) -> None:
         """See UiPort. An event that can't be told is an error that is: the turn goes on, the session is whole."""
@@ -71,10 +99,6 @@ class LineUi:
             self.dialogue.say(line)
         return True
 
-    def another_session(self) -> AbstractContextManager[None]:
-        """See UiPort: what is written is sent at once."""
-        return nullcontext()
-
     def show_new(self) -> None:
         """See UiPort."""
         self._numbers.another_session(Transcript())
@@ -93,7 +117,7 @@ class LineUi:
         """See UiPort: said, and not taken back."""
         self.dialogue.say(text)
 
-    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
+    async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
         """See UiPort."""
         return await self.dialogue.choose(title, options)
 

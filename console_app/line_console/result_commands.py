@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.config.web_browser import start_browser
@@ -17,14 +17,14 @@ from console_app.domain.amounts import plural
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.web_address import read_address
-from console_app.line_console.line_command import LineCommand
 from console_app.line_console.wording import file_in_words
 
 if TYPE_CHECKING:
+    from console_app.console.console import Console
     from console_app.line_console.console import LineConsole
 
 
-class ResultCommands:
+class ResultWays:
     """On one console."""
 
     def __init__(self, console: LineConsole) -> None:
@@ -32,14 +32,8 @@ class ResultCommands:
         self._d = console.dialogue
         self._say = console.dialogue.say
 
-    def all(self) -> Iterator[LineCommand]:
-        """What is taken out of the console."""
-        yield LineCommand(
-            "copy", "copy the last answer, a code block or table of it, or a call", self._copy, "[WHAT|3]"
-        )
-        yield LineCommand("files", "the files of a call's result, and opens one", self._files, "3")
-
-    async def _copy(self, rest: str) -> None:
+    async def copy(self, _console: Console, rest: str) -> None:
+        """Copies the last answer, a part of it, or a call."""
         copies = self._copies(rest)
         if rest and not rest.isdecimal():
             words = rest.casefold().split()
@@ -71,7 +65,8 @@ class ResultCommands:
         arguments = plain if call.arguments is None else json.dumps(dict(call.arguments), indent=2, ensure_ascii=False)
         return [one for one in (*result, *copies_of_texts(call, arguments)) if one.text]
 
-    async def _files(self, rest: str) -> None:
+    async def files(self, _console: Console, rest: str) -> None:
+        """Tells the files of a call's result, and opens one."""
         call = self._c.numbers.call(rest)
         table = {one.path or one.uri: one for one in call.artifacts if one.path or one.uri}
         if not table:

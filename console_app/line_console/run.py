@@ -7,7 +7,7 @@ from functools import partial
 from console_app.console.services import Services
 from console_app.headless.interrupts import QUITTING, end_within
 from console_app.headless.output import OutputStreams
-from console_app.line_console.commands import all_commands
+from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines
 
@@ -16,7 +16,7 @@ async def run(services: Services, prompt: str | None) -> int:
     """Runs until it is left; the exit code."""
     output = OutputStreams()
     with TypedLines() as typed:
-        code = await LineConsole(services, output, typed, all_commands, partial(end_within, QUITTING)).run(prompt)
+        code = await LineConsole(services, output, typed, line_ways, partial(end_within, QUITTING)).run(prompt)
     await output.finish()
     output.close()
     return code

@@ -1,13 +1,11 @@
-"""/mcp, /reload and /trust: servers and what they offer as numbered lists, and what of the project is trusted."""
+"""/mcp: servers and what they offer as numbered lists."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
 from console_app.config.typed_server import Typed, fields_of, problems
-from console_app.console.servers.file_news import FileNews, Reloads
 from console_app.console.servers.switches import ServerSwitches
 from console_app.console.services import Services
 from console_app.domain.amounts import plural
@@ -26,7 +24,6 @@ class ServerCommands:
         self._ui = ui
         self._dialogue = ui.dialogue
         self.examining = Examining(services, ui.dialogue, send)
-        self.commands_changed: Callable[[], Awaitable[str]] | None = None  # reads the commands' files again
 
     async def servers(self, name: str) -> None:
         """/mcp: picks a server, then what to do with it."""
@@ -97,34 +94,3 @@ class ServerCommands:
         else:
             await switches.put(typed.name, fields_of(typed, {}))
             self._dialogue.say(f"Server {one_line(typed.name, 40)} is added and starts.")
-
-    async def reload(self, _rest: str) -> None:
-        """/reload: mcp.json and the commands' files."""
-        if said := await self._read_commands():
-            self._dialogue.say(said)
-        files, switches = self._services.server_files, self._services.servers
-        if files is None or not isinstance(switches, Reloads):
-            self._dialogue.say("There is no mcp.json to read here.")
-        else:
-            await FileNews(files, switches, self._ui).reload()
-
-    async def trust(self, _rest: str) -> None:
-        """/trust."""
-        project = self._services.project_trust
-        waiting = [] if project is None else await asyncio.to_thread(project.waiting)
-        if project is None or not waiting:
-            self._dialogue.say("Nothing of this project waits for your trust.")
-            return
-        if not await self._ui.trusts(self._services.redact("\n".join(line for file in waiting for line in file.lines))):
-            self._dialogue.say("Not trusted; nothing was changed.")
-            return
-        for file in waiting:
-            await asyncio.to_thread(project.trust, file)
-        self._dialogue.say("Trusted. What the settings say counts from the next start on.")
-        if any(file.path.suffix == ".json" for file in waiting):
-            await self.reload("")
-        else:
-            await self._read_commands()
-
-    async def _read_commands(self) -> str:
-        return "" if self.commands_changed is None else await self.commands_changed()

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.own_settings import NEXT_START
 from console_app.config.settings_file import BrokenSettings
 from console_app.console.files.own_editor import edited
+from console_app.console.intents.settings import MODES
 from console_app.domain.amounts import plural
-from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import EFFORTS, Effort
 from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
-from console_app.line_console.line_command import LineCommand
 
 if TYPE_CHECKING:
     from console_app.config.own_settings import OwnSettings
+    from console_app.console.console import Console
     from console_app.line_console.console import LineConsole
 
-LOG_LINES = 40
 
-
-class SettingCommands:
+class SettingWays:
     """What they do, on one console."""
 
     def __init__(self, console: LineConsole) -> None:
@@ -36,144 +32,76 @@ class SettingCommands:
         self._say = console.dialogue.say
         self._before_plan = ApprovalMode.ASK
 
-    def all(self) -> Iterator[LineCommand]:
-        """Models, servers, permissions and how calls run."""
-        servers = self._c.server_commands
-        yield LineCommand("model", "choose the model that answers", self._model, "[PROVIDER/MODEL]")
-        yield LineCommand(
-            "connect",
-            "connect a model: on this machine, by its address, or with a key",
-            ConnectCommand(self._c).run,
-            "[ADDRESS]",
-        )
-        yield LineCommand("effort", "how much the model thinks", self._effort, "[LEVEL]")
-        yield LineCommand("policy", "how the calls of one answer run", self._policy, "[parallel|sequential|single]")
-        yield LineCommand("protocol", "how the model is given tools", self._protocol, "[auto|native|text|xml]")
-        yield LineCommand("mode", "what runs without asking", self._mode, "[ask|auto|plan|yolo]")
-        yield LineCommand("plan", "plan mode on and off: only reads run", self._plan)
-        yield LineCommand(
-            "permissions",
-            "every rule; allow, ask or deny adds one, remove takes one away",
-            self._permissions,
-            "[allow SERVER.TOOL|remove 2]",
-        )
-        yield LineCommand("mcp", "servers and their tools, on and off", servers.servers, "[SERVER]")
-        yield LineCommand("tools", "servers and their tools, as /mcp", servers.servers, "[SERVER]")
-        yield LineCommand("reload", "read changed commands and mcp.json", servers.reload)
-        yield LineCommand("trust", "trust what this project runs and sets", servers.trust)
-        yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
-        yield LineCommand(
-            "config",
-            "every setting; shows, changes or unsets one; edit opens their file, one that is broken first",
-            self._config,
-            "[NAME [VALUE]|unset NAME|edit]",
-        )
-        yield LineCommand("doctor", "what is wrong, and what to do about it", self._doctor)
-        yield LineCommand("log", "the end of the program's log", self._log)
+    async def connect(self, _console: Console, rest: str) -> None:
+        """Connects a model by its address."""
+        await ConnectCommand(self._c).run(rest)
 
-    async def _model(self, rest: str) -> None:
-        models = self._c.services.models
-        picked = rest or await self._d.choose("Which model?", dict.fromkeys(await models.known(), ""))
-        if picked:
-            await models.switch(picked)
-            self._say(f"Model: {one_line(picked, 60)}, from the next answer on.")
-
-    async def _effort(self, rest: str) -> None:
-        picked = rest or await self._d.choose("Effort", dict.fromkeys(("default", *EFFORTS), ""))
-        effort: Effort | None = next((one for one in EFFORTS if one == picked), None)
-        if picked and effort is None and picked != "default":
-            raise UsageError(f"there is no effort {one_line(picked, 40)}")
-        if picked:
-            self._say(self._c.services.models.use_effort(effort))
-
-    async def _policy(self, rest: str) -> None:
-        engine, names = self._c.services.engine, [one.value for one in CallPolicy]
-        picked = rest or await self._d.choose("Policy", dict.fromkeys(names, ""))
-        if picked and picked not in names:
-            raise UsageError(f"there is no policy {one_line(picked, 40)}")
-        if picked:
-            engine.settings = engine.settings.with_policy(CallPolicy(picked))
-            self._say(f"Policy: {picked}, from the next answer on.")
-
-    async def _protocol(self, rest: str) -> None:
-        provider, modes = self._c.services.engine.provider, get_args(ProtocolMode)
-        self._say(f"Tools are offered by protocol {protocol_label(provider)}.")
-        if not speaks(provider, ReadsText):
-            return
-        picked = rest or await self._d.choose("Protocol", dict.fromkeys(modes, ""))
-        mode = next((one for one in modes if one == picked), None)
-        if picked and mode is None:
-            raise UsageError(f"there is no protocol {one_line(picked, 40)}")
-        if mode is not None:
-            provider.choose(mode)
-            self._say(f"Protocol {mode}, from the next request on.")
-
-    async def _mode(self, rest: str) -> None:
-        abouts = {
-            "ask": "what no rule allows asks",
-            "auto": "what only reads runs",
-            "plan": "nothing that changes anything runs",
-            "yolo": "every call runs",
-        }
+    async def mode(self, console: Console, rest: str) -> None:
+        """Chooses which later calls run without asking."""
+        abouts = MODES
         picked = rest or await self._d.choose("Approvals", abouts)
         if picked and picked not in abouts:
             raise UsageError(f"there is no mode {one_line(picked, 40)}")
-        if picked == ApprovalMode.PLAN.value and self._c.permissions.mode is not ApprovalMode.PLAN:
-            self._before_plan = self._c.permissions.mode
+        if picked == ApprovalMode.PLAN.value and console.permissions.mode is not ApprovalMode.PLAN:
+            self._before_plan = console.permissions.mode
         if picked:
-            released = self._c.permissions.use_mode(ApprovalMode(picked))
+            released = console.permissions.use_mode(ApprovalMode(picked))
             runs = "runs" if released == 1 else "run"
             now = f" {plural(released, 'call')} that waited {runs} now." if released else ""
             self._say(f"Approvals: {picked}, {abouts[picked]}.{now}")
 
-    async def _plan(self, _rest: str) -> None:
-        there = self._c.permissions.mode is ApprovalMode.PLAN
-        await self._mode((self._before_plan if there else ApprovalMode.PLAN).value)
+    async def plan(self, console: Console, _rest: str) -> None:
+        """Goes into plan mode, and out of it to the mode before."""
+        there = console.permissions.mode is ApprovalMode.PLAN
+        await self.mode(console, (self._before_plan if there else ApprovalMode.PLAN).value)
 
-    async def _add_rule(self, action: Action, text: str) -> None:
+    async def _add_rule(self, console: Console, action: Action, text: str) -> None:
         try:
             text = str(parse_rule(text))
         except ValueError as error:
             raise UsageError(f"{one_line(text, 60)} is no rule: {error}", "As in: /permissions allow notes.*") from None
         scope = await self._c.approvals.how_long(f"{action} {text}")
-        if scope and self._c.permissions.add_rule(action, text, keep=scope == "always"):
-            self._c.permissions.reconsider()
+        if scope and console.permissions.add_rule(action, text, keep=scope == "always"):
+            console.permissions.reconsider()
 
-    async def _permissions(self, rest: str) -> None:
-        rows = self._c.permissions.rows()
+    async def permissions(self, console: Console, rest: str) -> None:
+        """Tells the mode and the rules, adds a rule or removes one."""
+        rows = console.permissions.rows()
         word, _, number = rest.partition(" ")
         action = next((one for one in get_args(Action) if one == word), None)
         if action is not None and number.strip():
-            await self._add_rule(action, number.strip())
+            await self._add_rule(console, action, number.strip())
             return
         if word == "remove" and number.isdecimal() and 1 <= int(number) <= len(rows):
             rule = rows[int(number) - 1].rule
-            removed = rule is not None and self._c.permissions.remove_rule(rule)
+            removed = rule is not None and console.permissions.remove_rule(rule)
             self._say("The rule is removed." if removed else "That rule can't be removed here.")
             return
-        self._say(f"Approvals: {self._c.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
+        self._say(f"Approvals: {console.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
         for place, row in enumerate(rows, 1):
             self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
 
-    async def _theme(self, rest: str) -> None:
+    async def theme(self, console: Console, rest: str) -> None:
+        """Chooses the colours of the console on a screen."""
         picked = rest or await self._d.choose("Colours of the console on a screen", self._themes())
         if picked:
             self._check_theme(picked)
-        if picked and self._c.services.remember_theme is not None:
-            self._c.services.remember_theme(picked)
+        if picked and self._c.console.services.remember_theme is not None:
+            self._c.console.services.remember_theme(picked)
             self._say(f"The console on a screen opens with {picked}.")
 
     def _themes(self) -> dict[str, str]:
-        folders = self._c.services.theme_dirs
+        folders = self._c.console.services.theme_dirs
         return {path.stem: "" for folder in folders for path in sorted(folder.glob("*.toml"))}
 
     def _check_theme(self, name: str) -> None:
         if name not in self._themes():
             raise UsageError(f"there is no theme {one_line(name, 40)}", "/theme lists them.")
 
-    async def _config(self, rest: str) -> None:
+    async def config(self, console: Console, rest: str) -> None:
+        """Tells settings, changes one, unsets one or opens their file."""
         name, _, text = rest.partition(" ")
-        if (own := self._c.services.settings) is None:
+        if (own := self._c.console.services.settings) is None:
             self._say("There are no settings to change here.")
             return
         if name == "unset":
@@ -192,7 +120,7 @@ class SettingCommands:
         if not settings:
             raise UsageError(f"there is no setting {one_line(name, 40)}", "/config lists them.")
         for one in settings:
-            self._say(self._c.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
+            self._say(self._c.console.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
 
     async def _set(self, own: OwnSettings, name: str, text: str) -> None:
         if name == "theme":
@@ -216,12 +144,3 @@ class SettingCommands:
             raise UsageError(f"{one_line(name, 40) or 'nothing'} is not set in {own.path}", "/config lists what is.")
         later = await asyncio.to_thread(own.take_effect, name)
         self._say(f"{name} is taken out of {own.path}. {later or 'That holds from now on.'}")
-
-    async def _doctor(self, _rest: str) -> None:
-        if self._c.services.diagnose is not None:
-            self._say("\n".join(await self._c.services.diagnose()))
-
-    async def _log(self, _rest: str) -> None:
-        path = self._c.services.log_path
-        text = await asyncio.to_thread(path.read_text, "utf-8", "replace") if path.exists() else "The log is empty."
-        self._say("\n".join(text.splitlines()[-LOG_LINES:]))

@@ -43,14 +43,6 @@ class Ui(UiPort, Protocol):
         """Runs what asks nobody, beside whatever is open: called once it begins, as the console may end before."""
         ...
 
-    def take_back(self, text: str) -> None:
-        """A line of the opening page that is true no more goes; in a conversation it stays where it was said."""
-        ...
-
-    def key_of(self, command: str) -> str:
-        """The key that does what a slash command does, or the command itself where none is bound."""
-        ...
-
     def copy(self, text: str, what: str = "") -> None:
         """Puts `text` on the clipboard, and says so: how much, and `what` it is."""
         ...

@@ -25,7 +25,7 @@ async def test_the_collector_looks_at_all_but_what_was_there_for_the_first_conve
             parts = await opened(tmp_path, [])
             await parts.start()
             frozen.append(gc.get_freeze_count())
-            await parts.close()
+            await parts.services.close()
         assert frozen[0] > 0
         assert frozen[1] <= frozen[0]
     finally:

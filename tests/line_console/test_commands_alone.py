@@ -19,11 +19,11 @@ async def test_a_command_that_lacks_its_words_says_so_and_sends_nothing(tmp_path
     model = WrittenModel(say("Hello."))
     async with opened(tmp_path, model) as shown:
         shown.type("/steer")
-        await shown.see("Error: there is nothing to say. Type it behind the name: /steer WORDS.")
+        await shown.see("There is nothing to say. Type it behind the name: /steer WORDS.")
         shown.type("/find")
-        await shown.see("Error: there is nothing to look for. Type it behind the name: /find WORDS.")
+        await shown.see("There is nothing to look for. Type it behind the name: /find WORDS.")
         shown.type("/show")
-        await shown.see("Error: a call is named by its number. /calls lists them.")
+        await shown.see("A call is named by its number. /calls lists them.")
         shown.type("/status")
         await shown.see("Nothing runs.")
     assert not model.requests

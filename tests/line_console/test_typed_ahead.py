@@ -17,7 +17,7 @@ from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.headless.output import OutputStreams
-from console_app.line_console.commands import all_commands
+from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines
 from tests.patience import PATIENCE
@@ -26,6 +26,8 @@ from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services
 
 class Shown:
     """A line console on two pipes."""
+
+    face: LineConsole  # what is opened
 
     def __init__(self, typing: int, reading: int) -> None:
         self._typing, self._reading = typing, reading
@@ -51,7 +53,8 @@ async def opened(folder: Path, model: WrittenModel, tools: Tools | None = None, 
     try:
         with TypedLines(keys) as typed:
             shown = Shown(typing, reading)
-            running = asyncio.create_task(LineConsole(made, output, typed, all_commands).run(None))
+            shown.face = LineConsole(made, output, typed, line_ways)
+            running = asyncio.create_task(shown.face.run(None))
             await shown.see("Fanout, as lines")
             try:
                 yield shown

@@ -296,7 +296,7 @@ async def see_open(pilot: Pilot[Any], text: str) -> None:
     """Waits until `text` of a stored session is on screen and the session is open: what is shown can't be acted on
     before that."""
     await see(pilot, text)
-    await until(pilot, lambda: not chat(pilot.app).conversation.changing.locked(), "the session open")
+    await until(pilot, lambda: not chat(pilot.app).console.conversation.changing.locked(), "the session open")
 
 
 async def at_rest(pilot: Pilot[Any]) -> None:

@@ -257,7 +257,7 @@ async def walk(pilot: Pilot[Any]) -> AsyncIterator[str]:
         async for name in visited(pilot, room):
             yield name
     screen.prompt_area.send("go")
-    await until(pilot, lambda: not screen.conversation.busy and len(screen.ui.shown.transcript.turns) == 1)
+    await until(pilot, lambda: not screen.console.conversation.busy and len(screen.ui.shown.transcript.turns) == 1)
     await at_rest(pilot)
     yield "answered"
     for room in (*DIALOGS[-4:], *AFTER_A_TURN):
@@ -294,7 +294,7 @@ async def running(pilot: Pilot[Any]) -> AsyncIterator[str]:
     await until(pilot, lambda: screen.prompt.text == "and then?")
     await pilot.press("ctrl+c")
     pilot.app.lab.let_go.set()  # type: ignore[attr-defined]
-    await until(pilot, lambda: not screen.conversation.busy)
+    await until(pilot, lambda: not screen.console.conversation.busy)
 
 
 async def boards(pilot: Pilot[Any]) -> AsyncIterator[str]:
@@ -315,14 +315,14 @@ async def boards(pilot: Pilot[Any]) -> AsyncIterator[str]:
     yield "approvals, words"
     await pilot.press("escape")
     await decide(pilot, "N")
-    await until(pilot, lambda: not screen.conversation.busy)
+    await until(pilot, lambda: not screen.console.conversation.busy)
     screen.services.engine.gate.mode = ApprovalMode.YOLO
     screen.prompt_area.send("which?")
     await see(pilot, "Which format?")
     await focused(pilot, screen.boards.questions)
     yield "question"
     await decide(pilot, "1")
-    await until(pilot, lambda: not screen.conversation.busy)
+    await until(pilot, lambda: not screen.console.conversation.busy)
     for kind in QUESTIONS:
         screen.prompt_area.send("book")
         human = screen.boards.human
@@ -330,7 +330,7 @@ async def boards(pilot: Pilot[Any]) -> AsyncIterator[str]:
         await focused(pilot, human)
         yield f"asked: {kind}"
         await decide(pilot, "n")
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
 
 
 async def planned(pilot: Pilot[Any]) -> AsyncIterator[str]:
@@ -340,7 +340,7 @@ async def planned(pilot: Pilot[Any]) -> AsyncIterator[str]:
     await see(pilot, "plan")
     screen.prompt_area.send("how?")
     await see(pilot, "That is the plan.")
-    await until(pilot, lambda: not screen.conversation.busy)
+    await until(pilot, lambda: not screen.console.conversation.busy)
     await at_rest(pilot)
     yield "plan mode"
 

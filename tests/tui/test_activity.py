@@ -67,7 +67,7 @@ async def test_it_says_what_the_model_does_and_for_how_long(tmp_path: Path) -> N
         clock.now += 2
         await says(pilot, "writing · 50 tok/s")
         ends.set()
-        await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
+        await until(pilot, lambda: not chat(console).console.conversation.busy and line(console) == "")
         await until(pilot, lambda: chat(console).view.size.height == 24 - 5)  # it takes no line any more
 
 
@@ -96,7 +96,7 @@ async def test_a_turn_that_the_disk_holds_back_has_a_time_of_its_own(tmp_path: P
         await says(pilot, "retrying in 1 m 2")
         clock.now += 40
         await pilot.press("escape")
-        await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
+        await until(pilot, lambda: not chat(console).console.conversation.busy and line(console) == "")
         disk.free.clear()
         clock.now += 500
         await pilot.press(*"again", "enter")
@@ -115,7 +115,8 @@ async def test_a_summary_has_the_time_that_it_took(tmp_path: Path) -> None:
         for number in (1, 2):
             await pilot.press(*"go", "enter")
             await until(
-                pilot, lambda number=number: len(model.requests) == number and not chat(console).conversation.busy
+                pilot,
+                lambda number=number: len(model.requests) == number and not chat(console).console.conversation.busy,
             )
         clock.now += 700
         await pilot.press(*"/compact", "enter")
@@ -188,7 +189,8 @@ async def test_a_summary_in_the_middle_of_a_turn_is_said(tmp_path: Path) -> None
         for number in range(4):
             await pilot.press(*"go", "enter")
             await until(
-                pilot, lambda number=number: len(model.requests) == number + 1 and not chat(console).conversation.busy
+                pilot,
+                lambda number=number: len(model.requests) == number + 1 and not chat(console).console.conversation.busy,
             )
         chat(console).services.engine.window = lambda: 1000
         await pilot.press(*"go", "enter")

@@ -210,9 +210,9 @@ async def test_escape_leaves_the_calls_waiting(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
         assert outcomes(pilot) == ["None", "None", "None"]
-        assert chat(pilot.app).conversation.busy
+        assert chat(pilot.app).console.conversation.busy
         await pilot.press("escape")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         assert outcomes(pilot) == ["cancelled"] * 3
         assert not board.is_waiting
 
@@ -422,7 +422,7 @@ async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_pat
         await pilot.press("s")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["succeeded", "cancelled"]
-        await until(pilot, lambda: not chat(console).conversation.busy)
+        await until(pilot, lambda: not chat(console).console.conversation.busy)
         await pilot.press("r")
         await see(pilot, "[try 3]")
         await until(pilot, lambda: "run 4" in next(iter(transcript.calls.values())).content)

@@ -21,7 +21,7 @@ from tests.tui.test_sessions_on_screen import console, library
 async def ask(pilot: Pilot[Any], text: str) -> None:
     screen = chat(pilot.app)
     screen.prompt_area.send(text)
-    await until(pilot, lambda: not screen.conversation.busy)
+    await until(pilot, lambda: not screen.console.conversation.busy)
 
 
 def using(tokens: int, text: str) -> list[Chunk]:
@@ -132,7 +132,7 @@ async def test_a_first_turn_with_too_large_results_goes_on_with_them_shorter(tmp
         assert "and it goes out again. All of it stays here and in the session." in words
         chat(pilot.app).prompt_area.take("/request")
         await see(pilot, NEXT)
-        report = request_report(chat(pilot.app).conversation.engine)
+        report = request_report(chat(pilot.app).console.conversation.engine)
         assert report.count("of 30,000 characters are left out here, as the request was too large") == 2
         await pilot.press("escape")
         chat(pilot.app).prompt_area.take("/context")
@@ -155,7 +155,7 @@ async def compacted(folder: Path) -> str:
             await ask(pilot, prompt)
         await pilot.press(*"/compact", "enter")
         await see(pilot, "Compacted")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await ask(pilot, "third")
         session = kept.session_id
     await kept.close()
@@ -194,7 +194,7 @@ async def test_undoing_the_turn_before_leaves_the_summary_in_force_and_on_screen
             await ask(pilot, prompt)
         await pilot.press(*"/compact", "enter")
         await see(pilot, "Compacted")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: "Two." not in seen(pilot.app))
         await see(pilot, "Compacted: the model reads a summary")
@@ -244,7 +244,7 @@ async def test_a_replay_shows_the_summary_where_it_was_made(tmp_path: Path) -> N
         assert lines.index("Two.") < lines.index("Compacted: the model reads a summary") < lines.index("third")
         await pilot.press(*"/compact", "enter")
         await pilot.pause()
-        assert not chat(pilot.app).conversation.busy
+        assert not chat(pilot.app).console.conversation.busy
 
 
 async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
             await ask(pilot, prompt)
         await pilot.press(*"/compact", "enter")
         await see(pilot, "Asking the model for a summary")
-        assert chat(pilot.app).conversation.busy
+        assert chat(pilot.app).console.conversation.busy
         await pilot.press("escape")
         await see(pilot, "Not compacted: you stopped it.")
         await ask(pilot, "third")

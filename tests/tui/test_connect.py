@@ -73,7 +73,7 @@ async def test_a_model_on_this_machine_is_two_times_enter(tmp_path: Path) -> Non
             assert behind.models.name.endswith("/llama3.2:latest")
             assert behind.started().choose().name == behind.models.name
             await pilot.press(*"hello", "enter")
-            await until(pilot, lambda: not chat(console).conversation.busy)
+            await until(pilot, lambda: not chat(console).console.conversation.busy)
             await see(pilot, "ready")
             await chat(console).services.engine.provider.close()
 

@@ -55,7 +55,7 @@ async def test_what_it_allows_and_its_model_hold_for_its_turn_alone(tmp_path: Pa
         engine = chat(pilot.app).services.engine
         await pilot.press(*"/put", "enter")
         await see(pilot, "That is all.")  # the other model's only answer
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         assert (engine.provider.name, engine.gate.rules) == ("lab", [])
 
 
@@ -89,7 +89,7 @@ async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place
         await until(pilot, lambda: chat(pilot.app).commands.get("theirs") is not None)
         command = chat(pilot.app).commands.get("help")
         assert command is not None
-        assert command.about == "keys and commands"
+        assert command.intent.about == "keys and commands"
 
 
 async def test_reading_again_says_what_came_of_the_commands(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ async def test_reading_again_says_what_came_of_the_commands(tmp_path: Path) -> N
         await until(pilot, lambda: chat(pilot.app).commands.get("fix2") is not None)
         write(tmp_path / "home/commands/new3.md", "A new one.")
         write(tmp_path / ".fanout/commands/theirs.md", "Do as they say.")
-        chat(pilot.app).ui.open(chat(pilot.app).dialogs.reload)
+        await pilot.press(*"/reload", "enter")
         await see(pilot, "Your own commands: 2 read (/fix2, /new3), 2 with a problem, 1 waits for your trust.")
 
 

@@ -34,7 +34,7 @@ async def talk(pilot: Pilot[Any], answer: str) -> str:
     """Sends what stands in the prompt; the session's id."""
     await pilot.press("enter")
     await see(pilot, answer)
-    await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+    await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
     kept_in = chat(pilot.app).services.library
     assert kept_in is not None
     return kept_in.session_id
@@ -42,7 +42,11 @@ async def talk(pilot: Pilot[Any], answer: str) -> str:
 
 async def test_a_draft_stays_with_its_session_and_its_cursor(tmp_path: Path) -> None:
     async with console(tmp_path, WrittenModel(say("First."), say("Second."))).run_test(size=(90, 30)) as pilot:
-        prompt, sessions, kept_in = chat(pilot.app).prompt, chat(pilot.app).sessions, chat(pilot.app).services.library
+        prompt, sessions, kept_in = (
+            chat(pilot.app).prompt,
+            chat(pilot.app).console.sessions,
+            chat(pilot.app).services.library,
+        )
         assert kept_in is not None
         await pilot.press(*"one")
         first = await talk(pilot, "First.")
@@ -70,7 +74,7 @@ async def test_what_is_written_goes_along_into_a_new_session(tmp_path: Path) -> 
         await talk(pilot, "First.")
         await pilot.press(*"half")
         await until(pilot, lambda: kept(tmp_path) == ["half"])
-        chat(pilot.app).sessions.begin()
+        chat(pilot.app).console.sessions.begin()
         assert chat(pilot.app).prompt.text == "half"
         await until(pilot, lambda: [path.name[:4] for path in (tmp_path / "data/drafts").glob("*.json")] == ["new-"])
 
@@ -135,7 +139,7 @@ class Awaited(Library):
 async def test_what_is_written_and_sent_while_a_session_opens_is_for_that_one(tmp_path: Path) -> None:
     kept_in, model = Awaited(library(tmp_path)), WrittenModel(say("First."), say("Second."), say("Third."))
     async with console(tmp_path, model, kept_in).run_test(size=(90, 30)) as pilot:
-        prompt, sessions = chat(pilot.app).prompt, chat(pilot.app).sessions
+        prompt, sessions = chat(pilot.app).prompt, chat(pilot.app).console.sessions
         await pilot.press(*"one")
         first = await talk(pilot, "First.")
         await pilot.press(*"/new", "enter", *"two")
@@ -143,7 +147,7 @@ async def test_what_is_written_and_sent_while_a_session_opens_is_for_that_one(tm
         await pilot.press(*f"/resume {first}", "enter", *"three", "enter", *"half")
         kept_in.go.set()
         await see(pilot, "Third.")
-        await until(pilot, lambda: prompt.text == "half" and not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: prompt.text == "half" and not chat(pilot.app).console.conversation.busy)
         assert kept_in.session_id == first
         assert [m.content for m in model.requests[-1].messages if m.role == "user"] == ["one", "three"]
         await sessions.open(second)
@@ -161,7 +165,7 @@ async def test_who_only_reads_a_session_leaves_its_draft_to_the_console_that_wri
             await see(second, "open in another console")
             await second.press(*"read", "enter")
             await see(second, "First.")
-            assert chat(second.app).sessions.read_only
+            assert chat(second.app).console.sessions.read_only
             assert chat(second.app).prompt.text == ""
             await second.press(*"mine")
             await until(second, lambda: kept(tmp_path) == ["half of it", "mine"])
@@ -193,7 +197,7 @@ async def test_what_is_written_while_a_session_does_not_open_stands_behind_what_
         await pilot.press(*"one")
         await talk(pilot, "First.")
         await pilot.press(*"before")
-        opening = asyncio.create_task(chat(pilot.app).sessions.resume("nowhere"))
+        opening = asyncio.create_task(chat(pilot.app).console.sessions.resume("nowhere"))
         await see(pilot, "nowhere")
         await pilot.press(*" after")
         await opening

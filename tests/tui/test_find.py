@@ -135,7 +135,7 @@ async def test_nothing_found_says_so_and_what_comes_later_is_found_too(tmp_path:
         await talked(pilot, "hay")
         await pilot.press(*"/find straw", "enter")
         await see(pilot, "nothing found")
-        chat(pilot.app).conversation.send("look")
+        chat(pilot.app).console.conversation.send("look")
         await until(pilot, lambda: len([t for t in chat(pilot.app).ui.shown.transcript.turns if t.outcome]) == 2)
         await see(pilot, "0 of 1")
         await pilot.press("down")

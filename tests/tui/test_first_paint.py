@@ -141,7 +141,7 @@ async def test_enter_sends_once_and_what_follows_it_is_the_next_prompt(slow: Slo
         await until(pilot, lambda: "one" in seen(slow.app))
         assert not slow.model.requests
         screen = await slow.loaded(pilot)
-        await until(pilot, lambda: len(slow.model.requests) == 1 and not screen.conversation.busy)
+        await until(pilot, lambda: len(slow.model.requests) == 1 and not screen.console.conversation.busy)
         assert slow.model.requests[0].messages[-1].content == "one"
         assert screen.prompt.text == "two"
 
@@ -175,7 +175,7 @@ async def test_escape_takes_back_what_was_sent_before_anything_is_loaded(slow: S
         await pilot.press("escape")
         await until(pilot, lambda: "│ second" in seen(slow.app) and "many tool calls at once" in seen(slow.app))
         screen = await slow.loaded(pilot)
-        assert (screen.prompt.text, screen.conversation.busy, slow.model.requests) == ("second", False, [])
+        assert (screen.prompt.text, screen.console.conversation.busy, slow.model.requests) == ("second", False, [])
 
 
 async def test_a_pasted_command_waits_and_runs(slow: Slow) -> None:
@@ -280,7 +280,7 @@ async def test_keys_have_the_effect_that_they_have_later(tmp_path: Path, keys: S
             await before(pilot)
             slow.typed(*keys)
             screen = await slow.loaded(pilot)
-            await until(pilot, lambda: not screen.conversation.busy and not slow.app.held)
+            await until(pilot, lambda: not screen.console.conversation.busy and not slow.app.held)
             sent = [request.messages[-1].content for request in slow.model.requests]
             return (sent, screen.prompt.text, screen.prompt.selection, type(slow.app.screen))
 

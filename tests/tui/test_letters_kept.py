@@ -51,7 +51,7 @@ async def test_what_is_written_while_a_message_is_on_its_way_stays(
         await pilot.press(*text)
         prompt.action_submit()
         prompt.insert(then)
-        await until(pilot, lambda: prompt.text == stays and not chat(console).conversation.busy)
+        await until(pilot, lambda: prompt.text == stays and not chat(console).console.conversation.busy)
         kept = (tmp_path / "history").read_text() if (tmp_path / "history").exists() else ""
         assert then not in kept
 
@@ -77,7 +77,7 @@ async def test_behind_every_command_letters_reach_the_prompt_or_its_dialog(tmp_p
             )
             while not isinstance(console.screen, ChatScreen):
                 console.pop_screen()
-            await until(pilot, lambda: not screen.conversation.busy)
+            await until(pilot, lambda: not screen.console.conversation.busy)
             screen.prompt.focus()
             screen.prompt.put("")
             await pilot.pause()
@@ -104,7 +104,7 @@ async def test_on_a_busy_machine_no_key_overtakes_another(tmp_path: Path) -> Non
         typed(console, *"/new", "enter", *"one", "enter", *"two", "enter", *"last")
         await comes(console, lambda: screen.prompt.text == "last")
         assert list(screen.prompt.sent.entries) == ["/new", "one", "two"]
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
 
 
 async def test_on_a_busy_machine_keys_behind_one_that_opens_a_dialog_are_the_dialogs(tmp_path: Path) -> None:

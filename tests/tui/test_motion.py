@@ -61,7 +61,7 @@ async def test_figures_are_all_that_changes_while_calls_run(tmp_path: Path, moti
         await pilot.press(*"go", "enter")
         await see(pilot, "2 running")
         await see(pilot, "rows")
-        await until(pilot, lambda: (doing := chat(running).activity.at(NOW)) is not None and doing.tokens > 0)
+        await until(pilot, lambda: (doing := chat(running).console.activity.at(NOW)) is not None and doing.tokens > 0)
         shown = await pictures(pilot, clock)
         assert (len(set(shown)) == 1) is not motion
         assert any(glyph in shown[0] for glyph in SPINNER) is motion

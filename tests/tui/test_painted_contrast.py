@@ -119,7 +119,7 @@ async def too_weak(pilot: Pilot[Any], names: Sequence[str]) -> list[str]:
 async def answered(pilot: Pilot[Any]) -> None:
     await pilot.press(*"go", "enter")
     await see(pilot, "done ·")
-    await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+    await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
 
 
 def keys(*pressed: str, shows: str) -> Callable[[Pilot[Any]], Awaitable[None]]:

@@ -86,7 +86,7 @@ async def test_up_brings_back_what_was_sent_and_down_what_was_being_written(tmp_
         prompt = chat(pilot.app).prompt
         for text in ("first", "second"):
             await pilot.press(*text, "enter")
-            await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+            await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await pilot.press("d", "up")
         assert prompt.text == "second"
         await pilot.press("up")

@@ -78,7 +78,7 @@ async def end(pilot: Pilot[Any], lab: Lab) -> None:
             await pilot.press("escape")
     assert pilot.app.screen is screen
     lab.let_go.set()
-    approvals, conversation = screen.boards.approvals, screen.conversation
+    approvals, conversation = screen.boards.approvals, screen.console.conversation
     while conversation.busy:
         await until(pilot, lambda: approvals.is_waiting or not conversation.busy, "a question or the end")
         if approvals.is_waiting:

@@ -66,7 +66,7 @@ def meant_elsewhere(pilot: Pilot[Any], key: str) -> bool:
 async def begin(pilot: Pilot[Any], room: Room) -> None:
     """Opens the room; going back takes a turn that is over, and is refused while one runs."""
     screen = chat(pilot.app)
-    if room.name == "rewind" and screen.conversation.busy:
+    if room.name == "rewind" and screen.console.conversation.busy:
         command = screen.commands.get("rewind")
         assert command is not None
         command.run("")
@@ -74,7 +74,7 @@ async def begin(pilot: Pilot[Any], room: Room) -> None:
         return
     if room.name == "rewind" and not screen.ui.shown.transcript.turns:
         screen.prompt_area.send("go")
-        await until(pilot, lambda: not screen.conversation.busy and bool(screen.ui.shown.transcript.turns))
+        await until(pilot, lambda: not screen.console.conversation.busy and bool(screen.ui.shown.transcript.turns))
     await room.begin(pilot)
 
 

@@ -171,7 +171,9 @@ async def play(history: list[int], size: int, keys: list[str]) -> None:
                 await pilot.press("g", "enter")
                 await until(
                     pilot,
-                    lambda turns=turns: len(screen.ui.shown.transcript.turns) > turns and not screen.conversation.busy,
+                    lambda turns=turns: (
+                        len(screen.ui.shown.transcript.turns) > turns and not screen.console.conversation.busy
+                    ),
                 )
             lab.at_once = False
             await pilot.press("g", "enter")

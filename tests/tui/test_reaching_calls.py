@@ -65,7 +65,7 @@ async def two_turns(pilot: Pilot[Any], *, second: int) -> None:
     screen = chat(pilot.app)
     await pilot.press(*"one", "enter")
     await see(pilot, "First is done.")
-    await until(pilot, lambda: not screen.conversation.busy)
+    await until(pilot, lambda: not screen.console.conversation.busy)
     await pilot.press("alt+up", "alt+up", "escape")
     await pilot.press(*"two", "enter")
     await until(pilot, lambda: len(running(pilot)) == second)
@@ -105,7 +105,7 @@ async def test_tab_goes_to_the_newest_batch_and_an_old_call_runs_again_only_when
         await see(pilot, "First is done.")
         await pilot.press(*"two", "enter")
         await see(pilot, "No calls this time.")
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
         await pilot.press("tab")
         call = selected(pilot)
         assert call is not None, "what has the focus is seen"
@@ -175,7 +175,7 @@ async def test_a_key_that_means_nothing_on_the_panel_is_refused_with_a_hint(tmp_
         screen = chat(pilot.app)
         await pilot.press(*"go", "enter")
         await see(pilot, "Done.")
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
         await pilot.press("alt+up", "x")
         await told(pilot, "x does nothing here now. esc goes to the prompt.")
         await pilot.press(*"hallo")
@@ -195,7 +195,7 @@ async def test_escape_on_a_panel_goes_to_the_prompt_and_from_there_stops_the_tur
         assert screen.focused is screen.prompt
         assert len(running(pilot)) == 2
         await pilot.press("escape")
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
 
 
 async def test_a_new_turn_forgets_what_was_selected_and_letters_are_still_no_prompt(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ async def test_an_old_panel_that_was_clicked_is_forgotten_by_the_next_turn(tmp_p
         screen = chat(pilot.app)
         await pilot.press(*"one", "enter")
         await see(pilot, "First is done.")
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
         await at_rest(pilot)
         y = next(y for y, line in enumerate(seen(pilot.app).splitlines()) if "n=1" in line)
         await pilot.click(offset=(20, y))
@@ -277,7 +277,7 @@ async def test_the_selected_call_stays_in_view_whatever_comes_below_it(tmp_path:
         before = selected(pilot)
         assert before is not None
         go.set()
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
         assert selected(pilot) is before
         assert "line 59" not in seen(pilot.app)
         await pilot.press("escape")
@@ -292,7 +292,7 @@ async def test_after_undo_clear_and_new_the_keys_mean_what_is_there(tmp_path: Pa
         for prompt, answer in (("one", "First is done."), ("two", "Second is done.")):
             await pilot.press(*prompt, "enter")
             await see(pilot, answer)
-            await until(pilot, lambda: not screen.conversation.busy)
+            await until(pilot, lambda: not screen.console.conversation.busy)
         await pilot.press("alt+1")
         call = selected(pilot)
         assert call is not None

@@ -22,11 +22,11 @@ async def test_request_and_cost_on_screen(tmp_path: Path) -> None:
     console = app(tmp_path, model, Tools({("lab", "do"): echo}))
     async with console.run_test(size=(100, 40)) as pilot:
         assert [name for name in PROMISED if chat(pilot.app).commands.get(name) is None] == []
-        engine = chat(pilot.app).conversation.engine
+        engine = chat(pilot.app).console.conversation.engine
         assert "No request was sent" in request_report(engine)
         chat(pilot.app).prompt_area.send("do one")
         await see(pilot, "It is done.")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         chat(pilot.app).prompt_area.take("/request")
         await see(pilot, NEXT)
         assert "RESULT of lab_do" in seen(pilot.app)

@@ -75,7 +75,7 @@ async def talk(folder: Path, *prompts: str, model: WrittenModel | None = None, t
             await until(
                 pilot, lambda n=number: sum(t.outcome is not None for t in chat(running).ui.shown.transcript.turns) == n
             )
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         shown, session = conversation(pilot), kept.session_id
     await kept.close()
     return session, shown
@@ -93,7 +93,7 @@ async def test_a_session_comes_back_as_it_was_and_the_model_knows_it(tmp_path: P
         await see(pilot, "Yes, both.")
         roles = [message.role for message in model.requests[0].messages]
         assert roles == ["user", "assistant", "tool", "tool", "assistant", "user"]
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
     kept = library(tmp_path)
     events = await kept.store.load(session)
     assert [event.seq for event in events] == sorted({event.seq for event in events})
@@ -146,7 +146,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
         await see(pilot, "One.")
         await pilot.press(*"second", "enter")
         await see(pilot, "Two.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: "Two." not in seen(running))
         await until(pilot, lambda: chat(running).prompt.text == "second")
@@ -154,7 +154,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
         await see(pilot, "Three.")
         said = [message.content for message in model.requests[2].messages]
         assert said == ["first", "One.", "second again"]
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         session = kept.session_id
     await kept.close()
     kept = library(tmp_path)
@@ -173,7 +173,7 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         await see(pilot, "One.")
         await pilot.press(*"second", "enter")
         await see(pilot, "Two.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         session = kept.session_id
         await pilot.press(*"/fork", "enter")
         await see(pilot, "before: second")
@@ -184,7 +184,7 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         assert kept.session_id != session
         await pilot.press("enter")
         await see(pilot, "Three.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         assert (await kept.store.find(kept.session_id)).parent == session
         assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
 
@@ -195,7 +195,7 @@ async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         for name in ("out", "out-2"):
             await pilot.press(*f"/export {form} out.{form}", "enter")
             await until(pilot, (tmp_path / f"{name}.{form}").exists)
@@ -216,7 +216,7 @@ async def test_a_command_right_behind_an_export_does_not_end_it(tmp_path: Path) 
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         await pilot.press(*"/export md a.md", "enter", *"/export html b.html", "enter")
         disk.set()
         await until(pilot, lambda: (tmp_path / "a.md").exists() and (tmp_path / "b.html").exists())
@@ -228,10 +228,10 @@ async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         await pilot.press(*"/new", "enter", *"second", "enter")
         await see(pilot, "Two.")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         assert [info.title for info in await kept.store.sessions()] == ["second", "first"]
 
 
@@ -299,12 +299,12 @@ async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: P
         board.focus()
         await until(pilot, lambda: board.has_focus)
         await decide(pilot, "Y")
-        await until(pilot, lambda: not chat(again).conversation.busy and len(ran) == 2, "both ran")
+        await until(pilot, lambda: not chat(again).console.conversation.busy and len(ran) == 2, "both ran")
         assert sorted(ran) == ["one", "two"]
         await see(pilot, "did two")
         await pilot.press("escape", *"/retry", "enter")
         await see(pilot, "No call of the last turn was cut off.")
-        notes = [m.content for m in chat(again).conversation.engine.history if m.role == "user"]
+        notes = [m.content for m in chat(again).console.conversation.engine.history if m.role == "user"]
         assert notes[-1].count("I ran lab.work again") == 2
 
 
@@ -350,7 +350,7 @@ async def test_a_locked_file_is_told_at_once_and_written_when_it_is_free(tmp_pat
         holder.close()
         await until(pilot, lambda: "not saved" not in seen(running))
         await see(pilot, "Sessions are written again")
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
         events = await kept.store.load(kept.session_id)
         assert [event.type for event in events][-1] == "turn.finished"
 
@@ -382,7 +382,7 @@ async def test_a_damaged_file_is_told_and_what_can_be_read_of_it_can_be_opened(t
         await see(pilot, "The session file was damaged. It was kept as")
         await see(pilot, "1 session of the damaged file could be read")
         await see(pilot, "Here.")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await pilot.press(*f"/resume {session[:8]}", "enter")
         await see(pilot, "Well kept.")
     await kept.close()
@@ -400,7 +400,7 @@ async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) 
         assert "replay" in seen(pilot.app)
         assert all(call.outcome is Outcome.SUCCEEDED for call in chat(pilot.app).ui.shown.transcript.calls.values())
         await pilot.press(*"hello", "enter")
-        assert not chat(pilot.app).conversation.busy
+        assert not chat(pilot.app).console.conversation.busy
 
 
 @pytest.mark.parametrize(
@@ -416,8 +416,8 @@ async def test_what_waited_is_no_question_to_you_in_a_replay(tmp_path: Path, nam
         await pilot.press(*"look", "enter")
         boards = chat(running).boards
         await until(pilot, lambda: boards.approvals.is_waiting or boards.questions.is_asking)
-        chat(running).conversation.stop()
-        await until(pilot, lambda: not chat(running).conversation.busy)
+        chat(running).console.conversation.stop()
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
     events = await kept.store.load(kept.session_id)
     await kept.close()
     until_then = events[: next(n for n, event in enumerate(events, 1) if event.type == last)]
@@ -453,23 +453,23 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
             assert block.call is list(screen.ui.shown.transcript.calls.values())[3]
             await pilot.press("r")
             await until(pilot, lambda: screen.boards.approvals.is_waiting)
-            screen.conversation.stop()
-            await until(pilot, lambda: not screen.conversation.busy)
+            screen.console.conversation.stop()
+            await until(pilot, lambda: not screen.console.conversation.busy)
             await pilot.press("escape")
             assert screen.focused is screen.prompt
 
 
 def _opened(screen: ChatScreen, before: Transcript) -> bool:
-    return screen.ui.shown.transcript is not before and not screen.conversation.changing.locked()
+    return screen.ui.shown.transcript is not before and not screen.console.conversation.changing.locked()
 
 
 async def test_a_title_takes_the_width_that_is_there_and_ends_in_an_ellipsis_where_it_is_cut(tmp_path: Path) -> None:
     words = [f"word{number:03}" for number in range(120)]
     model = WrittenModel(say("Done."))
     async with console(tmp_path, model).run_test(size=(200, 50)) as pilot:
-        chat(pilot.app).conversation.send(" ".join(words))
+        chat(pilot.app).console.conversation.send(" ".join(words))
         await see(pilot, "Done.")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await pilot.press(*"/sessions", "enter")
         await see(pilot, "word000 word001")
         row = next(line for line in seen(pilot.app).splitlines() if "just now" in line)

@@ -60,7 +60,7 @@ async def opened(pilot: Pilot[Any], words: str = "") -> None:
 async def test_a_switch_turns_a_choice_is_picked_a_number_is_written(tmp_path: Path) -> None:
     running, file = console(tmp_path)
     async with running.run_test(size=(80, 24)) as pilot:
-        engine = chat(pilot.app).conversation.engine
+        engine = chat(pilot.app).console.conversation.engine
         await opened(pilot, "dedupe")
         await pilot.press("enter")
         await see(pilot, "dedupe: false. It holds from now on.")
@@ -92,7 +92,7 @@ async def test_what_is_changed_right_before_the_dialog_closes_holds(tmp_path: Pa
     held.set()
     running, file = console(tmp_path, held=held)
     async with running.run_test(size=(80, 24)) as pilot:
-        engine = chat(pilot.app).conversation.engine
+        engine = chat(pilot.app).console.conversation.engine
         await opened(pilot, "dedupe")
         held.clear()
         await pilot.press("enter", "escape")
@@ -208,7 +208,7 @@ async def test_what_outranks_the_file_is_said(tmp_path: Path) -> None:
         await see(pilot, "environment")
         await pilot.press("enter", "backspace", "8", "enter")
         await see(pilot, "Your file is changed, but the environment outranks")
-        assert chat(pilot.app).conversation.engine.settings.max_steps != 8
+        assert chat(pilot.app).console.conversation.engine.settings.max_steps != 8
 
 
 async def test_the_theme_changes_at_once(tmp_path: Path) -> None:

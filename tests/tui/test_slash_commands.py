@@ -85,7 +85,7 @@ async def test_an_effort_that_the_model_does_not_take_is_said_to_be_for_others(t
     async with app(tmp_path, Thinking()).run_test(size=(80, 24), notifications=True) as pilot:
         await pilot.press(*"/effort max", "enter")
         await see(pilot, "Effort: max, for models that take it: test-model doesn't.")
-        assert chat(pilot.app).conversation.engine.settings.effort == "max", "another model may take it"
+        assert chat(pilot.app).console.conversation.engine.settings.effort == "max", "another model may take it"
         await pilot.press(*"/effort ", "enter")
         await see(pilot, "more than high, where supported")
         await see(pilot, "max      not taken by test-model")
@@ -93,7 +93,7 @@ async def test_an_effort_that_the_model_does_not_take_is_said_to_be_for_others(t
 
 async def test_the_effort_is_set_by_name_and_picked_from_a_list(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 40), notifications=True) as pilot:
-        settings = chat(pilot.app).conversation.engine
+        settings = chat(pilot.app).console.conversation.engine
         await pilot.press(*"/effort high", "enter")
         await see(pilot, "Effort: high, from the next answer on.")
         assert settings.settings.effort == "high"
@@ -124,8 +124,8 @@ async def test_help_is_made_from_the_live_bindings(tmp_path: Path) -> None:
         text = seen(pilot.app)
         assert "f9" in text
         assert re.search(r"ctrl\+l\s+servers", text) is None
-        for name in chat(pilot.app).commands:
-            assert f"/{name.name}" in text
+        for command in chat(pilot.app).commands:
+            assert f"/{command.intent.name}" in text
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (200, 60)])

@@ -243,7 +243,7 @@ async def test_a_badge_takes_no_room_from_the_rows_beside_it(tmp_path: Path) -> 
     async with console.run_test(size=(80, 30)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "12 done")
-        await until(pilot, lambda: not chat(console).conversation.busy)
+        await until(pilot, lambda: not chat(console).console.conversation.busy)
         await pilot.press("alt+9", "r")
         await see(pilot, "[try 2]")
         await see(pilot, "12 done")

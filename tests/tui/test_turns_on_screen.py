@@ -66,7 +66,7 @@ async def test_escape_stops_the_turn_and_holds_the_queue_until_enter(tmp_path: P
         await pilot.press(*"one", "enter")
         await see(pilot, "Working")
         await pilot.press(*"two", "enter", "escape")
-        await until(pilot, lambda: not screen.conversation.busy)
+        await until(pilot, lambda: not screen.console.conversation.busy)
         await see(pilot, "paused")
         assert screen.ui.shown.transcript.turns[0].outcome == "cancelled"
         assert len(model.requests) == 1
@@ -82,9 +82,9 @@ async def test_ctrl_c_stops_the_turn_when_the_prompt_is_empty(tmp_path: Path) ->
         await see(pilot, "Working")
         await pilot.press(*"draft", "ctrl+c")
         assert chat(console).prompt.text == ""
-        assert chat(console).conversation.busy
+        assert chat(console).console.conversation.busy
         await pilot.press("ctrl+c")
-        await until(pilot, lambda: not chat(console).conversation.busy)
+        await until(pilot, lambda: not chat(console).console.conversation.busy)
         assert chat(console).ui.shown.transcript.turns[0].outcome == "cancelled"
         assert console.return_value is None
 
@@ -116,9 +116,9 @@ async def test_what_was_steered_into_a_turn_that_is_stopped_first_waits_in_the_q
         await pilot.press(*"later", "enter")
         await pilot.press(*"faster", "ctrl+s")
         await pilot.press("escape")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
-        assert list(chat(pilot.app).conversation.waiting) == ["faster", "later"]
-        assert chat(pilot.app).conversation.paused
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+        assert list(chat(pilot.app).console.conversation.waiting) == ["faster", "later"]
+        assert chat(pilot.app).console.conversation.paused
         await pilot.press("enter")
         await see(pilot, "And first.")
         sent = [request.messages[-1].content for request in model.requests]
@@ -181,7 +181,7 @@ async def test_an_answer_comes_no_faster_than_it_is_painted(tmp_path: Path, monk
         ui, view = chat(pilot.app).ui, chat(pilot.app).view
         await pilot.press(*"go", "enter")
         await see(pilot, "Yes.")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         ui.show(TextDelta(session_id="s", turn=1, step=1, seq=1000, text=text))
         assert not view.is_painted
         view.wake()
@@ -218,7 +218,7 @@ async def test_a_store_that_fails_ends_the_turn_with_one_line(tmp_path: Path) ->
     async with app(tmp_path, store=Full()).run_test(size=(100, 30)) as pilot:
         await pilot.press(*"hi", "enter")
         await see(pilot, "the disk is full. Free some space.")
-        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
 
 
 async def test_what_is_typed_over_the_conversation_goes_to_the_prompt(tmp_path: Path) -> None:
@@ -411,7 +411,9 @@ async def test_what_is_asked_while_a_finished_turn_still_closes_comes_behind_tha
         model.slow_close = asyncio.Event()
         await pilot.press(*keys[:-1])
         gate.set()
-        await until(pilot, lambda: screen.conversation.turn is not None and not screen.conversation.turn.running)
+        await until(
+            pilot, lambda: screen.console.conversation.turn is not None and not screen.console.conversation.turn.running
+        )
         await pilot.press(keys[-1])
         model.slow_close.set()
         await see(pilot, done)

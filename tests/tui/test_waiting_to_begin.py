@@ -84,7 +84,7 @@ async def test_enter_on_an_empty_prompt_starts_without_the_server(tmp_path: Path
         places = [seen(pilot.app).index(text) for text in ("▌ hello", "Started without", "Here.")]
         assert places == sorted(places)
         await send(pilot, "again")
-        await until(pilot, lambda: len(model.requests) == 2 and not chat(pilot.app).conversation.busy)
+        await until(pilot, lambda: len(model.requests) == 2 and not chat(pilot.app).console.conversation.busy)
         assert seen(pilot.app).count("Started without") == 1
 
 
@@ -107,7 +107,7 @@ async def test_the_second_prompt_is_queued_and_escape_gives_the_first_back(tmp_p
         assert screen.query_one(QueueStrip).messages == ("second",)
         await see(pilot, "queued · ↑ to edit")
         await pilot.press("escape")
-        await until(pilot, lambda: screen.prompt.text == "first" and not screen.conversation.busy)
+        await until(pilot, lambda: screen.prompt.text == "first" and not screen.console.conversation.busy)
         assert screen.query_one(QueueStrip).messages == ("second",)
         await see(pilot, "paused: enter to send")
         await pilot.press(*" again", "enter")  # it goes where it was, before the second
@@ -124,7 +124,7 @@ async def test_escape_with_a_draft_keeps_both(tmp_path: Path) -> None:
         await see(pilot, "▌ first")
         await pilot.press(*"draft", "escape")
         await see(pilot, "paused: enter to send · ↑ to edit")
-        assert (screen.prompt.text, list(screen.conversation.waiting)) == ("draft", ["first"])
+        assert (screen.prompt.text, list(screen.console.conversation.waiting)) == ("draft", ["first"])
         assert not model.requests
 
 
@@ -145,7 +145,9 @@ async def test_up_takes_back_what_waits(tmp_path: Path) -> None:
         await send(pilot, "hello")
         await see(pilot, "▌ hello")
         await pilot.press("up")
-        await until(pilot, lambda: chat(pilot.app).prompt.text == "hello" and not chat(pilot.app).conversation.busy)
+        await until(
+            pilot, lambda: chat(pilot.app).prompt.text == "hello" and not chat(pilot.app).console.conversation.busy
+        )
 
 
 async def test_a_server_that_fails_is_told_and_the_turn_starts(tmp_path: Path) -> None:
@@ -190,7 +192,9 @@ async def test_a_message_sent_while_a_summary_is_made_is_seen_in_the_queue(tmp_p
         screen = chat(pilot.app)
         for number in range(1, 5):
             await send(pilot, f"question {number}")
-            await until(pilot, lambda number=number: len(model.requests) == number and not screen.conversation.busy)
+            await until(
+                pilot, lambda number=number: len(model.requests) == number and not screen.console.conversation.busy
+            )
         await send(pilot, "/compact")
         await see(pilot, "compacting")
         await send(pilot, "next")

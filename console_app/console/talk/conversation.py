@@ -192,6 +192,11 @@ class Conversation:
         activity.cancel(why)
         return True
 
+    @property
+    def ending(self) -> bool:
+        """Whether something has told its end, and its tasks and connections still close."""
+        return (activity := self.activity) is not None and not activity.running
+
     async def settled(self) -> None:
         """Returns when nothing is left of what told its end already: its tasks and connections close behind that."""
         if (activity := self.activity) is not None and not activity.running:

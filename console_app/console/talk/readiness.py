@@ -60,6 +60,11 @@ class Readiness:
         """All but the servers is there."""
         self._services.set()
 
+    def waits_for_nothing(self) -> None:
+        """Everything is there, as far as it will be: a face that starts all by itself says so."""
+        self._services.set()
+        self._connected.set()
+
     async def connect(self) -> None:
         """Waits for the servers, once everything else is loaded."""
         try:

@@ -1,52 +1,51 @@
-"""Slash commands as the main screen uses them: run by name, and completed while they are typed."""
+"""Slash commands as the prompt has them: found by what is typed, run, and completed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from console_app.console.completion import Completion, Token
+from console_app.console.console import Console
+from console_app.console.intents.table import Bound
 from console_app.console.slash_commands import parse
 from console_app.mcp_client.typed_names import command_of
-from console_app.tui.commands.registry import Command, CommandRegistry
+from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.prompt.prompt_box import choices
+from console_app.tui.ui import Ui
 
 
 class CommandLine:
-    """The commands of one console. `is_prompt` says whether a name can only be that of a server's prompt."""
+    """Of one console. `is_prompt` says whether a name can only be that of a server's prompt."""
 
-    def __init__(
-        self, commands: CommandRegistry, is_prompt: Callable[[str], bool], toast: Callable[[str], None]
-    ) -> None:
+    def __init__(self, console: Console, ui: Ui, commands: CommandRegistry, is_prompt: Callable[[str], bool]) -> None:
+        self._console = console
+        self._ui = ui
         self._commands = commands
         self._is_prompt = is_prompt
-        self._toast = toast
 
     def read(self, text: str) -> tuple[str, str] | None:
         """(name, rest) of a prompt that is a command; None for one that only looks like it."""
         asked = command_of(text)
         return asked if asked is not None and self._is_prompt(asked[0]) else parse(text)
 
-    def find(self, name: str) -> Command | None:
+    def find(self, name: str) -> Bound | None:
         """The command of that name; None, and said, where there is none."""
-        command = self._commands.get(name)
-        if command is None and name.lower() in self._commands.untrusted:
-            self._toast(f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks.")
-        elif command is None:
-            nearest = self._commands.nearest(name)
-            meant = f"Did you mean /{nearest}? " if nearest else ""
-            self._toast(f"There is no command /{name}. {meant}/help lists them.")
+        if (command := self._commands.get(name)) is None:
+            self._ui.toast(self._commands.missing(name))
         return command
 
-    def run(self, command: Command, rest: str = "") -> None:
-        """Runs a command with the text behind its name."""
-        command.run(rest)
+    def run(self, command: Bound, rest: str = "") -> None:
+        """Runs a command with the text behind its name. One that may ask takes the place of another that asks; no
+        command ends another's work."""
+        if (work := self._console.do(command, rest)) is not None:
+            (self._ui.open if command.intent.asks else self._ui.open_beside)(work)
 
     def completions(self, token: Token) -> Sequence[Completion]:
         """What can stand in place of `token`, best first."""
         if token.kind == "command":
             return [
-                Completion(f"/{command.name}", f"/{command.name} ", command.about, runs=True)
-                for command in self._commands.match(token.query)
+                Completion(f"/{one.intent.name}", f"/{one.intent.name} ", one.intent.about, runs=True)
+                for one in self._commands.match(token.query)
             ]
         command = self._commands.get(token.command)
-        return choices(token.query, command.choices()) if command else ()
+        return choices(token.query, command.choices(self._console)) if command else ()

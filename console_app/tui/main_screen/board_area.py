@@ -10,10 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from console_app.console.calls import Calls
-from console_app.console.permissions import Permissions
-from console_app.console.services import Services
-from console_app.console.talk.conversation import Conversation
+from console_app.console.console import Console
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview.view import ConversationView
@@ -39,21 +36,13 @@ class BoardArea(Vertical):
     questions = getters.query_one(QuestionBoard)
     todo = getters.query_one(TodoPane)
 
-    def __init__(
-        self,
-        ui: ConsoleUi,
-        services: Services,
-        conversation: Conversation,
-        permissions: Permissions,
-        calls: Calls,
-        dialogs: Dialogs,
-    ) -> None:
+    def __init__(self, ui: ConsoleUi, console: Console, dialogs: Dialogs) -> None:
         super().__init__()
         self._ui = ui
-        self._services = services
-        self._conversation = conversation
-        self._permissions = permissions
-        self._calls = calls
+        self._services = console.services
+        self._conversation = console.conversation
+        self._permissions = console.permissions
+        self._calls = console.calls
         self._dialogs = dialogs
         self._had = 0  # lines to spare
         self._reading = False  # in the conversation, which has the focus

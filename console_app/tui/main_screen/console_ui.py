@@ -11,13 +11,13 @@ from typing import ParamSpec, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from console_app.console.activity import ActivityStatus
+from console_app.console.console import Console
 from console_app.console.services import Services
 from console_app.console.talk.by_hand import without_success
-from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Event, Level
+from console_app.domain.transcript import Transcript
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.lineview.wording import plural
 from console_app.tui.main_screen.activity_line import ActivityLine
@@ -32,6 +32,7 @@ from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
+from console_app.tui.ui import Ui
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
 MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to paint, some 0.2 s of work
@@ -42,7 +43,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class ConsoleUi:
+class ConsoleUi(Ui):
     """The `Ui` of one main screen. `connect` and `shown` are for the screen, which makes what stands there."""
 
     shown: ShownConversation  # there once the screen is mounted
@@ -58,11 +59,16 @@ class ConsoleUi:
         self._unpainted = 0  # characters of an answer since the last wait for a frame
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
-    def connect(self, conversation: Conversation, activity: ActivityStatus, mode: Callable[[], ApprovalMode]) -> None:
-        """What is shown: the conversation, what it is busy with, and the approval mode that you are on."""
-        self._conversation = conversation
-        self._activity = activity
+    def connect(self, console: Console, mode: Callable[[], ApprovalMode]) -> None:
+        """Takes what is shown: the console, and the approval mode that you are on."""
+        self._console = console
+        self._conversation = console.conversation
         self._mode = mode
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation on screen."""
+        return self.shown.transcript
 
     # What happens
 
@@ -88,7 +94,7 @@ class ConsoleUi:
             self.shown.show(event)
             if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
                 self._unpainted += len(event.text)
-            self._activity.pace.heard(event)
+            self._console.activity.pace.heard(event)
             self._call_back(event)
             if isinstance(event, ev.StepStarted | ev.UsageReported | ev.SessionStarted | ev.TurnFinished):
                 self.changed()
@@ -161,7 +167,7 @@ class ConsoleUi:
         if sent is not None:
             self.talking = True
         if sent is not None or conversation.turn is None:  # a turn's first event takes the place of what was sent
-            self.shown.sending(None if sent is None else sent.text, self._activity.waits_for)
+            self.shown.sending(None if sent is None else sent.text, self._console.activity.waits_for)
         if not conversation.busy and not self.shown.transcript.turns and not self.view.blocks:
             self.talking = False
 
@@ -214,12 +220,12 @@ class ConsoleUi:
             self._notices = left
             self.tell_notices()
 
-    def key_of(self, command: str) -> str:
+    def key_of(self, intent: str) -> str:
         """The key that does what a slash command does, or the command itself where none is bound."""
         for one in self._screen.active_bindings.values():
-            if one.binding.action == f"command('{command}')":
+            if one.binding.action == f"command('{intent}')":
                 return key_name(one.binding.key)
-        return f"/{command}"
+        return f"/{intent}"
 
     def tell_notices(self) -> None:
         """Shows on the opening page what was told before there was a conversation."""
@@ -236,12 +242,27 @@ class ConsoleUi:
             self._refused_at = now
             self.toast(why)
 
-    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
-        """See UiPort: the first option is highlighted."""
+    async def report(
+        self,
+        title: str,
+        read: Callable[[], str],
+        *,
+        at_end: bool = False,
+        every: float | None = None,
+        whole: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Shows a text in a dialog, growing."""
+        from console_app.tui.widgets.text_dialog import TextDialog
+
+        await self.push(TextDialog(title, read, at_end=at_end, every=every))
+
+    async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
+        """Opens a list; the current option is highlighted, else the first."""
         from console_app.tui.widgets.pick_list import Choice, PickList
 
         choices = [Choice(value, about) for value, about in options.items()]
-        return await self.push(PickList(title, choices, hint="arrows and enter"))
+        hint = "" if current else "arrows and enter"
+        return await self.push(PickList(title, choices, current=current, hint=hint))
 
     async def ask(self, title: str, hint: str = "") -> str | None:
         """See UiPort."""

@@ -14,7 +14,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from console_app.tui.commands.registry import Command
+from console_app.console.intents.table import Bound
 from console_app.tui.widgets.dialog import Dialog
 
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
@@ -46,9 +46,11 @@ class HelpScreen(Dialog[None]):
         Binding("pageup", "scroll(-10)", "page up", id="help.page_up", show=False, priority=True),
     ]
 
-    def __init__(self, sections: Sequence[KeySection], commands: Iterable[Command]) -> None:
+    def __init__(self, sections: Sequence[KeySection], commands: Iterable[Bound]) -> None:
         super().__init__()
-        written = [(f"/{one.name} {one.argument}".rstrip(), one.about) for one in commands]
+        written = [
+            (f"/{one.name} {one.argument}".rstrip(), one.about) for one in (command.intent for command in commands)
+        ]
         named = [
             ("/server:prompt", "a prompt of a server, with its arguments as words or name=value"),
             ("@path", 'attaches a file, picture or folder; @"a name.txt", lines as @path:10-40'),

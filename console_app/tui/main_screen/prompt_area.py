@@ -13,13 +13,9 @@ from textual.geometry import Spacing
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from console_app.console.activity import ActivityStatus
-from console_app.console.files.attachments import Attachments
-from console_app.console.services import Services
-from console_app.console.talk.conversation import Conversation
+from console_app.console.console import Console
 from console_app.console.talk.queued import Around
-from console_app.console.talk.readiness import Readiness
-from console_app.console.talk.sessions import READ_ONLY, Sessions
+from console_app.console.talk.sessions import READ_ONLY
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
@@ -37,40 +33,26 @@ class PromptArea(Vertical):
 
     DEFAULT_CSS = "PromptArea { height: auto; }"
 
-    def __init__(
-        self,
-        ui: ConsoleUi,
-        services: Services,
-        sessions: Sessions,
-        conversation: Conversation,
-        activity: ActivityStatus,
-        readiness: Readiness,
-        command_line: CommandLine,
-        offers: ServerOffers,
-        attachments: Attachments,
-    ) -> None:
+    def __init__(self, ui: ConsoleUi, console: Console, command_line: CommandLine, offers: ServerOffers) -> None:
         super().__init__()
         self._ui = ui
-        self._services = services
-        self._sessions = sessions
-        self._conversation = conversation
-        self._activity = activity
-        self._readiness = readiness
+        self._program = console
+        self._services = console.services
+        self._conversation = console.conversation
         self._command_line = command_line
         self._offers = offers
-        self._attachments = attachments
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         yield QueueStrip()
-        yield ActivityLine(self._activity.at)
+        yield ActivityLine(self._program.activity.at)
         yield PromptBox(
             self._services.history_path,
             self._services.working_folder,
             self._command_line.completions,
             self._offers.completions,
-            self._attachments.chips,
-            self._attachments.keep_picture,
+            self._program.attachments.chips,
+            self._program.attachments.keep_picture,
             clock=self._services.timing.now,
         )
 
@@ -113,20 +95,18 @@ class PromptArea(Vertical):
     def send(self, text: str, typed: str | None = None, *, around: Around = nullcontext) -> None:
         """Sends a prompt, now or after the turn that runs; `typed` is what of it was not pasted. `around`: see
         Conversation."""
-        if self._sessions.read_only:
-            self._ui.toast(READ_ONLY)
-            return
-        if not self._conversation.busy:  # who sends wants to see what comes of it, wherever they were reading
+        idle = not self._conversation.busy
+        if self._program.send(text, typed=typed, around=around) and idle:
+            # Who sends wants to see what comes of it, wherever they were reading.
             self.screen.query_one(ConversationView).action_scroll_end()
-        self._conversation.send(text, typed=typed, around=around)
-        if self._offers.file is not None:
-            self._ui.open_beside(self._offers.file.look)
+        if (files := self._program.server_files) is not None:
+            self._ui.open_beside(files.look)
 
     def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> bool:
         """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be, and says
         whether it could."""
         command = self._command_line.read(text)
-        if command is None and self._sessions.read_only:
+        if command is None and self._program.sessions.read_only:
             self._ui.toast(READ_ONLY)
             return False
         if command is None:
@@ -134,7 +114,7 @@ class PromptArea(Vertical):
             self.send(text, typed)
         elif (known := self._command_line.find(command[0])) is not None:
             taken()
-            known.run(command[1])
+            self._command_line.run(known, command[1])
         else:
             return False
         return True
@@ -166,7 +146,7 @@ class PromptArea(Vertical):
     def _take_back(self) -> None:
         conversation, prompt, welcome = self._conversation, self.prompt, self.screen.query_one(Welcome)
         text = conversation.take_back() if conversation.waiting else None
-        if text is None and self._activity.waits_for(self._services.clock()):
+        if text is None and self._program.activity.waits_for(self._services.clock()):
             text = conversation.call_off()
         if text is not None:
             prompt.recall(text)
@@ -182,7 +162,7 @@ class PromptArea(Vertical):
         enter = not event.move and not event.number
         if self._conversation.paused and enter:
             self._conversation.resume()
-        elif enter and self._conversation.on_its_way is not None and self._readiness.skip():
+        elif enter and self._conversation.on_its_way is not None and self._program.readiness.skip():
             pass  # the turn begins without the servers that are not there yet
         elif not prompt.offering:
             return

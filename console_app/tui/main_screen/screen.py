@@ -9,20 +9,11 @@ from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.message import Message
 
-from console_app.console.activity import ActivityStatus
-from console_app.console.calls import Calls
-from console_app.console.files.attachments import Attachments
-from console_app.console.permissions import Permissions
-from console_app.console.servers.news import ServerNews
+from console_app.console.console import Console
+from console_app.console.intents.table import slash_commands
 from console_app.console.services import Services
-from console_app.console.talk.conversation import Conversation
-from console_app.console.talk.readiness import Readiness
-from console_app.console.talk.sessions import Sessions
-from console_app.console.talk.starting import ConsoleStart
 from console_app.domain.amounts import plural
-from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_keys import ModeKeys
-from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.lineview.view import ConversationView
@@ -30,7 +21,6 @@ from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
-from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands, turn_commands
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
@@ -41,6 +31,7 @@ from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.main_screen.ways import screen_ways
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
@@ -68,46 +59,25 @@ class ChatScreen(MainScreen):
         prompt: str | None = None,
     ) -> None:
         super().__init__()
-        engine = services.engine
         self.services = services
         self.ui = ui = ConsoleUi(self, services, problems)
-        self.commands = CommandRegistry()
-        self.offers = ServerOffers(services.hub, ui, self.commands, lambda text: self.prompt_area.send(text))
-        place, kept = (services.working_folder, services.pictures_path, services.hub), services.library is not None
-        self.attachments = Attachments(*place, lambda: no_pictures(engine.provider), named=kept)
-        self.conversation = Conversation(
-            engine,
-            services.store,
-            ui,
-            ready=lambda: self._start.ready_to_send(self.sessions),
-            attachments=self.attachments,
-            attached=self.offers.was_read,
-            clock=services.clock,
+        self.console = console = Console(
+            services, ui, opened=lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over)
         )
-        self.sessions = Sessions(
-            self.conversation, services.library, ui, services.working_folder, replayed=services.replay is not None
-        )
-        self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, ui)
-        self.calls = Calls(self.conversation, ui)
-        self.readiness = Readiness(services.server_statuses, services.connect)
-        self._start = ConsoleStart(
-            services, self.readiness, ui, lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over)
-        )
-        self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
-        self._keys = KeysThatGo(self, ui)
-        self._mode_keys = ModeKeys(self.permissions, ui, partial(services.timing.later, self), services.timing.now)
+        self.commands = CommandRegistry(console)
+        self.offers = ServerOffers(services.hub, ui, self.commands, console, lambda text: self.prompt_area.send(text))
+        self.keys_that_go = KeysThatGo(self, ui)
+        later = partial(services.timing.later, self)
+        self._mode_keys = ModeKeys(console.permissions, ui, later, services.timing.now)
         self.modes = self._mode_keys.modes
         self._leaving = Leaving(
             self, ui, lambda: self.prompt_area.stop(), partial(self.action_command, "rewind"), services.timing.now
         )
-        self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
+        self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
-        self.custom = CustomCommandList(services.custom_commands, self.commands, ui, engine, services.models)
-        self.dialogs.commands_changed = self.custom.read
-        ui.connect(self.conversation, self.activity, lambda: self.modes.shown)
-        self._command_line = CommandLine(self.commands, self.offers.is_prompt, ui.toast)
+        ui.connect(console, lambda: self.modes.shown)
+        self.command_line = CommandLine(console, ui, self.commands, self.offers.is_prompt)
         self._themes = themes
-        self._news = ServerNews(services.server_statuses, ui.tell)
         self._first_prompt = prompt
 
     def compose(self) -> ComposeResult:
@@ -116,18 +86,8 @@ class ChatScreen(MainScreen):
         yield Welcome(id="welcome")
         yield (view := ConversationView(id="conversation", clock=self.services.clock))
         yield FindBar(view)
-        yield BoardArea(self.ui, self.services, self.conversation, self.permissions, self.calls, self.dialogs)
-        yield PromptArea(
-            self.ui,
-            self.services,
-            self.sessions,
-            self.conversation,
-            self.activity,
-            self.readiness,
-            self._command_line,
-            self.offers,
-            self.attachments,
-        )
+        yield BoardArea(self.ui, self.console, self.dialogs)
+        yield PromptArea(self.ui, self.console, self.command_line, self.offers)
         yield KeyHints()
         yield TooSmall()
 
@@ -146,12 +106,8 @@ class ChatScreen(MainScreen):
             services.timing,
         )
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
-        ui, dialogs, commands = self.ui, self.dialogs, self.commands
-        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
-        commands.add(turn_commands(self.action_toggle_plan, self.calls.run_cut_off_again, self._keys.find))
-        commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
+        self.console.commands = slash_commands(screen_ways(self, places, self._themes))
         services.on_servers_changed(self._servers_changed)
-        self.custom.send = self.prompt_area.send
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
         self.prompt.offering = True
@@ -162,8 +118,7 @@ class ChatScreen(MainScreen):
 
     async def end(self) -> None:
         """Stops the turn that runs and withdraws what is asked; returns when all has ended, and is stored."""
-        self.services.human.close()
-        await self.conversation.close()
+        await self.console.close()
         if self.ui.drafts is not None:
             await self.ui.drafts.close()
 
@@ -171,13 +126,9 @@ class ChatScreen(MainScreen):
         """What runs has ended before the program does."""
         await self.end()
 
-    async def _read_project(self) -> None:
-        await self.custom.read()
-        await self.dialogs.say_what_waits()
-
     def _begin(self) -> None:
-        self.run_worker(self._read_project, name="project")
-        self.run_worker(partial(self._start.run, self.sessions), name="start")
+        self.run_worker(self.console.read_project, name="project")
+        self.run_worker(self.console.start, name="start")
         if not self.services.resume and self.services.replay is None:
             self.ui.open_beside(self.prompt_area.drafts.restore)
         if self._first_prompt:
@@ -192,9 +143,7 @@ class ChatScreen(MainScreen):
                 raise
 
     def _servers_changed(self) -> None:
-        self.ui.changed()  # a message may have waited for one
-        self.permissions.reconsider()  # a tool may be another than the one that the board shows
-        self._news.changed()
+        self.console.servers_changed()
         self.offers.changed()
         for area in self.query(PromptArea):  # none any more while the console closes
             self.call_later(area.look_again)
@@ -203,7 +152,7 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CallAction)
     def _call_action(self, event: ConversationView.CallAction) -> None:
-        act_on_call(event, self.ui, self.calls, self.dialogs, self.boards)
+        act_on_call(event, self.ui, self.console.calls, self.dialogs, self.boards)
 
     @on(ConversationView.FilesRequested)
     def _open_files(self, event: ConversationView.FilesRequested) -> None:
@@ -260,7 +209,7 @@ class ChatScreen(MainScreen):
     @on(Prompt.Left)
     def _left(self) -> None:
         """Tab."""
-        self._keys.out_of_prompt()
+        self.keys_that_go.out_of_prompt()
 
     def on_key(self, event: events.Key) -> None:
         """What is typed goes to the prompt wherever the focus is, unless it is a key of the panel or board there.
@@ -275,19 +224,20 @@ class ChatScreen(MainScreen):
 
     def action_go_on(self) -> None:
         """Tab out of the prompt: to what waits for you too, else to the next part of the screen."""
-        if not self._keys.to_what_waits():
+        if not self.keys_that_go.to_what_waits():
             self.focus_next()
 
     def action_command(self, name: str) -> None:
         """A key that does what a slash command does."""
-        if (command := self._command_line.find(name)) is not None:
-            command.run("")
+        if (command := self.command_line.find(name)) is not None:
+            self.command_line.run(command)
 
     def action_commands(self) -> None:
         """Ctrl+P: the commands, each with the key that does the same."""
         bound = {one.binding.action: key_name(one.binding.key) for one in self.active_bindings.values()}
-        keys = {command.name: bound.get(f"command('{command.name}')", "") for command in self.commands.own}
-        self.ui.open(self.dialogs.commands, self.commands, keys)
+        names = [command.intent.name for command in self.commands.own]
+        keys = {name: bound.get(f"command('{name}')", "") for name in names}
+        self.ui.open(self.dialogs.commands, self.commands, keys, self.command_line.run)
 
     def action_stop(self) -> None:
         """Escape while something runs."""
@@ -312,7 +262,7 @@ class ChatScreen(MainScreen):
 
     def action_go(self, place: Place, number: int) -> None:
         """To a panel, a turn or a page, from wherever the focus is."""
-        self._keys.go(place, number)
+        self.keys_that_go.go(place, number)
 
     def action_toggle_all(self) -> None:
         """Ctrl+O."""
@@ -334,9 +284,9 @@ class ChatScreen(MainScreen):
         """Which keys do something now; those that don't are neither named nor taken."""
         match action:
             case "stop":
-                return self.conversation.busy and not self.prompt_field.popup.is_open
+                return self.console.conversation.busy and not self.prompt_field.popup.is_open
             case "steer":
-                return self.conversation.busy
+                return self.console.conversation.busy
             case "toggle_all":
                 return self.ui.talking
             case "copy_part":

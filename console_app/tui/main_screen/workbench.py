@@ -1,9 +1,7 @@
-"""Gives the servers screen what opens servers and tools, and what watches mcp.json, once there is a conversation."""
+"""Gives the servers screen what opens servers and tools, once there is a conversation."""
 
 from __future__ import annotations
 
-from console_app.console.servers.file_news import FileNews
-from console_app.console.servers.switches import HubSwitches
 from console_app.console.services import Services
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
@@ -12,7 +10,7 @@ from console_app.tui.servers.workbench import Workbench
 
 
 def equip(offers: ServerOffers, services: Services, ui: ConsoleUi, dialogs: Dialogs) -> None:
-    """Without a hub, as in a replay, there is nothing to open; without files nothing to watch."""
+    """Without a hub, as in a replay, there is nothing to open."""
     if services.hub is not None and services.servers is not None:
         offers.bench = Workbench(
             services.hub,
@@ -25,5 +23,3 @@ def equip(offers: ServerOffers, services: Services, ui: ConsoleUi, dialogs: Dial
             folder=services.working_folder,
             clock=services.clock,
         )
-    if services.server_files is not None and isinstance(services.servers, HubSwitches):
-        offers.file = FileNews(services.server_files, services.servers, ui)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from console_app.console.completion import Completions, Token
-from console_app.console.servers.watching import Watching
-from console_app.domain.messages import Attachment
+from console_app.console.console import Console
 from console_app.mcp_client.hub import Hub
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.servers.completing import ServerCompletion
@@ -16,7 +15,6 @@ from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.config.tool_choice import Item
-    from console_app.console.servers.file_news import FileNews
     from console_app.console.servers.switches import Offered
     from console_app.tui.servers.workbench import Workbench
 
@@ -24,15 +22,17 @@ if TYPE_CHECKING:
 class ServerOffers:
     """Of one console. Without a hub, as in a replay, nothing is offered."""
 
-    def __init__(self, hub: Hub | None, ui: Ui, commands: CommandRegistry, send: Callable[[str], None]) -> None:
+    def __init__(
+        self, hub: Hub | None, ui: Ui, commands: CommandRegistry, console: Console, send: Callable[[str], None]
+    ) -> None:
         self._hub = hub
         self._ui = ui
         self._commands = commands
         self._send = send
         self._completion = ServerCompletion(hub) if hub is not None else None
-        self.watching = Watching(hub, ui)
+        self.watching = console.watching
         self.bench: Workbench | None = None  # once there is a conversation in which tools can run
-        self.file: FileNews | None = None  # says when mcp.json changes
+        self.file = console.server_files  # says when mcp.json changes
 
     def changed(self) -> None:
         """Some server came, went, or has another list."""
@@ -72,9 +72,3 @@ class ServerOffers:
             return
         async for found in self._completion.later(token):
             yield found
-
-    def was_read(self, attachments: Sequence[Attachment]) -> None:
-        """The user has these resources as they are now."""
-        for one in attachments:
-            if one.server:
-                self.watching.seen(one.server, one.uri)

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from console_app.console.console import Console
+from console_app.console.intents.intent import Intent
+from console_app.console.intents.table import Bound
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import ResourceTemplate, ServerPrompt
 from console_app.mcp_client.typed_names import arguments_of, missing, written_arguments
-from console_app.tui.commands.registry import Command
 from console_app.tui.ui import Ui
 
 LONGEST_ABOUT = 200  # characters of what a prompt says about itself
@@ -19,10 +21,10 @@ LONGEST_ABOUT = 200  # characters of what a prompt says about itself
 log = logging.getLogger(__name__)
 
 
-def prompt_commands(hub: Hub, ui: Ui, send: Callable[[str], None]) -> list[Command]:
+def prompt_commands(hub: Hub, ui: Ui, send: Callable[[str], None]) -> list[Bound]:
     """A command for each prompt that is on now."""
 
-    def run(typed: str, prompt: ServerPrompt, rest: str) -> None:
+    def run(typed: str, prompt: ServerPrompt, _console: Console, rest: str) -> None:
         """Sends the prompt, or asks for what it needs and nobody typed. Nothing that was typed is lost."""
         try:
             values = arguments_of(prompt, rest)
@@ -47,7 +49,7 @@ def prompt_commands(hub: Hub, ui: Ui, send: Callable[[str], None]) -> list[Comma
             send(f"/{typed} {written_arguments(values)}".rstrip())
 
     return [
-        Command(typed, _about(prompt), partial(run, typed, prompt), _arguments(prompt))
+        Bound(Intent(typed, _about(prompt), argument=_arguments(prompt) or "[WORDS]"), partial(run, typed, prompt))
         for typed, prompt in hub.typed_prompts().items()
     ]
 

@@ -79,7 +79,7 @@ async def test_a_filled_in_form_runs_without_a_model(tmp_path: Path) -> None:
         await until(pilot, lambda: bool(ran(console_app)))
         assert ran(console_app) == [{"city": "Oslo", "unit": "kelvin", "days": 3, "hourly": True}]
         await see(pilot, "weather · forecast")
-        await until(pilot, lambda: not chat(console_app).conversation.busy)
+        await until(pilot, lambda: not chat(console_app).console.conversation.busy)
         engine = chat(console_app).services.engine
         assert [message.role for message in engine.history] == ["user", "assistant", "tool"]
         assert isinstance(engine.provider, WrittenModel)
@@ -190,7 +190,7 @@ async def test_a_call_by_hand_that_failed_does_not_end_as_done(tmp_path: Path) -
             ("now you", "✓ done · "),  # the model has read what failed, and answered
         ):
             await pilot.press(*typed, "enter")
-            await until(pilot, lambda: not chat(console_app).conversation.busy)
+            await until(pilot, lambda: not chat(console_app).console.conversation.busy)
             await at_rest(pilot)
             ends = [line.strip() for line in seen(console_app).splitlines() if line.strip()[:2] in ("✓ ", "✗ ")]
             assert ends[-1].startswith(ending), (typed, ends)

@@ -82,7 +82,7 @@ async def test_a_key_pressed_for_what_was_shown_does_not_run_what_is_served_mean
             s.hub.on_change = None  # the board has not heard of it yet
             told.become("V3")
             await until(s.pilot, lambda: s.hub.tools()[0].description == "V3")
-            running = chat(s.console).conversation.calls_of
+            running = chat(s.console).console.conversation.calls_of
             assert running is not None
             assert not running.resolve(shown.call.id, Decision.ALLOW, shown=shown.fingerprint)
             await see(s.pilot, "odd.work still waits: it has changed since it was shown")

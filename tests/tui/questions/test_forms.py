@@ -217,7 +217,7 @@ async def test_a_form_whose_call_was_cancelled_under_your_hands_says_so_and_take
         await s.come_to_the_board()
         await s.press("enter")
         await s.pilot.press(*"xy")
-        activity = chat(s.console).conversation.activity
+        activity = chat(s.console).console.conversation.activity
         assert activity is not None
         activity.cancel_call(s.calls[0].id)
         await see(s.pilot, "The question was withdrawn")

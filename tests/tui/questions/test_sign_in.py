@@ -44,7 +44,7 @@ async def test_cancelling_the_call_takes_the_question_back(tmp_path: Path) -> No
     async with signed_out_meanwhile(tmp_path) as (s, browser):
         await s.answer(calls(("web_greet", "{}")))
         await see(s.pilot, "web · greet wants you to open a page")
-        activity = chat(s.console).conversation.activity
+        activity = chat(s.console).console.conversation.activity
         assert activity is not None
         activity.cancel_call(s.calls[1].id)
         await until(s.pilot, lambda: not chat(s.console).boards.human.is_asking, "no question")

@@ -99,20 +99,20 @@ async def test_a_prompt_that_fails_is_told_and_can_be_sent_again(console: OpenCo
         await shown.see("Server: notes: It broke")
         await shown.until(lambda: shown.text == "/notes:broken")
         assert not shown.model.requests
-        assert not shown.chat.conversation.busy
+        assert not shown.chat.console.conversation.busy
 
 
 async def test_a_server_that_dies_while_it_is_asked_loses_nothing(console: OpenConsole) -> None:
     async with console(config("dies")) as shown:
         await shown.put("/notes:plain")
         await shown.pilot.press("enter")
-        await shown.until(lambda: shown.text == "/notes:plain" and not shown.chat.conversation.busy)
+        await shown.until(lambda: shown.text == "/notes:plain" and not shown.chat.console.conversation.busy)
         assert "Server: notes:" in shown.screen
 
 
 async def test_servers_that_come_and_go_change_the_commands(console: OpenConsole) -> None:
     async with console() as shown:
-        names = {command.name for command in shown.chat.commands}
+        names = {command.intent.name for command in shown.chat.commands}
         assert "notes:extra0" not in names
         await shown.call("grow")
         await shown.until(lambda: shown.chat.commands.get("notes:extra0") is not None)

@@ -60,7 +60,7 @@ async def test_what_can_not_be_read_is_told_and_the_text_comes_back(console: Ope
             await shown.see(why)
             await shown.until(lambda uri=uri: shown.text == f"read @notes:{uri} and @notes:note://1")
         assert not shown.model.requests
-        assert not shown.chat.conversation.busy
+        assert not shown.chat.console.conversation.busy
         await shown.put("never mind")
         await shown.pilot.press("enter")
         await shown.until(lambda: bool(shown.model.requests))
@@ -75,7 +75,7 @@ async def test_escape_stops_a_read_that_takes_long_and_keeps_the_text(console: O
         assert shown.text == "meanwhile"
         await shown.put("")
         await shown.pilot.press("escape")
-        await shown.until(lambda: shown.text == "read @notes:note://1" and not shown.chat.conversation.busy)
+        await shown.until(lambda: shown.text == "read @notes:note://1" and not shown.chat.console.conversation.busy)
         assert not shown.model.requests
 
 
@@ -85,7 +85,7 @@ async def test_taking_back_what_is_being_read_stops_it(console: OpenConsole) -> 
         await shown.pilot.press("enter")
         await shown.see("Reading attachments")
         await shown.pilot.press("up")
-        await shown.until(lambda: shown.text == "read @notes:note://1" and not shown.chat.conversation.busy)
+        await shown.until(lambda: shown.text == "read @notes:note://1" and not shown.chat.console.conversation.busy)
         assert not shown.model.requests
 
 
@@ -95,8 +95,8 @@ async def test_what_fails_while_you_write_waits_in_the_queue(console: OpenConsol
         await shown.pilot.press("enter")
         await shown.type("x")
         await shown.see("Resource not found")
-        await shown.until(lambda: not shown.chat.conversation.busy)
-        kept = [shown.text, *shown.chat.conversation.waiting]
+        await shown.until(lambda: not shown.chat.console.conversation.busy)
+        kept = [shown.text, *shown.chat.console.conversation.waiting]
         assert "read @notes:note://nowhere" in [text.removesuffix("x") for text in kept]
 
 

@@ -100,7 +100,7 @@ async def test_it_opens_on_the_selected_call_also_of_an_earlier_turn(tmp_path: P
         for text, end in (("one", "First."), ("two", "Second.")):
             await pilot.press(*text, "enter")
             await see(pilot, end)
-            await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+            await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await pilot.press("ctrl+t")
         await see(pilot, "turn 2 · 1 earlier")
         await pilot.press("escape")

@@ -1,0 +1,186 @@
+"""The whole program without a face: what there is to see, to do and to decide. A face draws it, and decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING
+
+from console_app.console.activity import ActivityStatus
+from console_app.console.calls import Calls
+from console_app.console.files.attachments import Attachments
+from console_app.console.intents.intent import Moment
+from console_app.console.intents.table import Bound
+from console_app.console.permissions import Permissions
+from console_app.console.servers.file_news import FileNews, Reloads
+from console_app.console.servers.news import ServerNews
+from console_app.console.servers.watching import Watching
+from console_app.console.services import Services
+from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.readiness import Readiness
+from console_app.console.talk.sessions import READ_ONLY, Sessions
+from console_app.console.talk.starting import ConsoleStart
+from console_app.console.ui_port import UiPort
+from console_app.console.written_commands import WrittenCommands
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.ports.provider import no_pictures
+from console_app.domain.safe_text import one_line
+
+if TYPE_CHECKING:
+    from console_app.console.talk.queued import Around
+    from console_app.domain.messages import Attachment
+
+RUNNING = "A turn is running. Esc stops it"
+
+
+class Console:
+    """Of one face, which is its `ui`. `opened` is called once the session that was asked for is open, or can't be."""
+
+    def __init__(self, services: Services, ui: UiPort, *, opened: Callable[[], None] = lambda: None) -> None:
+        engine, library = services.engine, services.library
+        self.services, self.ui, self.models = services, ui, services.models
+        self.commands: Mapping[str, Bound] = {}  # the face's slash commands, which it gives
+        self.watching = Watching(services.hub, ui)
+        self.attachments = Attachments(
+            services.working_folder,
+            services.pictures_path,
+            services.hub,
+            lambda: no_pictures(engine.provider),
+            named=library is not None,
+        )
+        self.readiness = Readiness(services.server_statuses, services.connect)
+        self.conversation = Conversation(
+            engine,
+            services.store,
+            ui,
+            ready=lambda: self._start.ready_to_send(self.sessions),
+            attachments=self.attachments,
+            attached=self._were_read,
+            clock=services.clock,
+        )
+        self.sessions = Sessions(
+            self.conversation, library, ui, services.working_folder, replayed=services.replay is not None
+        )
+        self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, ui)
+        self.calls = Calls(self.conversation, ui)
+        self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.transcript)
+        self.written = WrittenCommands(services, ui, lambda: self.commands)
+        self.server_files: FileNews | None = None
+        if services.server_files is not None and isinstance(services.servers, Reloads):
+            self.server_files = FileNews(services.server_files, services.servers, ui)
+        self._start = ConsoleStart(services, self.readiness, ui, opened)
+        self._news = ServerNews(services.server_statuses, ui.tell)
+        self._waits = ""  # the line that said what waits for trust
+
+    # -- its life
+
+    async def start(self) -> None:
+        """Loads services, opens the session that was asked for, and waits for servers; what goes wrong is told."""
+        await self._start.run(self.sessions)
+
+    async def read_project(self) -> None:
+        """Reads the commands that people wrote, and tells which of the project's files wait for trust."""
+        await self.read_commands()
+        await self.say_what_waits()
+
+    async def close(self) -> None:
+        """Withdraws what is asked and stops what runs; returns when all has ended, and is stored."""
+        self.services.human.close()
+        await self.conversation.close()
+
+    def servers_changed(self) -> None:
+        """Some server came, went, or has another list: a tool may be another than the one that a face shows."""
+        self.ui.changed()
+        self.permissions.reconsider()
+        self._news.changed()
+
+    # -- what a user does
+
+    def do(self, bound: Bound, rest: str = "") -> Callable[[], Coroutine[object, object, None]] | None:
+        """Does an intent with the text behind its name, as soon as its moment has come; what can't be done is told.
+
+        An intent that takes time is given back, for the face to run in a task of its own.
+        """
+        if iscoroutinefunction(bound.run) or (bound.intent.moment is not Moment.ALWAYS and self.conversation.ending):
+            return partial(self._do, bound, rest)
+        try:
+            if self._may(bound, rest):
+                bound.run(self, rest)
+        except FanoutError as error:
+            self.fails(error)
+        return None
+
+    async def _do(self, bound: Bound, rest: str) -> None:
+        try:
+            if bound.intent.moment is not Moment.ALWAYS:
+                await self.conversation.settled()
+            if self._may(bound, rest) and (left := bound.run(self, rest)) is not None:
+                await left
+        except FanoutError as error:
+            self.fails(error)
+
+    def _may(self, bound: Bound, rest: str) -> bool:
+        intent, why = bound.intent, ""
+        if rest and not intent.argument:
+            why = f"/{intent.name} takes nothing behind its name; not {one_line(rest, 40)}."
+        elif intent.moment is Moment.IDLE and self.sessions.read_only:
+            why = READ_ONLY
+        elif intent.moment is Moment.IDLE and self.conversation.busy:
+            why = f"{RUNNING}; then /{intent.name}."
+        if why:
+            self.ui.toast(why)
+        return not why
+
+    def fails(self, error: FanoutError) -> None:
+        """Tells of an error: what was typed wrong goes away by itself, everything else stays."""
+        if isinstance(error, UsageError):
+            self.ui.toast(error.line[:1].upper() + error.line[1:])
+        else:
+            self.ui.tell("error", error.line)
+
+    def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
+        """Sends a prompt, now or behind what runs; `typed` is what of it was not pasted, and its turn runs within
+        `around`. False, and told, where nothing can be sent in this session."""
+        if self.sessions.read_only:
+            self.ui.toast(READ_ONLY)
+            return False
+        self.conversation.send(text, typed=typed, around=around)
+        return True
+
+    def stop(self) -> bool:
+        """Stops what runs; a message whose turn has not begun is given back. False when nothing runs."""
+        if text := self.conversation.call_off():
+            self.ui.give_back(text)
+            return True
+        return self.conversation.stop()
+
+    def go_on(self) -> bool:
+        """Lets what waits be sent: without the servers that still connect, or behind a turn that was stopped."""
+        return (self.conversation.on_its_way is not None and self.readiness.skip()) or self.conversation.resume()
+
+    # -- the project's files
+
+    async def read_commands(self) -> str:
+        """Reads the commands that people wrote, again too; what came of it, in one line."""
+        return await self.written.read()
+
+    async def say_what_waits(self) -> None:
+        """Tells in one line which files of the project wait for trust, and how to see them."""
+        if (project := self.services.project_trust) is None:
+            return
+        self.trusted()
+        if waiting := await asyncio.to_thread(project.summary):
+            self._waits = f"{one_line(waiting, 300)}: {self.ui.key_of('trust')} shows it all, and asks."
+            self.ui.tell("warning", self._waits)
+
+    def trusted(self) -> None:
+        """The line that said what waits is true no more."""
+        self.ui.take_back(self._waits)
+
+    def _were_read(self, attachments: Sequence[Attachment]) -> None:
+        for one in attachments:
+            if one.server:
+                self.watching.seen(one.server, one.uri)

@@ -1,0 +1,41 @@
+"""Intents for one call, which the text behind the name stands for in the way of each face."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from console_app.console.reports.call_text import call_text
+from console_app.domain.safe_text import one_line
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+
+
+def cancel(console: Console, rest: str) -> None:
+    """Ends a call; its siblings go on."""
+    console.calls.cancel(console.ui.call(rest).id)
+
+
+def retry(console: Console, rest: str) -> None:
+    """Runs a call again; with none named, sends a message that had no answer, or runs what was cut off."""
+    if rest:
+        console.calls.run_again(console.ui.call(rest).id)
+    else:
+        console.calls.run_cut_off_again()
+
+
+def extend(console: Console, rest: str) -> None:
+    """Gives a running call its whole time again."""
+    console.calls.extend(console.ui.call(rest).id)
+
+
+def send_now(console: Console, _rest: str) -> None:
+    """Sends the model the results that are there."""
+    console.calls.send_now()
+
+
+async def inspect(console: Console, rest: str) -> None:
+    """Tells what a call sent and got, whole."""
+    call = console.ui.call(rest)
+    exchange = console.services.exchange
+    await console.ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)

@@ -1,0 +1,68 @@
+"""One thing that a user can do, as every face has it: its name, its words, when it may be done and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+
+Run = Callable[["Console", str], Awaitable[None] | None]
+"""Does it, with the text that stands behind the name. Raises FanoutError, which every face shows as one line."""
+Choices = Callable[["Console"], Sequence[str]]
+
+
+class Moment(Enum):
+    """When an intent may be done; in every other case the user is told why it may not."""
+
+    ALWAYS = "always"
+    SETTLED = "settled"  # once nothing is left of an activity that has told its end
+    IDLE = "idle"  # settled, nothing runs, and the session is not open to read only
+
+
+def no_choices(_console: Console) -> Sequence[str]:
+    """Stands where nothing completes the text behind the name."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An entry of the table. `run` None: each face that has it does it in a way of its own, a dialog or a board."""
+
+    name: str
+    about: str
+    run: Run | None = None
+    argument: str = ""  # what may follow the name, as help shows it; without one nothing may
+    choices: Choices = no_choices
+    moment: Moment = Moment.ALWAYS
+    asks: bool = False  # it may open a dialog, which takes the place of another
+    same_as: str = ""  # the intent that this is another name of
+
+
+@dataclass(frozen=True, slots=True)
+class Slash:
+    """A face has the intent as a slash command; `run` and `choices` are the face's own, in place of the entry's."""
+
+    run: Run | None = None
+    choices: Choices | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A face has the intent under a key, by the id of its binding."""
+
+    binding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cannot:
+    """A face does not have the intent."""
+
+    why: str
+
+
+Way = Slash | Key | Cannot
+Ways = Mapping[str, Way]

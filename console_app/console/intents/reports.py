@@ -1,0 +1,59 @@
+"""Intents that tell of the requests to the model, of this program and of what it found."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from console_app.console.reports.context_report import context_report
+from console_app.console.reports.cost_report import cost_report
+from console_app.console.reports.request_report import request_report
+from console_app.console.reports.text_files import tail
+from console_app.domain.errors import FanoutError
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+
+READ_AGAIN = 0.2  # seconds between two looks at a report that is still written
+
+
+async def context(console: Console, _rest: str) -> None:
+    """What the model reads, and how full its window is."""
+    engine = console.services.engine
+    await console.ui.report("Context", lambda: context_report(engine, console.ui.transcript, console.models.window))
+
+
+async def request(console: Console, _rest: str) -> None:
+    """The messages of the next and of the last request."""
+    await console.ui.report("Request", lambda: request_report(console.services.engine))
+
+
+async def cost(console: Console, _rest: str) -> None:
+    """Tokens and money, in all and by turn."""
+    await console.ui.report("Cost", lambda: cost_report(console.ui.transcript))
+
+
+async def log(console: Console, _rest: str) -> None:
+    """The end of the program's log."""
+    await console.ui.report("Log", lambda: tail(console.services.log_path), at_end=True, every=1.0)
+
+
+async def doctor(console: Console, _rest: str) -> None:
+    """The report of `fanout doctor`, on the servers that run already."""
+    if (diagnose := console.services.diagnose) is None:
+        console.ui.toast("There is nothing to examine here. In a shell: fanout doctor.")
+        return
+    text = "Looking…"
+
+    async def look() -> None:
+        nonlocal text
+        try:
+            text = "\n".join(await diagnose())
+        except FanoutError as error:
+            text = error.line
+
+    looking = asyncio.create_task(look())
+    try:
+        await console.ui.report("Doctor", lambda: text, every=READ_AGAIN, whole=looking)
+    finally:
+        looking.cancel()

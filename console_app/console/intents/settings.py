@@ -1,0 +1,110 @@
+"""Intents that choose how the model answers and how its calls run. Each holds from the next answer or request on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.errors import UsageError
+from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
+from console_app.domain.safe_text import one_line
+from console_app.domain.sampling import EFFORTS
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+
+DEFAULT_EFFORT = "default"
+POLICIES = {
+    CallPolicy.PARALLEL.value: "all calls of an answer at once",
+    CallPolicy.SEQUENTIAL.value: "one after the other, in order",
+    CallPolicy.SINGLE.value: "the first runs, the rest are put off",
+}
+EFFORT_WORDS = {
+    DEFAULT_EFFORT: "as configured, or as the endpoint has it",
+    "none": "answer at once",
+    "minimal": "very little",
+    "low": "a little",
+    "medium": "some",
+    "high": "much",
+    "xhigh": "more than high, where supported",
+    "max": "as much as possible",
+}
+MODES = {
+    ApprovalMode.ASK.value: "what no rule allows asks",
+    ApprovalMode.AUTO.value: "what only reads runs",
+    ApprovalMode.PLAN.value: "nothing that changes anything runs",
+    ApprovalMode.YOLO.value: "every call runs",
+}
+
+
+async def _picked(console: Console, what: str, options: Mapping[str, str], typed: str, current: str = "") -> str | None:
+    """One of `options`: the typed one, or the one that the user picks. Raises UsageError for any other."""
+    if typed and typed not in options:
+        raise UsageError(f"there is no {what} {one_line(typed, 40)}", f"There are: {', '.join(options)}.")
+    return typed or await console.ui.choose(what.capitalize(), options, current=current)
+
+
+async def model(console: Console, rest: str) -> None:
+    """Another model answers."""
+    options = {} if rest else dict.fromkeys(await console.models.known(), "")
+    await use_model(console, rest or await console.ui.choose("Model", options, current=console.models.name))
+
+
+async def use_model(console: Console, name: str | None) -> None:
+    """The model called `PROVIDER/MODEL` answers; none stands for leaving it as it is."""
+    if name and name != console.models.name:
+        await console.models.switch(name)
+        console.ui.changed()
+        console.ui.toast(f"Model: {one_line(name, 60)}, from the next answer on.")
+
+
+async def policy(console: Console, rest: str) -> None:
+    """How the calls of one answer run."""
+    engine = console.services.engine
+    now = engine.settings.policy_for(engine.provider.protocol).value
+    if picked := await _picked(console, "policy", POLICIES, rest, now):
+        engine.settings = engine.settings.with_policy(CallPolicy(picked))
+        console.ui.changed()
+        console.ui.toast(f"Policy: {picked}, from the next answer on.")
+
+
+async def effort(console: Console, rest: str) -> None:
+    """How much the model thinks before it answers."""
+    models, engine = console.models, console.services.engine
+    refused = f"not taken by {one_line(engine.provider.model, 30)}"
+    options = {**EFFORT_WORDS, **{one: refused for one in EFFORTS if not models.takes(one)}}
+    if picked := await _picked(console, "effort", options, rest, engine.settings.effort or DEFAULT_EFFORT):
+        said = models.use_effort(next((one for one in EFFORTS if one == picked), None))
+        console.ui.changed()
+        console.ui.toast(said)
+
+
+async def protocol(console: Console, rest: str) -> None:
+    """How the model is given tools."""
+    provider, modes = console.services.engine.provider, get_args(ProtocolMode)
+    if not speaks(provider, ReadsText):
+        console.ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
+        return
+    if not rest:
+        console.ui.toast(f"Tools are offered by protocol {protocol_label(provider)}.")
+    picked = await _picked(console, "protocol", dict.fromkeys(modes, ""), rest.lower(), protocol_label(provider))
+    if (mode := next((one for one in modes if one == picked), None)) is not None:
+        provider.choose(mode)
+        console.ui.toast(f"Protocol {mode}, from the next request on.")
+        console.ui.changed()
+
+
+def efforts(_console: Console) -> Sequence[str]:
+    """What may stand behind /effort."""
+    return list(EFFORT_WORDS)
+
+
+def policies(_console: Console) -> Sequence[str]:
+    """What may stand behind /policy."""
+    return list(POLICIES)
+
+
+def protocols(_console: Console) -> Sequence[str]:
+    """What may stand behind /protocol."""
+    return list(get_args(ProtocolMode))

@@ -1,0 +1,116 @@
+"""Intents for the conversation, its sessions and the project's files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console_app.console.talk.by_hand import MANUAL
+from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import one_line
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+
+
+def new(console: Console, _rest: str) -> None:
+    """Begins a session."""
+    console.sessions.begin()
+
+
+async def resume(console: Console, rest: str) -> None:
+    """Goes on with the session whose id begins with the text."""
+    await console.sessions.resume(rest)
+
+
+async def rename(console: Console, rest: str) -> None:
+    """Gives this session a title."""
+    await console.sessions.rename(rest)
+
+
+async def fork(console: Console, rest: str) -> None:
+    """Goes on with a copy of this session."""
+    await console.sessions.fork(rest)
+
+
+async def undo(console: Console, _rest: str) -> None:
+    """Takes the last turn back."""
+    await console.sessions.undo()
+
+
+async def rewind(console: Console, rest: str) -> None:
+    """Goes back to before one of your messages, by the number of its turn or by words that it has."""
+    await (console.sessions.rewind(int(rest)) if rest.isdecimal() else console.sessions.rewind_to(rest))
+
+
+async def export(console: Console, rest: str) -> None:
+    """Writes this session to a file."""
+    await console.sessions.export(rest)
+
+
+async def compact(console: Console, rest: str) -> None:
+    """Puts a summary in place of older turns, or takes the newest one back."""
+    if rest == "undo":
+        if not await console.conversation.undo_compaction():
+            console.ui.toast("There is no compaction to take back.")
+        console.ui.changed()
+    elif rest:
+        raise UsageError(f"/compact takes nothing, or undo; not {one_line(rest, 40)}")
+    else:
+        console.conversation.compact()
+
+
+def call(console: Console, rest: str) -> None:
+    """Runs calls that were typed as tools and JSON."""
+    console.send(f"{MANUAL}{rest}")
+
+
+def tools(console: Console) -> Sequence[str]:
+    """The tools that can be called by hand."""
+    return [spec.label for spec in console.services.engine.toolset.tools()]
+
+
+async def steer(console: Console, rest: str) -> None:
+    """Says something to the turn that runs."""
+    if not rest:
+        raise UsageError("there is nothing to say", "Type it behind the name: /steer WORDS.")
+    await console.conversation.steer(rest)
+
+
+async def reload(console: Console, _rest: str) -> None:
+    """Reads mcp.json and the commands' files again."""
+    if said := await console.read_commands():
+        console.ui.tell("info", said)
+    if console.server_files is None:
+        console.ui.toast("There is no mcp.json to read here.")
+    else:
+        await console.server_files.reload()
+    await console.say_what_waits()  # behind what a yes was asked for
+
+
+async def trust(console: Console, _rest: str) -> None:
+    """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""
+    ui, project = console.ui, console.services.project_trust
+    waiting = [] if project is None else await asyncio.to_thread(project.waiting)
+    if project is None or not waiting:
+        ui.toast("Nothing of this project waits for your trust.")
+        return
+    if not await ui.trusts("\n\n".join("\n".join(file.lines) for file in waiting)):
+        ui.toast("Not trusted; nothing was changed.")
+        return
+    for file in waiting:
+        await asyncio.to_thread(project.trust, file)
+    console.trusted()
+    if len(waiting) == 1:
+        path, summary = waiting[0].path, waiting[0].summary
+        what = "" if path.suffix == ".json" else f": {summary}"  # servers are told as they come
+        ui.tell("info", one_line(f"{path} is trusted as it was shown{what}.", 600))
+    else:  # they were all read a moment ago; what is wrong with one must not be pushed off the screen
+        ui.tell("info", f"{len(waiting):,} files of this project are trusted as they were shown.")
+    if any(file.path.suffix == ".toml" for file in waiting):
+        ui.tell("info", "What its settings say counts from the next start on.")
+    if any(file.path.suffix == ".json" for file in waiting):
+        await reload(console, "")
+    else:
+        await console.read_commands()

@@ -1,0 +1,140 @@
+"""How the screen has each intent: as a slash command, under a key, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+from console_app.console.console import RUNNING, Console
+from console_app.console.intents import settings, talk
+from console_app.console.intents.intent import Cannot, Key, Slash, Ways
+from console_app.domain.errors import UsageError
+from console_app.tui.lineview.call_block import CallBlock
+
+if TYPE_CHECKING:
+    from console_app.tui.main_screen.screen import ChatScreen
+    from console_app.tui.themes import LoadedTheme
+
+
+def screen_ways(screen: ChatScreen, places: Sequence[tuple[str, Widget]], themes: Sequence[LoadedTheme]) -> Ways:
+    """The ways of one chat screen. `places` are the widgets whose keys help lists, each with its title."""
+    ui, dialogs, boards = screen.ui, screen.dialogs, screen.boards
+
+    async def model(console: Console, rest: str) -> None:
+        await settings.use_model(console, rest or await dialogs.pick_model())
+
+    async def call(console: Console, rest: str) -> None:
+        if "{" in rest:
+            talk.call(console, rest)
+        else:
+            await dialogs.call(rest)
+
+    async def sessions(console: Console, rest: str) -> None:
+        from console_app.tui.sessions.browse import browse
+
+        await browse(console.sessions, ui, console.services.clock, rest)
+
+    async def resume(console: Console, rest: str) -> None:
+        await (console.sessions.resume(rest) if rest else sessions(console, ""))
+
+    async def timeline(_console: Console, _rest: str) -> None:
+        at = ui.view.cursor
+        await dialogs.timeline(ui.shown.transcript, ui.view.go_to_call, at.call if isinstance(at, CallBlock) else None)
+
+    async def copy(_console: Console, rest: str) -> None:
+        from console_app.tui.main_screen.copying import copy_answer
+
+        await copy_answer(ui, rest)
+
+    def clear(console: Console, _rest: str) -> None:
+        if console.conversation.busy:
+            raise UsageError(f"{RUNNING}; then /clear")
+        ui.view.clear()
+        ui.toast("Cleared. The model still knows the conversation; /new starts another.")
+
+    def permissions(console: Console, _rest: str) -> None:
+        from console_app.tui.approvals.permissions_screen import PermissionsScreen
+
+        ui.app.push_screen(PermissionsScreen(console.permissions, screen.modes, ui.changed))
+
+    help_, servers = _waiting(lambda _: dialogs.help(screen.commands.own, places)), _waiting(dialogs.servers)
+    shared = Slash()
+    return {
+        "help": help_,
+        "keys": help_,
+        "model": Slash(model),
+        "connect": _waiting(lambda _: dialogs.connect()),
+        "effort": shared,
+        "policy": shared,
+        "protocol": shared,
+        "mode": Key("chat.mode"),
+        "plan": _at_once(lambda _: screen.action_toggle_plan()),
+        "permissions": Slash(permissions),
+        "theme": Slash(
+            _waiting(lambda rest: dialogs.theme(themes, rest)).run, lambda _: [one.theme.name for one in themes]
+        ),
+        "mcp": servers,
+        "tools": servers,
+        "reload": shared,
+        "trust": shared,
+        "call": Slash(call),
+        "timeline": Slash(timeline),
+        "new": shared,
+        "sessions": Slash(sessions),
+        "resume": Slash(resume),
+        "rename": shared,
+        "fork": shared,
+        "rewind": shared,
+        "undo": shared,
+        "export": shared,
+        "find": _at_once(screen.keys_that_go.find),
+        "clear": Slash(clear),
+        "copy": Slash(copy),
+        "config": _waiting(lambda rest: dialogs.settings(themes, screen.console.permissions.use_mode, rest)),
+        "todo": _at_once(lambda _: boards.todo.open()),
+        "editor": _waiting(lambda _: dialogs.editor()),
+        "context": shared,
+        "request": shared,
+        "cost": shared,
+        "compact": shared,
+        "log": shared,
+        "doctor": shared,
+        "status": Cannot("the line at the top shows it all the time"),
+        "quit": _at_once(lambda _: ui.app.exit(0)),
+        "stop": Key("chat.stop"),
+        "steer": Key("chat.steer"),
+        "go": Key("prompt.send"),
+        "unsend": Key("prompt.older"),
+        "draft": Cannot("a message that is given back stands in the prompt"),
+        "read": Cannot("the conversation stands on the screen"),
+        "retry": shared,
+        "results": Key("panel.send"),
+        "approve": Key("board.once"),
+        "deny": Key("board.deny"),
+        "allow": Key("board.session"),
+        "answer": Key("asked.enter"),
+        "decline": Key("asked.no"),
+        "calls": Key("panel.filter"),
+        "show": Key("panel.toggle"),
+        "cancel": Key("panel.cancel"),
+        "edit": Key("panel.edit"),
+        "extend": Key("panel.extend"),
+        "inspect": Key("panel.inspect"),
+        "files": Key("panel.files"),
+    }
+
+
+def _waiting(dialog: Callable[[str], Awaitable[object]]) -> Slash:
+    async def run(_console: Console, rest: str) -> None:
+        await dialog(rest)
+
+    return Slash(run)
+
+
+def _at_once(act: Callable[[str], object]) -> Slash:
+    def run(_console: Console, rest: str) -> None:
+        act(rest)
+
+    return Slash(run)

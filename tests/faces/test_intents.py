@@ -1,0 +1,88 @@
+"""Every face has every intent in some way, and what has the same name means the same on all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.binding import Binding
+
+from console_app.acp_agent.commands import editor_ways
+from console_app.console.intents.intent import Cannot, Key, Slash, Ways
+from console_app.console.intents.table import INTENTS, slash_commands
+from console_app.domain.safe_text import one_line
+from console_app.line_console.commands import line_ways
+from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.lineview.view import ConversationView
+from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.main_screen.ways import screen_ways
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.questions.board import HumanBoard
+from tests.line_console.test_typed_ahead import opened
+from tests.tui.parts import WrittenModel, app, chat, say, see
+
+PLACES = (ApprovalBoard, ChatScreen, ConversationView, HumanBoard, Prompt)
+
+
+async def ways_of_all(tmp_path: Path) -> dict[str, Ways]:
+    """How each face has each intent."""
+    async with app(tmp_path).run_test() as pilot:
+        screen = screen_ways(chat(pilot.app), [], [])
+    async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
+        lines = line_ways(shown.face)
+    return {"screen": screen, "lines": lines, "editor": editor_ways()}
+
+
+async def test_every_face_has_a_way_for_every_intent_or_a_reason(tmp_path: Path) -> None:
+    for face, ways in (await ways_of_all(tmp_path)).items():
+        assert set(ways) == set(INTENTS), face
+        for name, way in ways.items():
+            if isinstance(way, Slash):
+                assert way.run or INTENTS[name].run, f"/{name} does nothing on the {face}"
+            elif isinstance(way, Cannot):
+                assert way.why, f"{face} doesn't say why it lacks {name}"
+
+
+async def test_every_key_of_the_screen_that_stands_for_an_intent_is_bound(tmp_path: Path) -> None:
+    bound = {one.id for place in PLACES for one in place.BINDINGS if isinstance(one, Binding)}
+    ways = (await ways_of_all(tmp_path))["screen"]
+    assert {way.binding for way in ways.values() if isinstance(way, Key)} <= bound
+
+
+async def test_a_command_of_one_name_is_one_entry_on_every_face(tmp_path: Path) -> None:
+    """Its words, its arguments and its place in the order: so nothing of it can differ from face to face."""
+    for ways in (await ways_of_all(tmp_path)).values():
+        commands = slash_commands(ways)
+        assert list(commands) == [name for name in INTENTS if name in commands]
+        assert all(command.intent is INTENTS[name] for name, command in commands.items())
+
+
+async def test_words_behind_a_command_that_takes_none_are_refused_on_screen_and_in_lines(tmp_path: Path) -> None:
+    refused = "/undo takes nothing behind its name; not now."
+    async with app(tmp_path).run_test(size=(100, 30), notifications=True) as pilot:
+        await pilot.press(*"/undo now", "enter")
+        await see(pilot, refused)
+    async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
+        shown.type("/undo now")
+        await shown.see(refused)
+
+
+async def test_words_that_a_command_does_not_know_change_nothing_on_screen_and_in_lines(tmp_path: Path) -> None:
+    typed = {
+        "/compact nonsense": "/compact takes nothing, or undo; not nonsense",
+        "/policy sideways": "There is no policy sideways. There are: parallel, sequential, single.",
+        "/effort some": "There is no effort some.",
+    }
+    for words, answer in typed.items():
+        async with app(tmp_path).run_test(size=(140, 30), notifications=True) as pilot:
+            await pilot.press(*words, "enter")
+            await see(pilot, answer)
+        async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
+            shown.type(words)
+            await shown.see(answer)
+
+
+def test_the_words_of_every_intent_are_one_line_for_every_list() -> None:
+    for one in INTENTS.values():
+        assert one_line(one.about, 70) == one.about, one.name
+        assert not one.about.endswith("."), one.name
+        assert not one.same_as or INTENTS[one.same_as].about.split(",")[0] in one.about, one.name
