@@ -103,7 +103,8 @@ def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     call.attempt, call.state, call.why = event.attempt, CallState.ANNOUNCED, ""
     if event.arguments is not None:
         call.arguments, call.edited = event.arguments, True
-    call.started_at = call.finished_at = call.progress = call.total = call.outcome = call.error = None
+    call.started_at = call.finished_at = call.progress = call.total = None
+    call.outcome = call.error = None
     call.message, call.content, call.artifacts, call.duration_ms, call.question = "", "", (), 0, ""
     call.asked.clear()
     _waited(call, event.at)

@@ -35,35 +35,14 @@ class Outcome(StrEnum):
 
     @property
     def is_error(self) -> bool:
-        """Whether it counts as a failure of the tool: shown in the error colour, and completion is blocked by it.
+        """Whether it counts as a failure of the tool, by which a completion beside it is blocked.
 
         What you decided yourself (denied, cancelled) and what was only put off (blocked, skipped) is neutral.
         """
         return self in _ERRORS
 
-    @property
-    def glyph(self) -> str:
-        """The sign that stands for it, wherever one is shown."""
-        return _GLYPHS[self]
-
-    @property
-    def word(self) -> str:
-        """What people read."""
-        return "done" if self is Outcome.SUCCEEDED else self.value.replace("_", " ")
-
 
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
-_GLYPHS = {
-    Outcome.SUCCEEDED: "✓",
-    Outcome.FAILED: "✗",
-    Outcome.TIMED_OUT: "✗",
-    Outcome.CANCELLED: "■",
-    Outcome.DENIED: "⊘",
-    Outcome.BLOCKED: "⊘",
-    Outcome.SKIPPED: "»",
-    Outcome.INVALID: "!",
-    Outcome.INTERRUPTED: "✗",
-}
 
 
 FAILED = "Tool execution failed: "

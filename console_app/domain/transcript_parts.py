@@ -9,6 +9,7 @@ from console_app.domain import events as ev
 from console_app.domain.deadline import ends_at
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.verdicts import Verdict, verdict_of
 
 
 @dataclass(slots=True)
@@ -111,6 +112,17 @@ class CallView:
     options: tuple[str, ...] = ()
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
     asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
+    _judged: tuple[Outcome, str, Verdict] | None = field(default=None, compare=False)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What people are told of its end; None before that. It is read from the result once."""
+        if self.outcome is None:
+            return None
+        if (judged := self._judged) is None or judged[0] is not self.outcome or judged[1] is not self.content:
+            verdict = verdict_of(self.outcome, self.arguments, self.content, self.structured)
+            self._judged = judged = self.outcome, self.content, verdict
+        return judged[2]
 
     @property
     def arguments_text(self) -> str:

@@ -15,9 +15,9 @@ from console_app.domain.amounts import plural
 from console_app.domain.json_text import json_line
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
+from console_app.domain.verdicts import Verdict, VerdictWord
 from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
@@ -182,15 +182,16 @@ class ResultsWriter:
 
 def call_line(call: CallView) -> str:
     """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
-    outcome = call.outcome or Outcome.INTERRUPTED
+    verdict = call.verdict or Verdict(VerdictWord.INTERRUPTED)
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
-    words = [outcome.glyph, _label(call)]
+    words = [verdict.glyph, _label(call)]
     if arguments:
         words.append(one_line(arguments, 80))
-    if outcome is Outcome.SUCCEEDED:
+    if verdict.is_good or verdict.why:
+        words += [f"· {verdict.why}"] if verdict.why else []
         words.append("→ " + one_line(call.content, 100))
     else:
-        ended = f"· {outcome.word}: {one_line(call.error or call.content, 160)}"
+        ended = f"· {verdict.word}: {one_line(call.error or call.content, 160)}"
         words.append(ended.removesuffix(": "))  # what the program died on says nothing
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")

@@ -293,7 +293,7 @@ class _LineWays:
 
 
 def _failed(call: CallView) -> bool:
-    return call.outcome is not None and call.outcome.is_error
+    return call.verdict is not None and call.verdict.needs_an_eye
 
 
 def _typed(act: Callable[[str], Awaitable[None]]) -> Slash:

@@ -29,8 +29,8 @@ _STATES = {
 
 def state_of(call: CallView) -> str:
     """Where a call stands, in a word or two."""
-    if call.outcome is not None:
-        return call.outcome.word
+    if call.verdict is not None:
+        return call.verdict.word
     return "needs input" if call.waits_for_you and call.state is not CallState.WAITING else _STATES[call.state]
 
 
@@ -71,6 +71,8 @@ def change_lines(change: FileChange) -> Iterator[str]:
 def came_of(call: CallView) -> str:
     """How a call ended, and what came of it, in brief."""
     parts = [state_of(call)]
+    if call.verdict is not None and call.verdict.why:
+        parts[0] += f" ({call.verdict.why})"
     if call.duration_ms:
         parts.append(f"after {measured(call.duration_ms / 1000)}")
     text = uncoloured(shown_text(call))

@@ -274,7 +274,7 @@ def _html(transcript: Transcript, title: str) -> str:
             if step.text:
                 body.append(f"<pre>{text(step.text + _cut(step))}</pre>")
             for call in step.batch.calls:
-                error = " error" if call.outcome is not None and call.outcome.is_error else ""
+                error = " error" if call.verdict is not None and call.verdict.needs_an_eye else ""
                 body.append(
                     f"<details class='call{error}'><summary>{text(_summary(call))}</summary>"
                     f"<pre>{text(_arguments(call))}</pre><pre>{text(call.content)}</pre></details>"

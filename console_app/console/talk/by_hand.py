@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from console_app.domain.tools import Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
 MANUAL = "/call "  # how a prompt begins that is calls made by hand
@@ -12,4 +11,5 @@ def without_success(turn: TurnView) -> list[CallView]:
     """The calls of a turn made by hand that did not succeed: no answer follows that would speak of them."""
     if not turn.prompt.startswith(MANUAL):
         return []
-    return [call for step in turn.steps for call in step.batch.calls if call.outcome not in (None, Outcome.SUCCEEDED)]
+    calls = (call for step in turn.steps for call in step.batch.calls)
+    return [call for call in calls if call.verdict is not None and not call.verdict.is_good]

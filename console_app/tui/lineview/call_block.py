@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
-from console_app.domain.tools import Artifact, CallState, Outcome
+from console_app.domain.tools import Artifact, CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.results import without_remarks
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
@@ -184,9 +184,10 @@ class CallBlock(Panel):
     def _edge(self, palette: Palette) -> Style:
         if self.selected and not self.call.waits_for_you:
             return palette.primary
-        if self.call.outcome is Outcome.SUCCEEDED or self.call.state in (CallState.QUEUED, CallState.ANNOUNCED):
+        verdict = self.call.verdict
+        if verdict is not None and not verdict.needs_an_eye:
             return palette.faint
-        if self.finished and state_style(self.call, palette) != palette.error:
+        if self.call.state in (CallState.QUEUED, CallState.ANNOUNCED):
             return palette.faint
         return state_style(self.call, palette)
 

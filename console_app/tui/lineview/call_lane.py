@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.style import Style
 
 from console_app.domain.call_times import OwnTime
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
+from console_app.domain.verdicts import VerdictWord
 from console_app.tui.lineview.call_group import lane_start
 from console_app.tui.widgets.lines import Piece
 from console_app.tui.widgets.palette import Palette
@@ -23,11 +24,11 @@ RUN_LATE, RUN_EARLY = "╶", "╴"  # the halves of a cell, where a run begins o
 
 
 def state_style(call: CallView, palette: Palette) -> Style:
-    """The colour of a call's state. Declined and cancelled are neutral."""
-    if call.outcome is Outcome.SUCCEEDED:
-        return palette.success
-    if call.outcome is not None:
-        return palette.error if call.outcome.is_error else palette.muted
+    """The colour of a call's state. What you decided yourself is neutral."""
+    if (verdict := call.verdict) is not None:
+        if verdict.word is VerdictWord.SAID_NO:
+            return palette.warning
+        return palette.success if verdict.is_good else palette.error if verdict.needs_an_eye else palette.muted
     if call.waits_for_you:
         return palette.warning
     return palette.secondary if call.state is CallState.RUNNING else palette.muted

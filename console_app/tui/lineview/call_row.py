@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import CallGroup, Widths, badges, label_of
@@ -79,7 +79,7 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     pieces.append((f"{took(call, now):>{TIME_WIDTH}}  ", palette.base))
     said: list[Piece] = [] if beside is None or marks else [(f"{beside[0].strip()} ", beside[1])]
-    if not wide.word and (call.waits_for_you or call.outcome not in (None, Outcome.SUCCEEDED)):
+    if not wide.word and (call.waits_for_you or (call.verdict is not None and not call.verdict.is_good)):
         said += [(word, state_style(call, palette)), (" · ", palette.faint)]
     left = room - pieces_width([*pieces, *said])
     named = bool(wide.word or call.waits_for_you)

@@ -110,7 +110,7 @@ def newest_group(blocks: Sequence[Block]) -> CallGroup | None:
 
 
 def _failed(block: CallBlock) -> bool:
-    return block.call.outcome is not None and block.call.outcome.is_error
+    return block.call.verdict is not None and block.call.verdict.needs_an_eye
 
 
 def _rank(block: Panel) -> int:

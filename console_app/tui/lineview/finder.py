@@ -205,4 +205,4 @@ def _begins_turn(block: Block) -> bool:
 
 
 def _failed(block: Block) -> bool:
-    return isinstance(block, CallBlock) and block.call.outcome is not None and block.call.outcome.is_error
+    return isinstance(block, CallBlock) and block.call.verdict is not None and block.call.verdict.needs_an_eye

@@ -124,7 +124,7 @@ def _rank(call: CallView) -> int | None:
         case CallState.RUNNING:
             return 0
         case CallState.FINISHED:
-            return 2 if call.outcome is not None and call.outcome.is_error else None
+            return 2 if call.verdict is not None and call.verdict.needs_an_eye else None
         case CallState.ANNOUNCED:
             return 3 if call.arguments is None else None
         case CallState.QUEUED | CallState.WAITING:

@@ -8,6 +8,7 @@ from console_app.domain.amounts import seconds as seconds
 from console_app.domain.amounts import size as size
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
+from console_app.domain.verdicts import VerdictWord
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_RATE = 10  # steps a second
@@ -22,8 +23,7 @@ _STATES = {
 }
 NEEDS = ("needs approval", "needs input")
 # In the order in which a batch counts them.
-COUNTED = ("running", "preparing", "queued", "done", "failed", "timed out", "invalid", "interrupted", "cancelled",
-           "denied", "blocked", "skipped", *NEEDS)  # fmt: skip
+COUNTED = ("running", "preparing", "queued", *VerdictWord, *NEEDS)
 
 
 def spinner(now: float | None) -> str:
@@ -33,8 +33,8 @@ def spinner(now: float | None) -> str:
 
 def state_of(call: CallView, now: float | None = None) -> tuple[str, str]:
     """The glyph and the word of a call; `now` as for `spinner`."""
-    if call.outcome is not None:
-        return call.outcome.glyph, call.outcome.word
+    if call.verdict is not None:
+        return call.verdict.glyph, call.verdict.word
     if call.waits_for_you and call.state is not CallState.WAITING:
         return _STATES[CallState.WAITING][0], NEEDS[1]
     glyph, word = _STATES[call.state]

@@ -15,6 +15,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.lineview.call_lane import state_style
 from console_app.tui.lineview.json_view import brief_arguments
 from console_app.tui.lineview.wording import measured, plural, seconds, state_of
 from console_app.tui.servers.schema_tree import schema_nodes
@@ -146,8 +147,8 @@ def calls_node(calls: Sequence[CallView], now: float) -> Node:
 def _call(call: CallView, now: float) -> Node:
     def paint(palette: Palette) -> Sequence[Piece]:
         glyph, word = state_of(call, palette.turning(now))
-        failed = call.outcome is not None and call.outcome.is_error
-        ink = palette.error if failed else palette.success if word == "done" else palette.muted
+        failed = call.verdict is not None and call.verdict.needs_an_eye
+        ink = state_style(call, palette)
         at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
         took = measured(call.duration_ms / 1000) if call.duration_ms else ""
         if call.outcome is None and call.started_at is not None:
@@ -168,7 +169,7 @@ def _call(call: CallView, now: float) -> Node:
 def times(calls: Sequence[CallView]) -> str:
     """How many there were and failed, and how long those took that ran: half of them, and all but one in twenty."""
     took = sorted(call.duration_ms / 1000 for call in calls if call.started_at is not None and call.outcome is not None)
-    failed = sum(call.outcome is not None and call.outcome.is_error for call in calls)
+    failed = sum(call.verdict is not None and call.verdict.needs_an_eye for call in calls)
     open_calls = sum(call.outcome is None for call in calls)
     words = [plural(len(calls), "call")]
     words += [f"{failed} failed"] if failed else ["none failed"]

@@ -15,7 +15,6 @@ from console_app.config.redaction import Redactor
 from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.sessions.trace_events import as_trace
 from console_app.tui.lineview.wording import measured, plural, state_of
@@ -161,11 +160,9 @@ def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now:
 
 
 def _colour(phase: Phase, call: CallView) -> str:
-    if phase != "run" or call.outcome is None:
+    if phase != "run" or call.verdict is None:
         return COLOURS[phase]
-    if call.outcome is Outcome.SUCCEEDED:
-        return COLOURS["succeeded"]
-    return COLOURS["error" if call.outcome.is_error else "neutral"]
+    return COLOURS["succeeded" if call.verdict.is_good else "error" if call.verdict.needs_an_eye else "neutral"]
 
 
 def _text(

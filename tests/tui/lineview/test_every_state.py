@@ -79,7 +79,7 @@ def test_states_outcomes_and_decisions_have_one_word_each() -> None:
     for outcome, word in OUTCOME_WORDS.items():
         assert state_of(replace(CALL, state=CallState.FINISHED, outcome=outcome), 0.0)[1] == word
     assert state_of(replace(CALL, state=CallState.RUNNING, asked=["Who?"]), 0.0)[1] == "needs input"
-    assert set(COUNTED) == {*STATE_WORDS.values(), *OUTCOME_WORDS.values(), "needs input"}
+    assert set(COUNTED) == {*STATE_WORDS.values(), *OUTCOME_WORDS.values(), "said no", "needs input"}
     selection = ApprovalSelection()
     selection.show(
         [PendingApproval(replace(CALL, id=id), Risk("reads", "its server"), rules=("demo.do",)) for id in "ab"]

@@ -10,6 +10,7 @@ from typing import Any, cast
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.verdicts import COMMANDS, exit_code, exit_line
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.results.body import ResultBody, table_size
 from console_app.tui.lineview.results.diff import stat_pieces
@@ -19,12 +20,7 @@ from console_app.tui.widgets.palette import Palette
 
 _SOURCE = 4000  # characters at either end that a line is made from
 _LONGEST = 600  # characters of the line
-_COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})
-_EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode")
 _OUTPUTS = ("stdout", "output", "stderr")
-_EXIT_LINE = re.compile(
-    r"(?i)^\W*(?:process |command )?(?:exit(?:ed)?|return)(?: with)?[ _-]*(?:code|status)?\W{0,3}(-?\d{1,5})\W*$"
-)
 _RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
 
 
@@ -37,7 +33,7 @@ def brief(
 ) -> list[Piece]:
     """The line, of any length; nothing where the result is empty."""
     found = body.found
-    if arguments is not None and not _COMMANDS.isdisjoint(arguments):
+    if arguments is not None and not COMMANDS.isdisjoint(arguments):
         is_object = found.kind == "json" and isinstance(found.value, dict)
         fields = cast("dict[str, Any]", found.value) if is_object else structured
         return _command(found.text, fields, palette, ink)
@@ -72,28 +68,18 @@ def _first_line(text: str) -> str:
 
 def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
     """What a command came to: its exit where it isn't 0, and the last line that says something."""
-    code: int | None = None
-    output = text
+    code, output = exit_code(text, fields), text
     if fields is not None:
-        code = next((value for name in _EXITS if isinstance(value := fields.get(name), int)), None)
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
         output = written[0] if written else text if code is None else ""
     lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
     if len(output) > _SOURCE:
         lines = lines[1:] or lines
-    said = ""
-    for line in reversed(lines):
-        if (found := _EXIT_LINE.match(line)) is not None:
-            code = int(found[1]) if code is None else code
-        elif not said and (bare := _RULED.sub("", line).strip()):
-            said = bare
-    if code is None:
-        code = next(
-            (int(found[1]) for line in text[:400].split("\n") if (found := _EXIT_LINE.match(line.strip()))), None
-        )
+    bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not exit_line(line))
+    said = next(filter(None, bare), "")
     pieces: list[Piece] = []
     if code is not None:
-        pieces.append((f"exit {code}", palette.muted if code == 0 else palette.error))
+        pieces.append((f"exit {code}", palette.muted if code == 0 else palette.warning))
     if said:
         pieces += [("  ", palette.base)] if pieces else []
         pieces += AnsiPainter(ink, palette).line(said[:_LONGEST])
