@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.known_refusals import KnownRefusals
-from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
-from console_app.config.log_setup import log_nowhere, log_to
-from console_app.config.model_choice import OFFLINE, SCRIPTED, ModelChoice
-from console_app.config.paths import Paths
-from console_app.config.private_files import make_private_again
-from console_app.config.redaction import Redactor
-from console_app.config.rule_servers import RuleServers
-from console_app.config.secret_sources import secrets_of_server, secrets_of_settings
-from console_app.config.server_identity import identity_of
-from console_app.config.settings import Settings
-from console_app.config.stored_keys import StoredKeys, WithStoredKeys
-from console_app.config.system_prompt import DEFAULT
+from console_app.config.machine.log_setup import log_nowhere, log_to
+from console_app.config.machine.paths import Paths
+from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
+from console_app.config.secrets.private_files import make_private_again
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets.secret_sources import secrets_of_server, secrets_of_settings
+from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
+from console_app.config.servers.server_identity import identity_of
+from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
+from console_app.config.settings.model import Settings
+from console_app.config.settings.system_prompt import DEFAULT
+from console_app.config.trust.rule_servers import RuleServers
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
@@ -41,8 +41,8 @@ from console_app.engine.rule_bindings import RuleBindings, RuleKey
 from console_app.engine.settings import EngineSettings
 
 if TYPE_CHECKING:
-    from console_app.config.server_choice import ServerChoice
-    from console_app.config.tool_choice import Selection
+    from console_app.config.servers.server_choice import ServerChoice
+    from console_app.config.servers.tool_choice import Selection
     from console_app.domain.ports.provider import Provider
     from console_app.domain.ports.toolset import ServerSwitch, Toolset
     from console_app.mcp_client.hub import Hub
@@ -138,7 +138,7 @@ def preload_servers() -> None:
     They share packages, and Python can't import one package in two threads at once; servers shake hands while the
     other is imported.
     """
-    from console_app.mcp_client import sdk
+    from console_app.mcp_client.connecting import sdk
 
     sdk.preload()
 
@@ -147,7 +147,7 @@ async def remember_tools(setup: Setup, hub: Hub) -> None:
     """Keeps the names of the tools that there are, for a shell to complete."""
     import asyncio
 
-    from console_app.config import known_tools
+    from console_app.config.servers import known_tools
 
     await asyncio.to_thread(known_tools.keep, setup.paths.known_tools, hub.all_tools())
 
@@ -173,7 +173,7 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 def choose_servers(setup: Setup) -> ServerChoice:
     """Which mcp.json counts, and which of its servers."""
     from console_app import resources
-    from console_app.config.server_choice import choose_servers as choose
+    from console_app.config.servers.server_choice import choose_servers as choose
 
     arguments, named_by = setup.arguments, setup.layered.sources.get("mcp_config")
     chosen = choose(
@@ -247,10 +247,10 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
-    from console_app.config.credentials import UserCredentials, WatchedCredentials
-    from console_app.mcp_client.asking import Asking
-    from console_app.mcp_client.definitions import Definitions
+    from console_app.config.secrets.credentials import UserCredentials, WatchedCredentials
+    from console_app.mcp_client.connecting.asking import Asking
     from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client.tools.definitions import Definitions
 
     configs = servers.servers if picks is None else picks.applied(servers.servers)
     hub = Hub(
@@ -271,7 +271,7 @@ def build_hub(
 
 def picks(setup: Setup) -> Selection:
     """What the user switched on and off in this folder; servers that the command line names are taken as named."""
-    from console_app.config.tool_choice import Selection, load_selection
+    from console_app.config.servers.tool_choice import Selection, load_selection
 
     return Selection() if setup.arguments.mcp else load_selection(setup.paths, setup.cwd)
 
@@ -279,7 +279,7 @@ def picks(setup: Setup) -> Selection:
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     """Servers may ask the engine's model (sampling); returns what tells the model of the servers' instructions as they
     are now, to be called when they have changed."""
-    from console_app.mcp_client.sampling import ProviderSampler
+    from console_app.mcp_client.connecting.sampling import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
     prompt = engine.settings.system_prompt

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CODE = Path(__file__).parents[1] / "console_app"
-FLOORS = ("engine", "conversation", "providers", "mcp_client", "sessions", "tui", "line_console", "domain", "dialects")
+FLOORS = ("engine", "console", "providers", "mcp_client", "sessions", "tui", "line_console", "domain", "textcalls")
 FLAG = re.compile(r"(?<![\w<!-])--[a-z][a-z-]{2,}")
 ELSEWHERE = {
     "providers/fault_wordings.py",  # what servers say, to be recognised

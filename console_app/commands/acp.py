@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app import wiring
-from console_app.config import custom_commands
-from console_app.config.extras import how_to_install
-from console_app.config.model_choice import NO_KEY_HINT, ModelChoice
-from console_app.config.secret_sources import secrets_of_server, secrets_of_settings
-from console_app.config.server_choice import ServerChoice
-from console_app.config.server_identity import identity_of
-from console_app.config.written_rules import UserRules
+from console_app.config.machine.extras import how_to_install
+from console_app.config.models.model_choice import NO_KEY_HINT, ModelChoice
+from console_app.config.secrets.secret_sources import secrets_of_server, secrets_of_settings
+from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers.server_identity import identity_of
+from console_app.config.trust import custom_commands
+from console_app.config.trust.written_rules import UserRules
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
@@ -32,7 +32,7 @@ from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.acp_agent.parts import SessionParts
-    from console_app.config.mcp_servers import ServerConfig
+    from console_app.config.servers.mcp_servers import ServerConfig
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library

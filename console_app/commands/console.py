@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
-from console_app.config import custom_commands
-from console_app.config.crash_report import write_report
-from console_app.config.own_settings import OwnSettings
-from console_app.config.server_choice import ServerChoice
-from console_app.config.server_files import ServerFiles
-from console_app.config.trust import IN_A_SHELL
-from console_app.config.trust_report import ProjectTrust
-from console_app.config.written_rules import UserRules
-from console_app.config.written_settings import write_setting
+from console_app.config.machine.crash_report import write_report
+from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers.server_files import ServerFiles
+from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.settings.written_settings import write_setting
+from console_app.config.trust import custom_commands
+from console_app.config.trust.trust_report import ProjectTrust
+from console_app.config.trust.trusted import IN_A_SHELL
+from console_app.config.trust.written_rules import UserRules
 from console_app.console.connecting import Connecting
 from console_app.console.files.picture_store import sweep
 from console_app.console.model_source import warm_up
@@ -46,7 +46,7 @@ from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.config.layers import LayeredSettings
+    from console_app.config.settings.layers import LayeredSettings
     from console_app.domain.events import Event
     from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo

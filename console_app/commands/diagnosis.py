@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import wiring
-from console_app.config import paths as places
-from console_app.config.layers import unknown_variables
-from console_app.config.model_choice import known_providers
-from console_app.config.paths import Paths
-from console_app.config.redaction import redactor_in_use
+from console_app.config.machine import paths as places
+from console_app.config.machine.paths import Paths
+from console_app.config.models.model_choice import known_providers
+from console_app.config.secrets.redaction import redactor_in_use
+from console_app.config.settings.layers import unknown_variables
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.headless import doctor
@@ -27,7 +27,7 @@ from console_app.wiring import Setup
 if TYPE_CHECKING:
     from console_app.headless.interrupts import Interrupts, TimeToEnd
     from console_app.headless.output import OutputStreams
-    from console_app.mcp_client.status import ServerStatus
+    from console_app.mcp_client.connecting.status import ServerStatus
 
 _PATIENCE = 20.0  # seconds for all servers to start
 

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from console_app import wiring
-from console_app.config.layers import unknown_variables
-from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
-from console_app.config.paths import Paths
-from console_app.config.redaction import Redactor
+from console_app.config.machine.paths import Paths
+from console_app.config.models.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.settings.layers import unknown_variables
 from console_app.console.models import Models
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
@@ -265,7 +265,7 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 def _auth(setup: Setup) -> int:
-    from console_app.config.stored_keys import StoredKeys
+    from console_app.config.secrets.stored_keys import StoredKeys
     from console_app.headless.auth_command import run_auth
     from console_app.headless.json_outputs import KeysReport
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
-from console_app.config.trust_report import files_to_trust, to_trust, trust_as_shown
+from console_app.config.trust.trust_report import files_to_trust, to_trust, trust_as_shown
 from console_app.domain.errors import UsageError
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import encodable, one_line
@@ -21,8 +21,8 @@ from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.headless.server_report import ServerCheck
-from console_app.mcp_client.asking import open_in_browser
-from console_app.mcp_client.status import ServerState
+from console_app.mcp_client.connecting.asking import open_in_browser
+from console_app.mcp_client.connecting.status import ServerState
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]

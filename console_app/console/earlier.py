@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.paths import read_text, write_private
-from console_app.config.records import MOST_BYTES
+from console_app.config.machine.paths import read_text, write_private
+from console_app.config.machine.records import MOST_BYTES
 from console_app.domain.errors import ConfigError
 
 MOST_CALLS = 20  # of a tool

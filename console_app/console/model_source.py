@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from console_app.config.known_refusals import KnownRefusals
-from console_app.config.model_choice import (
+from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models.model_choice import (
     OFFLINE,
     OFFLINE_MODEL,
     SCRIPTED,
@@ -21,7 +21,7 @@ from console_app.config.model_choice import (
     chosen_provider,
     known_providers,
 )
-from console_app.config.settings import Settings
+from console_app.config.settings.model import Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
 from console_app.domain.ports.provider import StandIn
 
@@ -116,7 +116,7 @@ class ConfiguredModels:
             from console_app.providers.offline import OfflineProvider
 
             return OfflineProvider()
-        from console_app.config.known_dialects import KnownDialects
+        from console_app.config.models.known_dialects import KnownDialects
         from console_app.providers.endpoint_address import is_official
         from console_app.providers.text_protocol import TextProtocol
 

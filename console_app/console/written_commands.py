@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from console_app.config.custom_commands import CustomCommand, told
+from console_app.config.trust.custom_commands import CustomCommand, told
 from console_app.console.intents.intent import Intent
 from console_app.console.intents.table import Bound
 from console_app.console.talk.command_turns import turn_of

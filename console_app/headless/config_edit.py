@@ -13,11 +13,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.child_environment import for_own_programs
-from console_app.config.layers import LayeredSettings
-from console_app.config.paths import Paths, make_private, project_settings
-from console_app.config.setting_list import MEANINGS, Setting, plain, setting_list, shown
-from console_app.config.written_settings import parts_of, remove_setting, write_setting
+from console_app.config.machine.paths import Paths, make_private, project_settings
+from console_app.config.secrets.child_environment import for_own_programs
+from console_app.config.settings.layers import LayeredSettings
+from console_app.config.settings.setting_list import MEANINGS, Setting, plain, setting_list, shown
+from console_app.config.settings.written_settings import parts_of, remove_setting, write_setting
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.headless.json_outputs import ListedSetting, SettingListReport
 

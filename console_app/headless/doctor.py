@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Literal
 
 from console_app._version import __version__
-from console_app.config.extras import optional, version_of
-from console_app.config.paths import Paths
-from console_app.config.private_files import take_repaired
-from console_app.config.redaction import Redactor
+from console_app.config.machine.extras import optional, version_of
+from console_app.config.machine.paths import Paths
+from console_app.config.secrets.private_files import take_repaired
+from console_app.config.secrets.redaction import Redactor
 from console_app.domain.safe_text import one_line
 
 State = Literal["fine", "note", "wrong"]

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config import mcp_edit, mcp_import, trust
-from console_app.config.mcp_servers import load_mcp_config
-from console_app.config.paths import Paths, read_text
-from console_app.config.redaction import Redactor
-from console_app.config.secret_sources import secrets_of_arguments, secrets_of_url
-from console_app.config.server_choice import ServerChoice
-from console_app.config.typed_server import command_problem
+from console_app.config.machine.paths import Paths, read_text
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets.secret_sources import secrets_of_arguments, secrets_of_url
+from console_app.config.servers import mcp_edit, mcp_import
+from console_app.config.servers.mcp_servers import load_mcp_config
+from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers.typed_server import command_problem
+from console_app.config.trust import trusted as trust
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable, one_line
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from console_app.config.typed_server import Typed, fields_of, problems
+from console_app.config.servers.typed_server import Typed, fields_of, problems
 from console_app.console.servers.switches import ServerSwitches
 from console_app.console.services import Services
 from console_app.domain.amounts import plural

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, get_args
 
-from console_app.config.own_settings import NEXT_START
-from console_app.config.settings_file import BrokenSettings
+from console_app.config.settings.own_settings import NEXT_START
+from console_app.config.settings.settings_file import BrokenSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.intents.settings import MODES
 from console_app.domain.amounts import plural
@@ -18,7 +18,7 @@ from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
 
 if TYPE_CHECKING:
-    from console_app.config.own_settings import OwnSettings
+    from console_app.config.settings.own_settings import OwnSettings
     from console_app.console.console import Console
     from console_app.line_console.console import LineConsole
 

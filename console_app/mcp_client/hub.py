@@ -7,24 +7,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.credentials import Credentials, FileCredentials
-from console_app.config.mcp_servers import ServerConfig
-from console_app.config.redaction import Redactor
-from console_app.config.tool_choice import Item
+from console_app.config.secrets.credentials import Credentials, FileCredentials
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers.tool_choice import Item
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.mcp_client import convert, injection, instructions
-from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.connection import Connection
-from console_app.mcp_client.definitions import Definitions
+from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client.connecting.connection import Connection
+from console_app.mcp_client.connecting.shared import RETRY_DELAYS, Shared
+from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.mcp_client.exchange import Exchanges
-from console_app.mcp_client.guard import Guard
-from console_app.mcp_client.hub_offers import OffersOfServers
-from console_app.mcp_client.naming import WireNames
-from console_app.mcp_client.shared import RETRY_DELAYS, Shared
-from console_app.mcp_client.status import ServerState, ServerStatus
+from console_app.mcp_client.offering import instructions
+from console_app.mcp_client.offering.hub_offers import OffersOfServers
+from console_app.mcp_client.tools import convert, injection
+from console_app.mcp_client.tools.definitions import Definitions
+from console_app.mcp_client.tools.naming import WireNames
 from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.mcp_client.transport.guard import Guard
 
 if TYPE_CHECKING:
     from mcp_types import Tool

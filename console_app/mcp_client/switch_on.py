@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.errors import ServerError
 from console_app.domain.tools import ToolSpec
-from console_app.mcp_client.absence import why_missing
-from console_app.mcp_client.status import ServerState, ServerStatus
+from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client.tools.absence import why_missing
 
 if TYPE_CHECKING:
     from console_app.mcp_client.hub import Hub

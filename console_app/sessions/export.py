@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.paths import PRIVATE_FILE
-from console_app.config.redaction import Redactor
+from console_app.config.machine.paths import PRIVATE_FILE
+from console_app.config.secrets.redaction import Redactor
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.credentials import FileCredentials, UserCredentials
+from console_app.config.secrets.credentials import FileCredentials, UserCredentials
 from console_app.domain.errors import ConfigError
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config import trust
-from console_app.config.custom_commands import MOST_FILES, find, read_command
-from console_app.config.paths import Paths
-from console_app.config.trust_report import ProjectTrust
+from console_app.config.machine.paths import Paths
+from console_app.config.trust import trusted as trust
+from console_app.config.trust.custom_commands import MOST_FILES, find, read_command
+from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.errors import ConfigError
 
 WHOLE = """---

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config import extras
+from console_app.config.machine import extras
 
 FOLDER = {"url": "file:///a%20folder/fanout", "dir_info": {}}
 PIP = f"{sys.executable} -m pip install"

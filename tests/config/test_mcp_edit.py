@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config import json_positions, trust
-from console_app.config.mcp_edit import put_server, remove_server, server_fields, with_server, without_server
-from console_app.config.paths import Paths
+from console_app.config.machine.paths import Paths
+from console_app.config.servers import json_positions
+from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields, with_server, without_server
+from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError
 
 FILE = Path("mcp.json")

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from console_app.command_line.names import names
-from console_app.config import custom_commands
-from console_app.config.layers import load_settings
-from console_app.config.paths import Paths, project_mcp, project_settings
-from console_app.config.plain_files import MOST_BYTES
-from console_app.config.server_choice import choose_servers
-from console_app.config.settings import Rules
-from console_app.config.startup_settings import DEFAULT_THEME, read_startup_settings
-from console_app.config.trust_report import ProjectTrust
+from console_app.config.machine.paths import Paths, project_mcp, project_settings
+from console_app.config.machine.plain_files import MOST_BYTES
+from console_app.config.servers.server_choice import choose_servers
+from console_app.config.settings.layers import load_settings
+from console_app.config.settings.model import Rules
+from console_app.config.settings.startup_settings import DEFAULT_THEME, read_startup_settings
+from console_app.config.trust import custom_commands
+from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.errors import ConfigError
 from console_app.resources import bundled_mcp
 

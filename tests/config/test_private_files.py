@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.log_setup import log_to
-from console_app.config.paths import Paths, make_private, write_private
-from console_app.config.private_files import make_private_again, take_repaired
-from console_app.config.trust import is_trusted, trust
-from console_app.config.written_settings import write_setting
+from console_app.config.machine.log_setup import log_to
+from console_app.config.machine.paths import Paths, make_private, write_private
+from console_app.config.secrets.private_files import make_private_again, take_repaired
+from console_app.config.settings.written_settings import write_setting
+from console_app.config.trust.trusted import is_trusted, trust
 from console_app.console.history import PromptHistory
 from console_app.domain.errors import ConfigError
-from console_app.mcp_client.convert import ResultFiles
-from console_app.mcp_client.server_log import ServerLog
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.sessions.lock import SessionLock
 
 

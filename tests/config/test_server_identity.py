@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.mcp_servers import ServerConfig
-from console_app.config.server_identity import identity_of
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers.server_identity import identity_of
 
 
 def command(*words: str, **fields: object) -> ServerConfig:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.layers import load_settings, rules_of_flags
-from console_app.config.paths import Paths
-from console_app.config.startup_settings import StartupSettings, read_startup_settings
+from console_app.config.machine.paths import Paths
+from console_app.config.settings.layers import load_settings, rules_of_flags
+from console_app.config.settings.startup_settings import StartupSettings, read_startup_settings
 
 USER = 'theme = "fjord"\n[keys]\n"prompt.send" = ["enter", "f5"]\n"chat.help" = "f2"\n'
 

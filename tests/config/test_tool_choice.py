@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.mcp_servers import ServerConfig
-from console_app.config.paths import Paths
-from console_app.config.tool_choice import Selection, load_selection, save_selection
+from console_app.config.machine.paths import Paths
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers.tool_choice import Selection, load_selection, save_selection
 
 PICKED = Selection({"demo": False, "files": True}, frozenset({("calculator", "tool", "a/b"), ("s", "resource", "x:y")}))
 

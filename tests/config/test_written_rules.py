@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.paths import Paths
-from console_app.config.written_rules import add_rule, remove_rule
+from console_app.config.machine.paths import Paths
+from console_app.config.trust.written_rules import add_rule, remove_rule
 from console_app.domain.errors import ConfigError
 
 RULE = "files.write_file(path=docs/*)"

@@ -22,16 +22,16 @@ from urllib.parse import urlsplit
 import httpx2
 import mcp.client.session
 
-from console_app.config.mcp_servers import ServerConfig
+from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain import forms
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client.connecting.status import ServerState
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.status import ServerState
 
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
 SECONDS = 500.0  # that a server may take

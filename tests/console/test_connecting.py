@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.connection import checked_url
-from console_app.config.layers import load_settings
-from console_app.config.model_choice import choose_model
-from console_app.config.paths import Paths
-from console_app.config.redaction import Redactor
-from console_app.config.settings import Rules, Settings
-from console_app.config.stored_keys import StoredKeys, WithStoredKeys
+from console_app.config.machine.paths import Paths
+from console_app.config.models.connection import checked_url
+from console_app.config.models.model_choice import choose_model
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
+from console_app.config.settings.layers import load_settings
+from console_app.config.settings.model import Rules, Settings
 from console_app.console.connecting import Connecting
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from console_app.config.custom_commands import find
-from console_app.config.paths import Paths
+from console_app.config.machine.paths import Paths
+from console_app.config.trust.custom_commands import find
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolSpec
 from tests.line_console.test_typed_ahead import opened

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.mcp_servers import ServerConfig
+from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.tools import Outcome
 from console_app.engine.slots import limits_of
-from console_app.mcp_client.status import ServerState
+from console_app.mcp_client.connecting.status import ServerState
 from tests.mcp_client.conftest import Reports, StartHub, faulty
 
 DEMO = ServerConfig(name="demo", command="python", args=("-m", "console_app.servers.demo"))

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console_app.config.mcp_servers import ServerConfig
+from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import UserMessage
-from console_app.mcp_client.composing import compose, names_something
-from console_app.mcp_client.offers import PromptArgument, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.typed_names import (
+from console_app.mcp_client.offering.composing import compose, names_something
+from console_app.mcp_client.offering.offers import PromptArgument, ResourceTemplate, ServerPrompt
+from console_app.mcp_client.offering.typed_names import (
     Mention,
     arguments_of,
     mentions,
@@ -19,7 +19,7 @@ from console_app.mcp_client.typed_names import (
     written_arguments,
     written_uri,
 )
-from console_app.mcp_client.uri_templates import expand, place_in
+from console_app.mcp_client.offering.uri_templates import expand, place_in
 from tests.mcp_client.conftest import Bench, StartHub, faulty, program
 
 NAMES = st.text(min_size=1, max_size=30)

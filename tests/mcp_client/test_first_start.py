@@ -15,9 +15,9 @@ assert not {"mcp", "anyio", "httpx2", "jsonschema"} & sys.modules.keys(), "the S
 """
 MANY = """
 import asyncio, pathlib, sys, tempfile, threading
-from console_app.mcp_client import sdk
+from console_app.mcp_client.connecting import sdk
 from console_app.mcp_client.hub import Hub
-from console_app.config.mcp_servers import ServerConfig
+from console_app.config.servers.mcp_servers import ServerConfig
 from tests.mcp_client.conftest import faulty
 
 async def main(folder):

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.mcp_servers import ServerConfig
+from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.shallow import CUT
-from console_app.mcp_client.status import ServerState
+from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client.transport.shallow import CUT
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.patience import PATIENCE, until_so
 from tests.raw_server import raw_server
@@ -319,7 +319,7 @@ class Forgetful:
 async def test_a_server_that_knows_the_session_no_more_gets_the_calls_in_a_new_one(
     start_hub: StartHub, monkeypatch: pytest.MonkeyPatch, how: Reply
 ) -> None:
-    monkeypatch.setattr("console_app.mcp_client.session.LAST_ANSWERS", PATIENCE)
+    monkeypatch.setattr("console_app.mcp_client.connecting.session.LAST_ANSWERS", PATIENCE)
     endpoint = Forgetful(how)
     with WireServer(endpoint) as server:
         bench = await start_hub(http(f"{server.url}/mcp"))

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from mcp.shared.message import SessionMessage
 
-from console_app.config.mcp_servers import ServerConfig
-from console_app.mcp_client.guard import Guard
-from console_app.mcp_client.lines import Oversized, weight
-from console_app.mcp_client.mcp_internals import ReadStream
-from console_app.mcp_client.process import READ_AHEAD, ServerProcess
-from console_app.mcp_client.server_log import ServerLog
-from console_app.mcp_client.stdio import REST, StdioConversation
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client.connecting.mcp_internals import ReadStream
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.transport.guard import Guard
+from console_app.mcp_client.transport.lines import Oversized, weight
+from console_app.mcp_client.transport.process import READ_AHEAD, ServerProcess
+from console_app.mcp_client.transport.stdio import REST, StdioConversation
 from tests.patience import PATIENCE, until_so
 
 FLOODS = {

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.mcp_client.lines import ENDLESS, LARGEST_LINE, OVERSIZED_EXCERPT, LineSplitter, Oversized, find_id
-from console_app.mcp_client.spread_lines import SpreadLines
+from console_app.mcp_client.transport.lines import (
+    ENDLESS,
+    LARGEST_LINE,
+    OVERSIZED_EXCERPT,
+    LineSplitter,
+    Oversized,
+    find_id,
+)
+from console_app.mcp_client.transport.spread_lines import SpreadLines
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b""))), st.integers(1, 7))

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, Tool
 
 from console_app.domain.tools import Outcome, ToolAnnotations
-from console_app.mcp_client.blocks import clean_result
-from console_app.mcp_client.convert import MOST_FILES, ResultFiles, annotations_of, result_of
-from console_app.mcp_client.naming import WireNames
-from console_app.mcp_client.server_log import LARGEST_FILE, ServerLog
+from console_app.mcp_client.connecting.server_log import LARGEST_FILE, ServerLog
+from console_app.mcp_client.tools.blocks import clean_result
+from console_app.mcp_client.tools.convert import MOST_FILES, ResultFiles, annotations_of, result_of
+from console_app.mcp_client.tools.naming import WireNames
 
 
 def result(*content: dict[str, Any], **fields: Any) -> CallToolResult:

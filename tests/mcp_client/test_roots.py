@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from console_app.config.mcp_servers import ServerConfig
-from console_app.mcp_client.asking import Asking
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client.connecting.asking import Asking
 from tests.mcp_client.conftest import FIXTURES, StartHub
 
 

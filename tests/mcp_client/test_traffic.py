@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from console_app.domain.errors import ServerError
 from console_app.mcp_client import traffic
-from console_app.mcp_client.capabilities import in_words
+from console_app.mcp_client.connecting.capabilities import in_words
 from console_app.mcp_client.traffic import Kind, RawMessage, Traffic, json_of, to_keep
 from tests.mcp_client.conftest import StartHub, faulty, program
 

@@ -26,7 +26,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import console_app
-from console_app.mcp_client import mcp_internals
+from console_app.mcp_client.connecting import mcp_internals
 from console_app.servers import pptx_internals
 from console_app.tui import rich_internals, textual_internals
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config import trust
-from console_app.config.paths import Paths
+from console_app.config.machine.paths import Paths
+from console_app.config.trust import trusted as trust
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 

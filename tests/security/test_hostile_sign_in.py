@@ -16,12 +16,12 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from console_app.config.credentials import FileCredentials
-from console_app.config.mcp_servers import ServerConfig
-from console_app.mcp_client import http
-from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.oauth_steps import refusal_of
-from console_app.mcp_client.status import ServerState
+from console_app.config.secrets.credentials import FileCredentials
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client.auth.oauth_steps import refusal_of
+from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client.transport import http
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 

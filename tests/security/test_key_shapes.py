@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.key_shapes import HIDDEN, has_key
-from console_app.config.redaction import RedactedStream, Redactor
+from console_app.config.secrets.key_shapes import HIDDEN, has_key
+from console_app.config.secrets.redaction import RedactedStream, Redactor
 
 ROOT = Path(__file__).parents[2]
 _BYTES = hashlib.sha512(b"canary").digest() * 4

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.credentials import FileCredentials, WatchedCredentials
-from console_app.config.key_shapes import HIDDEN
-from console_app.config.log_setup import log_to
-from console_app.config.mcp_servers import ServerConfig
-from console_app.config.redaction import RedactedStream, Redactor, redactor_in_use
-from console_app.config.secret_sources import secrets_of_server
-from console_app.mcp_client.server_log import ServerLog
+from console_app.config.machine.log_setup import log_to
+from console_app.config.secrets.credentials import FileCredentials, WatchedCredentials
+from console_app.config.secrets.key_shapes import HIDDEN
+from console_app.config.secrets.redaction import RedactedStream, Redactor, redactor_in_use
+from console_app.config.secrets.secret_sources import secrets_of_server
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client.connecting.server_log import ServerLog
 
 SECRET = "pä\"ss/w+rd?\\ <&'7%"
 # White space around one is no part of it.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.mcp_servers import ServerConfig
-from console_app.mcp_client.process import launch
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client.transport.process import launch
 from console_app.servers.expression import ExpressionError, evaluate
 from tests.servers.stdio_client import StdioClient
 

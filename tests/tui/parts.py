@@ -13,8 +13,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from console_app.config.model_choice import ModelChoice
-from console_app.config.tool_choice import Selection
+from console_app.config.models.model_choice import ModelChoice
+from console_app.config.servers.tool_choice import Selection
 from console_app.console.models import Models
 from console_app.console.servers.switches import Offered, tokens_of
 from console_app.console.services import Services
@@ -35,7 +35,7 @@ from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
-from console_app.mcp_client.status import ServerState, ServerStatus
+from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen

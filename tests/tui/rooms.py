@@ -15,10 +15,10 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from console_app import wiring
-from console_app.config.layers import load_settings
-from console_app.config.own_settings import OwnSettings
-from console_app.config.paths import Paths
-from console_app.config.settings import Rules
+from console_app.config.machine.paths import Paths
+from console_app.config.settings.layers import load_settings
+from console_app.config.settings.model import Rules
+from console_app.config.settings.own_settings import OwnSettings
 from console_app.console.services import Services
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from console_app.config.custom_commands import find
-from console_app.config.paths import Paths
-from console_app.config.trust_report import ProjectTrust
+from console_app.config.machine.paths import Paths
+from console_app.config.trust.custom_commands import find
+from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.app import FanoutApp

@@ -14,10 +14,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from console_app import wiring
-from console_app.config.layers import load_settings
-from console_app.config.own_settings import OwnSettings
-from console_app.config.paths import Paths, project_settings
-from console_app.config.settings import Rules, Settings
+from console_app.config.machine.paths import Paths, project_settings
+from console_app.config.settings.layers import load_settings
+from console_app.config.settings.model import Rules, Settings
+from console_app.config.settings.own_settings import OwnSettings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp

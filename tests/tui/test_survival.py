@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.crash_report import MOST_REPORTS, write_report
-from console_app.config.redaction import Redactor
+from console_app.config.machine.crash_report import MOST_REPORTS, write_report
+from console_app.config.secrets.redaction import Redactor
 from console_app.tui.lineview.notice_blocks import NoticeBlock
 from console_app.tui.main_screen.survival import MANY, Survival
 from console_app.tui.widgets.lines import Line

@@ -23,8 +23,8 @@ from console_app.domain.amounts import size
 from console_app.domain.errors import AttachmentError, FanoutError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.safe_text import encodable, one_line
-from console_app.mcp_client.composing import MOST_TEXT, compose, names_something
-from console_app.mcp_client.typed_names import command_of, mentions
+from console_app.mcp_client.offering.composing import MOST_TEXT, compose, names_something
+from console_app.mcp_client.offering.typed_names import command_of, mentions
 
 if TYPE_CHECKING:
     from console_app.mcp_client.hub import Hub

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from console_app.domain.amounts import plural
-from console_app.mcp_client.capabilities import in_words
-from console_app.mcp_client.status import ServerStatus
+from console_app.mcp_client.connecting.capabilities import in_words
+from console_app.mcp_client.connecting.status import ServerStatus
 from console_app.mcp_client.traffic import Traffic
 
 

@@ -14,23 +14,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.config import mcp_edit, trust
-from console_app.config.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.paths import Paths, read_text
-from console_app.config.server_choice import ServerChoice, for_groups
-from console_app.config.tool_choice import Kind, Selection, save_selection
+from console_app.config.machine.paths import Paths, read_text
+from console_app.config.servers import mcp_edit
+from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
+from console_app.config.servers.server_choice import ServerChoice, for_groups
+from console_app.config.servers.tool_choice import Kind, Selection, save_selection
+from console_app.config.trust import trusted as trust
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
-from console_app.mcp_client.absence import why_missing
 from console_app.mcp_client.switch_on import HubSwitch
+from console_app.mcp_client.tools.absence import why_missing
 
 if TYPE_CHECKING:
-    from console_app.config.server_files import Changes
+    from console_app.config.servers.server_files import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
+    from console_app.mcp_client.connecting.status import ServerStatus
     from console_app.mcp_client.hub import Hub
-    from console_app.mcp_client.status import ServerStatus
 
 REST_SECONDS = 3600.0
 CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from console_app.config.tool_choice import Item, Selection
+from console_app.config.servers.tool_choice import Item, Selection
 from console_app.console.servers.switches import Offered, ServerSwitches
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.status import RejectedTool, ServerStatus
+    from console_app.mcp_client.connecting.status import RejectedTool, ServerStatus
 
 Mark = Literal["on", "partly", "off"]
 

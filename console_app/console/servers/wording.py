@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.amounts import size
-from console_app.mcp_client.offers import Resource, ResourceTemplate
+from console_app.mcp_client.offering.offers import Resource, ResourceTemplate
 
 
 def uri_of(one: Resource | ResourceTemplate) -> str:

@@ -15,9 +15,9 @@ from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offers import PromptArgument, Resource, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.typed_names import words_of, written_uri, written_value
-from console_app.mcp_client.uri_templates import fixed_start, place_in
+from console_app.mcp_client.offering.offers import PromptArgument, Resource, ResourceTemplate, ServerPrompt
+from console_app.mcp_client.offering.typed_names import words_of, written_uri, written_value
+from console_app.mcp_client.offering.uri_templates import fixed_start, place_in
 from console_app.tui.widgets.fuzzy import best
 
 PAUSE = 0.12  # seconds of no typing before a server is asked

@@ -17,7 +17,7 @@ from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width, 
 from console_app.tui.widgets.palette import Palette
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.status import ServerStatus
+    from console_app.mcp_client.connecting.status import ServerStatus
 
 SWITCHES: dict[Mark, str] = {"on": "[✓]", "partly": "[–]", "off": "[ ]"}
 SWITCH_CELLS = range(3, 6)  # of a server's line; of what is below it, two further right

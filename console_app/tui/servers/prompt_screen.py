@@ -13,8 +13,8 @@ from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offers import PromptArgument, PromptMessage, ServerPrompt
-from console_app.mcp_client.typed_names import written_arguments
+from console_app.mcp_client.offering.offers import PromptArgument, PromptMessage, ServerPrompt
+from console_app.mcp_client.offering.typed_names import written_arguments
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.lineview.results.body import ResultBody
 from console_app.tui.lineview.results.kind import ResultKind, kind_of

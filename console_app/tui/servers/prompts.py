@@ -12,8 +12,8 @@ from console_app.console.intents.table import Bound
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offers import ResourceTemplate, ServerPrompt
-from console_app.mcp_client.typed_names import arguments_of, missing, written_arguments
+from console_app.mcp_client.offering.offers import ResourceTemplate, ServerPrompt
+from console_app.mcp_client.offering.typed_names import arguments_of, missing, written_arguments
 from console_app.tui.ui import Ui
 
 LONGEST_ABOUT = 200  # characters of what a prompt says about itself

@@ -19,8 +19,8 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.mcp_client.composing import read
 from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.offering.composing import read
 from console_app.tui.lineview.results.kind import kind_of
 from console_app.tui.lineview.wording import size
 from console_app.tui.servers.offer_uses import in_brief, uses_of

@@ -9,8 +9,8 @@ from console_app.console.servers.watching import Watching
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offers import PromptArgument, ResourceTemplate
-from console_app.mcp_client.uri_templates import expand
+from console_app.mcp_client.offering.offers import PromptArgument, ResourceTemplate
+from console_app.mcp_client.offering.uri_templates import expand
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.servers.prompt_screen import PromptScreen
 from console_app.tui.servers.prompts import proposals

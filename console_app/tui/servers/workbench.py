@@ -18,7 +18,7 @@ from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.console.servers.switches import Offered
-    from console_app.mcp_client.status import ServerStatus
+    from console_app.mcp_client.connecting.status import ServerStatus
 
 
 class Run(Protocol):

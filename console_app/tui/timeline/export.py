@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape
 
 from rich.style import Style
 
-from console_app.config.paths import PRIVATE_FILE
-from console_app.config.redaction import Redactor
+from console_app.config.machine.paths import PRIVATE_FILE
+from console_app.config.secrets.redaction import Redactor
 from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line

@@ -20,7 +20,7 @@ from console_app.domain.messages import Attachment
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.engine.results import of_tool
 from console_app.line_console.wording import came_of
-from console_app.mcp_client.convert import ResultFiles
+from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.lineview.results import picture
 from console_app.tui.lineview.results.picture import MOST_DRAWN, MOST_ROWS

@@ -12,11 +12,11 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.config import trust
-from console_app.config.paths import Paths
-from console_app.config.server_choice import ServerChoice, choose_servers
-from console_app.config.server_files import ServerFiles
-from console_app.config.tool_choice import Selection
+from console_app.config.machine.paths import Paths
+from console_app.config.servers.server_choice import ServerChoice, choose_servers
+from console_app.config.servers.server_files import ServerFiles
+from console_app.config.servers.tool_choice import Selection
+from console_app.config.trust import trusted as trust
 from console_app.console.servers.switches import HubSwitches
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.config.tool_choice import Selection
+from console_app.config.servers.tool_choice import Selection
 from console_app.console.servers.switches import Offered
-from console_app.mcp_client.status import RejectedTool, ServerState, ServerStatus
+from console_app.mcp_client.connecting.status import RejectedTool, ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
 from tests.tui.parts import Desk, app, see
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.config.mcp_servers import load_mcp_config
-from console_app.config.paths import Paths
-from console_app.config.server_choice import ServerChoice
-from console_app.config.tool_choice import Selection, load_selection
+from console_app.config.machine.paths import Paths
+from console_app.config.servers.mcp_servers import load_mcp_config
+from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers.tool_choice import Selection, load_selection
 from console_app.console.servers.switches import HubSwitches
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.hub import Hub

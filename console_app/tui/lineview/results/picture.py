@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from rich.color import Color
 from rich.style import Style
 
-from console_app.config.plain_files import NotPlain, opened
+from console_app.config.machine.plain_files import NotPlain, opened
 from console_app.domain.tools import Artifact
 from console_app.tui.lineview.wording import size
 from console_app.tui.terminal.canvas import Canvas, Placed

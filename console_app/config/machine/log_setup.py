@@ -1,0 +1,69 @@
+"""Sends every log record to a rotating file in the state folder, so that no library's log reaches the terminal."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+
+from console_app.config.machine.paths import PRIVATE_FILE, make_private
+from console_app.config.secrets.redaction import Redactor, WithoutSecrets
+from console_app.domain.errors import ConfigError
+from console_app.domain.safe_text import visible
+
+_SIZE = 2_000_000  # bytes of one file
+_OLD_FILES = 3
+_CHATTY = ("asyncio", "httpx2", "httpcore2", "openai", "anthropic", "mcp", "markdown_it")
+_FORMAT = "%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s"
+
+
+class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
+    """Log files that only this user can read: prompts and results may be in them."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE_FILE)
+        os.fchmod(descriptor, PRIVATE_FILE)  # it may be there already
+        return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
+
+
+class _Visible(WithoutSecrets):
+    """A record for the terminal: control characters of foreign text become visible marks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
+def log_nowhere() -> None:
+    """Drops every record: on a disk that can't be written there is no log, and that stops nobody."""
+    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    logging.captureWarnings(True)
+
+
+def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
+    """Logs to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
+
+    With `stderr` records are written there too. Raises ConfigError when the file can't be written.
+    """
+    make_private(path.parent)
+    try:
+        file = _PrivateRotatingFile(
+            path, maxBytes=_SIZE, backupCount=_OLD_FILES, encoding="utf-8", errors="backslashreplace"
+        )
+    except OSError as error:
+        raise ConfigError(f"can't write the log {path}: {error.strerror or error}", "See --log-file.") from None
+    redactor = redactor or Redactor()
+    handlers: list[logging.Handler] = [file]
+    file.setFormatter(WithoutSecrets(_FORMAT, redactor))
+    if stderr:
+        terminal = logging.StreamHandler(sys.stderr)
+        terminal.setFormatter(_Visible(_FORMAT, redactor))
+        handlers.append(terminal)
+    logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=handlers, force=True)
+    logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a full disk under the log is no reason to write tracebacks over the screen
+    if not debug:
+        for name in _CHATTY:
+            logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,146 @@
+"""What endpoints refused for their models: shared by all that open such a model, and kept for the next start.
+
+What holds for a model is written down. What holds for a conversation (reasoning, pictures), for an account's balance or
+for a length of requests is not: it is known while the console runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.machine.records import read_record, write_record
+from console_app.domain.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+MOST_MODELS = 100  # in the file; the newest
+_FLAGS = (
+    *("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns"),
+    *("items_wanted", "plain_names"),
+)
+_NUMBERS = ("largest", "description")
+_SETS = ("efforts", "keywords")
+
+
+@dataclass(slots=True)
+class Refusals:
+    """Of one endpoint and model."""
+
+    fields: dict[str, str | bool | None] = field(default_factory=dict[str, str | bool | None])  # left out, or changed
+    efforts: set[str] = field(default_factory=set[str])
+    keywords: set[str] = field(default_factory=set[str])  # of the tools' schemas
+    largest: int | None = None  # tokens of an answer, whatever the request
+    description: int | None = None  # characters of a tool's
+    sees: bool = True  # pictures are sent until the endpoint says that its model takes none
+    own_ids_refused: bool = False
+    unsigned: bool = False  # calls of older answers get a placeholder for their signature
+    no_blanks: bool = False  # null for the content of an answer
+    no_system: bool = False  # a message of the system: its words begin your first one
+    thoughts_wanted: bool = False  # every older answer goes with reasoning, its own or a blank
+    by_turns: bool = False  # the messages of user and model
+    no_stream: bool = False  # answers come whole
+    items_wanted: bool = False  # every list in a tool's schema says of what it is
+    plain_names: bool = False  # of tools' parameters
+    # Not written down:
+    tools: set[str] = field(default_factory=set[str])  # by their names: one's schema is refused, and that is told anew
+    reasoning: set[str] = field(default_factory=set[str])  # names of blocks that it no longer takes
+    pictures: set[str] = field(default_factory=set[str])  # paths
+    affordable: int | None = None  # tokens of an answer
+    room: tuple[int, int, int] | None = None  # context and input in tokens, of a body of so many characters
+
+    def clear(self) -> None:
+        """Nothing is known any more."""
+        self.__init__()
+
+    def take_back(self, before: Refusals, after: Refusals) -> None:
+        """What was learnt between the two is known no longer; what others learnt since is."""
+        for name in before.fields.keys() | after.fields.keys():
+            if before.fields.get(name, ...) != after.fields.get(name, ...):
+                self.fields.pop(name, None)
+                self.fields |= {name: before.fields[name]} if name in before.fields else {}
+        for name in (one.name for one in fields(self) if one.name != "fields"):
+            old, new, now = (getattr(of, name) for of in (before, after, self))
+            if isinstance(now, set):
+                now -= new - old
+            elif now == new:
+                setattr(self, name, old)
+
+    def lasting(self) -> dict[str, Any]:
+        """What is written down; {} where there is nothing."""
+        usual = Refusals()._plain()
+        return {name: value for name, value in self._plain().items() if value != usual[name]}
+
+    def _plain(self) -> dict[str, Any]:
+        several = {name: sorted(getattr(self, name)) for name in _SETS}
+        return {"fields": dict(self.fields), **several} | {name: getattr(self, name) for name in (*_NUMBERS, *_FLAGS)}
+
+    @classmethod
+    def read(cls, record: Any) -> Refusals:
+        """From what was written down; what is of another kind is passed over."""
+        found = cls()
+        given = _object(record)
+        fields = _object(given.get("fields"))
+        found.fields = {name: value for name, value in fields.items() if value is None or isinstance(value, bool | str)}
+        for name in _SETS:
+            if isinstance(words := given.get(name), list):
+                setattr(found, name, {word for word in cast("list[Any]", words) if isinstance(word, str)})
+        for name in _FLAGS:
+            if isinstance(given.get(name), bool):
+                setattr(found, name, given[name])
+        for name in _NUMBERS:
+            if type(given.get(name)) is int and given[name] > 0:
+                setattr(found, name, given[name])
+        return found
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+class KnownRefusals:
+    """Of all models, by `API HOST MODEL`; in the file at `path`, if any. Another `version` of Fanout begins anew, since
+    it may ask for other things."""
+
+    def __init__(self, path: Path | None = None, version: str = "") -> None:
+        self._path = path
+        self._version = version
+        self._open: dict[str, Refusals] = {}
+        self._doubtful: set[str] = set()  # models of which something was learnt that no answer bore out yet
+
+    def of(self, key: str) -> Refusals:
+        """Those of a model, the same object for all who ask."""
+        if key not in self._open:
+            self._open[key] = Refusals.read(self._written().get(key))
+        return self._open[key]
+
+    def learnt(self, key: str) -> None:
+        """Something is given up for a model: whether it helps is seen by the next answer."""
+        self._doubtful.add(key)
+
+    def answered(self, key: str) -> None:
+        """A model's endpoint took a request as it is made now."""
+        if key in self._doubtful:
+            self._doubtful.remove(key)
+            self.keep(key)
+
+    def keep(self, key: str) -> None:
+        """Writes down what is known of a model now."""
+        if self._path is None:
+            return
+        models, lasting = self._written(), self.of(key).lasting()
+        if models.pop(key, {}) == lasting:
+            return
+        if lasting:
+            models[key] = lasting
+        try:
+            newest = dict(list(models.items())[-MOST_MODELS:])
+            write_record(self._path, {"version": self._version, "models": newest})
+        except ConfigError as error:
+            log.warning("What a model's endpoint refused can't be kept: %s", error.line)
+
+    def _written(self) -> dict[str, Any]:
+        record = read_record(self._path) if self._path is not None else {}
+        return _object(record.get("models")) if record.get("version") == self._version else {}

@@ -1,0 +1,231 @@
+"""Which model answers: a name, the configured default, the first provider with a key, else the offline model.
+
+A choice is plain data, ready to be turned into a provider by wiring; the key is looked up here and never printed. A key
+belongs to its provider's own endpoint: the `base_url` of its table, else the variable that its vendor's SDK reads, else
+the vendor's. `--base-url` moves the chosen provider alone, and without a key that was given for another host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from console_app.config.models.endpoint import check_base_url, ollama_url
+from console_app.config.secrets.key_shapes import has_key
+from console_app.config.secrets.stored_keys import address_of, is_stored
+from console_app.config.settings.fallbacks import fallback_of
+from console_app.config.settings.model import ModelSettings, ProviderSettings, Settings
+from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
+from console_app.domain.errors import ConfigError
+
+OFFLINE = "offline"
+OFFLINE_MODEL = "rehearsal"
+SCRIPTED = "scripted"
+BUILT_IN: Mapping[str, ProviderSettings] = {
+    "openai": ProviderSettings(api="openai-chat", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
+    "anthropic": ProviderSettings(api="anthropic", api_key_env="ANTHROPIC_API_KEY", model="claude-sonnet-5-5"),
+    "openai-responses": ProviderSettings(api="openai-responses", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
+    "ollama": ProviderSettings(api="openai-chat"),
+}
+_BASE_URL_VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "openai-responses": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+}
+_VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
+_NO_KEY = "no key is set"
+NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
+_KEY_FOR_A_NAME = "Write PROVIDER/MODEL there, and keep the key with `fanout auth set`."
+_HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model and how to reach it. `config` is None for the two providers that need no endpoint."""
+
+    provider: str
+    model: str  # "": the first one that the endpoint lists
+    why: str  # in words: what decided it
+    settings: ModelSettings = field(default_factory=ModelSettings)  # of all that speaks of it, the strongest
+    config: ProviderConfig | None = None
+
+    @property
+    def name(self) -> str:
+        """PROVIDER/MODEL."""
+        return f"{self.provider}/{self.model or '(the first that is listed)'}"
+
+    @property
+    def notice(self) -> str:
+        """A line for who doesn't see which model answers; "" for one that was chosen or has a key."""
+        if self.why != _NO_KEY:
+            return ""
+        return f"No key is set and no model named: {self.name} answers, a scripted demo. Name one with -m."
+
+    @property
+    def host(self) -> str:
+        """The endpoint's host, "" where it is the vendor's own or there is none."""
+        config = self.config
+        return host(config.url) if config and origin(config.url) != origin(VENDOR_URLS[config.api]) else ""
+
+
+def choose_model(settings: Settings, environ: Mapping[str, str], *, name: str = "", source: str = "") -> ModelChoice:
+    """The model that answers, or the one called `name`; `source` says who set it. A ConfigError names what is missing.
+
+    The settings' base URL is the one of the provider that they choose, whatever `name` is.
+    """
+    return _Choosing(settings, environ).choose(name or settings.model or "", source or "configured")
+
+
+def chosen_provider(settings: Settings, providers: Iterable[str]) -> str:
+    """The provider that the settings name; "openai" where they name none."""
+    name = settings.model or ""
+    return found if (found := name.partition("/")[0]) in (*providers, OFFLINE, SCRIPTED) else _vendor(name) or "openai"
+
+
+def known_providers(settings: Settings) -> dict[str, ProviderSettings]:
+    """Built-in providers with what the configuration changes in them, then the configuration's own."""
+    providers = dict(BUILT_IN)
+    for name, own in settings.providers.items():
+        if name in (OFFLINE, SCRIPTED):
+            raise ConfigError(f"the provider name {name} is taken", f"Rename [providers.{name}].")
+        below = providers.get(name)
+        if below is None and own.api is None:
+            hint = 'Add api = "openai-chat", "openai-responses" or "anthropic".'
+            raise ConfigError(f"[providers.{name}] lacks api", hint)
+        changes = {key: getattr(own, key) for key in own.model_fields_set}
+        providers[name] = below.model_copy(update=changes) if below else own
+    return providers
+
+
+class _Choosing:
+    """One choice among the providers of some settings."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._providers = known_providers(settings)
+        self._chosen = chosen_provider(settings, self._providers)
+
+    def choose(self, name: str, why: str) -> ModelChoice:
+        if name:
+            return self._named(name, why)
+        if self._settings.base_url:
+            return self._open(self._chosen, "", "a base URL was given")
+        for provider, table in self._providers.items():
+            if table.api_key_env and self._environ.get(table.api_key_env) and table.model:
+                return self._open(provider, "", f"{table.api_key_env} is set")
+        return ModelChoice(OFFLINE, OFFLINE_MODEL, _NO_KEY)
+
+    def _named(self, name: str, why: str) -> ModelChoice:
+        if has_key(name):  # which every session would keep as the name of its model
+            raise ConfigError("what stands in place of a model's name looks like a key", _KEY_FOR_A_NAME)
+        provider, _, model = name.partition("/")
+        if provider == OFFLINE:
+            if model not in ("", OFFLINE_MODEL):
+                raise ConfigError(f"offline has no model {model}", f"Its one model is {OFFLINE}/{OFFLINE_MODEL}.")
+            return ModelChoice(OFFLINE, OFFLINE_MODEL, why)
+        if provider == SCRIPTED:
+            if not model:
+                raise ConfigError("scripted needs the path of a script", "Write -m scripted/PATH.")
+            settings = ModelSettings.merged(self._settings)
+            fallback = fallback_of(self._settings, SCRIPTED, model) or None
+            return ModelChoice(SCRIPTED, model, why, settings.model_copy(update={"fallback": fallback}))
+        if provider in self._providers:
+            return self._open(provider, model, why)
+        if self._settings.base_url and self._chosen in self._providers:
+            return self._open(self._chosen, name, why)
+        if not model and (vendor := _vendor(name)):
+            return self._open(vendor, name, why)
+        raise ConfigError(
+            f'no provider is called "{provider}"',
+            f"Write PROVIDER/MODEL; known: {', '.join((*self._providers, OFFLINE, SCRIPTED))}.",
+        )
+
+    def _open(self, name: str, model: str, why: str) -> ModelChoice:
+        provider = self._providers[name]
+        base_url = self._settings.base_url if name == self._chosen else None
+        model = model or ("" if base_url else provider.model or "")
+        if not model and not base_url:
+            raise ConfigError(
+                f"{name} needs the name of a model", f"Write -m {name}/MODEL (`fanout models` lists them)."
+            )
+        own = self._own_url(name)
+        owner = self._owner(name, base_url) if base_url else name
+        key, headers, variable = None, dict[str, str](), ""
+        if owner is not None:
+            headers, variable = self._providers[owner].headers, self._providers[owner].api_key_env or ""
+            url = self._own_url(owner)
+            key = self._key(variable, url or VENDOR_URLS[self._api(owner)])
+            # Endpoints of built-in providers that are not the vendor's may have no key, as servers on this machine.
+            asks = bool(variable) and (url is None or (owner not in BUILT_IN and not is_loopback(url)))
+            if asks and key is None:
+                given_for = host(address_of(self._environ, variable))
+                why = f"the one that is kept was given for {given_for}" if given_for else f"{variable} is not set"
+                raise ConfigError(f"{owner} needs a key, and {why}", NO_KEY_HINT)
+        settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
+        settings = settings.model_copy(update={"fallback": fallback_of(self._settings, name, model) or None})
+        if owner is not None and key and is_stored(self._environ, variable):
+            hint = f"The key stored for {variable} was sent: `fanout auth set {owner}` keeps another."
+        elif owner is not None and _HEADERS_OF_KEYS & {header.lower() for header in headers}:
+            hint = f"The key of the headers of [providers.{owner}] in config.toml was sent: set another there."
+        else:
+            hint = _key_hint(name, provider, variable, base_url if owner is None else None)
+        config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings)
+        return ModelChoice(name, model, why, settings, config)
+
+    def _owner(self, name: str, url: str) -> str | None:
+        """The provider whose key was given for the host of `url`: `name` where it is its own, else any with a key."""
+        vendors = VENDOR_URLS[self._api(name)]
+        for other in (name, *self._providers):
+            has_key = self._environ.get(self._providers[other].api_key_env or "")
+            alike = has_key and VENDOR_URLS[self._api(other)] == vendors  # as both formats of OpenAI
+            if (other == name or alike) and origin(self._own_url(other) or vendors) == origin(url):
+                return other
+        return None
+
+    def _api(self, name: str) -> Api:
+        api = self._providers[name].api
+        assert api is not None  # known_providers sees to that
+        return api
+
+    def _own_url(self, name: str) -> str | None:
+        """A table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
+        if table := self._providers[name].base_url:
+            return table
+        variable = "OLLAMA_HOST" if name == "ollama" else _BASE_URL_VARIABLES.get(name, "")
+        value = self._environ.get(variable, "").strip()
+        try:
+            if name == "ollama":
+                return ollama_url(value or "127.0.0.1")
+            return check_base_url(value) if value else None
+        except ValueError as error:
+            raise ConfigError(f"{variable} {error}") from None
+
+    def _key(self, variable: str, url: str) -> str | None:
+        """The key for `url`; one that is kept for another host is none. It goes into a header: one with a line break or
+        a typographic quote in it was pasted wrong."""
+        given_for = address_of(self._environ, variable)
+        if given_for and origin(given_for) != origin(url):
+            return None
+        key = self._environ.get(variable, "").strip() if variable else ""
+        if not (key.isascii() and (not key or key.isprintable())):
+            raise ConfigError(f"{variable} holds a character that no key has", "Set it again.")
+        return key or None
+
+
+def _vendor(name: str) -> str | None:
+    """Whose models are called so."""
+    return next((vendor for start, vendor in _VENDORS.items() if name.lower().startswith(start)), None)
+
+
+def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str | None) -> str:
+    """What to do when the endpoint wants a key: at the provider's own, or at a `foreign` base URL, which gets none."""
+    if foreign is None and variable:
+        return f"Set {variable} to a valid key, or choose another model; offline/rehearsal needs none."
+    if foreign is None:
+        return f"Name the variable that holds its key: api_key_env of [providers.{name}] in config.toml."
+    sdk = _BASE_URL_VARIABLES.get(name)
+    reason = "A key is sent only to the host it was given for:"
+    if sdk and provider.api_key_env and not provider.base_url:
+        return f"{reason} set {sdk}={foreign} beside {provider.api_key_env}, in place of --base-url."
+    return f"{reason} give [providers.{name}] of config.toml base_url and api_key_env, in place of --base-url."

@@ -1,0 +1,157 @@
+"""Keeps secrets out of what is written for people: known secrets, and what is shaped like a key.
+
+Known values are found exactly, in every form that a writer may give them (`secret_forms`), since no pattern finds every
+key; the patterns are for keys that nobody told us of. One Redactor is made at the start and stands before logs, server
+logs, reports, exports and error lines; whoever learns of a secret tells it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from console_app.config.secrets.key_shapes import HIDDEN, LONGEST_PEM, open_private_key, without_shapes
+from console_app.config.secrets.secret_forms import Trie, forms
+from console_app.config.secrets.secret_sources import is_worth_hiding, secrets_of_environment
+
+_LONGEST_LINE = 16_384  # characters that a stream may hold back while it waits for the end of a line
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds the forms of `known`; no pattern where nothing is known."""
+
+    known: frozenset[str]
+    trie: Trie
+    pattern: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, known: frozenset[str]) -> _Finder:
+        trie = Trie(form for secret in known for form in forms(secret))
+        return cls(known, trie, re.compile(trie.pattern()) if known else None)
+
+
+class Redactor:
+    """Replaces secrets in texts. More may become known while the program runs, which `beside` is told too; safe to use
+    from any thread."""
+
+    def __init__(self, secrets: Iterable[str] = (), beside: Redactor | None = None) -> None:
+        self._beside = beside
+        self._known: frozenset[str] = frozenset()
+        self._finder = _Finder.of(self._known)
+        self.add(*secrets)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Redactor:
+        """Knows the values of the variables whose names say that they are secret, and the passwords in URLs."""
+        return cls(secrets_of_environment(environ))
+
+    def add(self, *secrets: str | None) -> None:
+        """These are secret too, but for those that are too short or too common to be (`is_worth_hiding`)."""
+        self._known |= {secret.strip() for secret in secrets if secret and is_worth_hiding(secret.strip())}
+        if self._beside is not None:
+            self._beside.add(*secrets)
+
+    def _current(self) -> _Finder:
+        """Built when it is first needed after a change: half a millisecond a secret."""
+        finder, known = self._finder, self._known
+        if finder.known != known:
+            finder = self._finder = _Finder.of(known)
+        return finder
+
+    def clean(self, text: str) -> str:
+        """`text` without secrets."""
+        return without_shapes(self.without_known(text))
+
+    def without_known(self, text: str) -> str:
+        """`text` without the secrets that are known; what is only shaped like one stays."""
+        pattern = self._current().pattern
+        return text if pattern is None else pattern.sub(HIDDEN, text)
+
+    def without_known_in(self, value: Any) -> Any:
+        """JSON data with every text in it cleaned of known secrets, keys included; the same object where it had none.
+
+        Numbers stay: to hide one would change what the data is.
+        """
+        if not self._known:
+            return value
+        match value:
+            case str():
+                return self.without_known(value)
+            case dict():
+                fields = cast("dict[str, Any]", value)
+                cleaned = {self.without_known(name): self.without_known_in(one) for name, one in fields.items()}
+                return fields if cleaned == fields else cleaned
+            case list():
+                items = cast("list[Any]", value)
+                return [self.without_known_in(one) for one in items]
+            case _:
+                return value
+
+    def cut(self, text: str) -> int:
+        """Up to where `text`, which goes on, can be cleaned by itself: behind that a secret may have begun."""
+        finder = self._current()
+        begin = finder.trie.open_from(text)
+        if finder.pattern is not None:
+            for match in finder.pattern.finditer(text, max(0, begin - finder.trie.longest)):
+                if match.start() < begin < match.end():
+                    return match.end()
+        return begin
+
+
+class RedactedStream:
+    """Bytes that come in pieces, without secrets, however they were cut: handed on line by line.
+
+    A line without an end is handed on once it is longer than 16 kB, up to where a secret may have begun; a private key
+    once it is whole.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")  # what is no UTF-8 stays what it was
+        self._held = ""
+
+    @property
+    def rest(self) -> str:
+        """What the last line holds so far, cleaned; a secret that has only begun is left out."""
+        return self._redactor.clean(self._held[: self._redactor.cut(self._held)])
+
+    def feed(self, data: bytes) -> str:
+        """What can be handed on now that `data` has come."""
+        text = self._held + self._decoder.decode(data)
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        if len(text) - end > _LONGEST_LINE:
+            end += self._redactor.cut(text[end:])
+        if (begin := open_private_key(text[:end])) < end and len(text) - begin <= LONGEST_PEM:
+            end = begin  # its lines say nothing of what they are: they wait for the last
+        whole, self._held = text[:end], text[end:]
+        return self._redactor.clean(whole) if whole else ""
+
+    def flush(self) -> str:
+        """What was held back; nothing more comes, or nobody waits for it."""
+        whole, self._held = self._held + self._decoder.decode(b"", True), ""
+        return self._redactor.clean(whole) if whole else ""
+
+
+class WithoutSecrets(logging.Formatter):
+    """A log record as it may be kept: libraries log requests with their headers."""
+
+    def __init__(self, form: str, redactor: Redactor) -> None:
+        super().__init__(form)
+        self.redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self.redactor.clean(super().format(record))
+
+
+def redactor_in_use(environ: Mapping[str, str]) -> Redactor:
+    """The one that stands before the log, with all that was learnt since the start; before there is a log, a new one
+    of `environ`. For last words, which come where nobody can hand anything down."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, WithoutSecrets):
+            return handler.formatter.redactor
+    return Redactor.of(environ)

@@ -1,0 +1,185 @@
+"""Which values are secret: of the environment, of a server in mcp.json, of a provider's table, of a kept credential."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from console_app.config.servers.mcp_servers import ServerConfig
+    from console_app.config.settings.model import Settings
+
+SHORTEST = 6  # characters; to hide a shorter value would black out parts of ordinary words
+# Switches, levels and places that stand in the environment of many servers and in any text: no secret is one of them.
+_COMMON = frozenset(
+    {
+        *(
+            "disabled",
+            "enabled",
+            "always",
+            "never",
+            "required",
+            "optional",
+            "default",
+            "verbose",
+            "warning",
+            "critical",
+        ),
+        *("production", "development", "testing", "staging", "information", "python", "node.js", "fanout", "stdio"),
+        *("localhost", "127.0.0.1", "0.0.0.0", "application/json", "text/event-stream", "keep-alive", "no-cache"),
+        *("bearer", "basic"),
+    }
+)
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|[_-]PASS$|[_-]PWD$|CREDENTIAL|AUTH(?!OR)|COOKIE|SIGNATURE|[_-]PAT$|DSN|JWT",
+    re.IGNORECASE,
+)
+_NO_SECRET = re.compile(r"^(SSH_AUTH_SOCK|XAUTHORITY|.*_(FILE|PATH|DIR|URL|SOCK))$")
+_PLAIN_HEADERS = frozenset({"accept", "content-type", "user-agent"})
+_RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=~-]{16,}")  # no word, no path, no address
+_FLAG = re.compile(r"--?[A-Za-z0-9_-]+")
+_SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|bot|key)\s+")
+
+
+def is_worth_hiding(value: str) -> bool:
+    """Whether a value can be told from ordinary text: not a short one, a common word, or a place of this machine,
+    since logs and errors that hide those say nothing any more."""
+    if len(value) < SHORTEST or value.lower() in _COMMON:
+        return False
+    return not _is_place(value)
+
+
+def _is_place(value: str) -> bool:
+    """Whether it is a path that is there, or one below a top folder that is: an error names what is not there."""
+    path = os.path.expanduser(value)
+    if not os.path.isabs(path):
+        return False
+    top = Path(*Path(path).parts[:2])
+    try:
+        return os.path.exists(path) or (str(top) != path and top.is_dir())
+    except ValueError:  # a zero byte
+        return False
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the name of a variable, header, field or flag says that its value is secret."""
+    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.match(name)
+
+
+def may_be_secret(name: str, value: str) -> bool:
+    """Whether the name of a variable, or the look of its value, says that it is secret."""
+    return is_secret_name(name) or _RANDOM.fullmatch(value) is not None
+
+
+def secrets_of_environment(environ: Mapping[str, str]) -> Iterator[str]:
+    """The values of variables with a secret name, and the passwords and tokens of URLs in all others."""
+    for name, value in environ.items():
+        if is_secret_name(name):
+            yield value
+        yield from secrets_of_url(value, query=False)
+
+
+def secrets_of_url(url: str, *, query: bool = True) -> Iterator[str]:
+    """User and password of a URL, and the values of its query, both as written and decoded."""
+    if "://" not in url:
+        return
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    userinfo = parts.netloc.rpartition("@")[0]
+    for part in userinfo.split(":", 1) if userinfo else ():
+        yield part
+        yield unquote(part)
+    for _, value in parse_qsl(parts.query) if query else ():
+        yield value
+    for piece in parts.query.split("&") if query else ():
+        yield piece.partition("=")[2]
+
+
+def secrets_of_server(config: ServerConfig, *, sure: bool = False) -> Iterator[str]:
+    """Every value of `env`, `headers`, `auth`, and those in the URL and behind secret flags of the arguments.
+
+    With `sure` only those of `env` that a name or the look of the value shows to be secret: a folder or the name of a
+    project is what a server talks about, and its results would make no sense without it.
+    """
+    for name, value in config.env.items():
+        if not sure or may_be_secret(name, value):
+            yield value
+        yield from secrets_of_url(value)
+    yield from secrets_of_headers(config.headers)
+    yield from secrets_of_url(config.url or "")
+    yield from _secrets_of_auth(config.auth)
+    yield from secrets_of_arguments(config.args)
+
+
+def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Their values, and those without `Bearer` before them; of `Basic` what it encodes, too."""
+    for name, value in headers.items():
+        if name.lower() in _PLAIN_HEADERS:
+            continue
+        yield value
+        token = _SCHEME.sub("", value)
+        yield token
+        if value.lower().startswith("basic "):
+            try:
+                user, _, password = base64.b64decode(token + "==").decode().partition(":")
+            except (binascii.Error, UnicodeDecodeError):
+                continue
+            yield from (f"{user}:{password}", password)
+
+
+def secrets_of_arguments(words: Sequence[str]) -> Iterator[str]:
+    """Of `--api-key VALUE`, `--token=VALUE`, `NAME_TOKEN=VALUE` and of URLs."""
+    before = ""
+    for word in words:
+        name, sign, value = word.partition("=")
+        if sign and is_secret_name(name):
+            yield value
+        elif _FLAG.fullmatch(before) and is_secret_name(before) and not word.startswith("-"):
+            yield word
+        yield from secrets_of_url(value if sign and "://" in value and "://" not in name else word)
+        before = word
+
+
+def _secrets_of_auth(auth: str | Mapping[str, Any] | None) -> Iterator[str]:
+    match auth:
+        case None:
+            return
+        case str():
+            yield _SCHEME.sub("", auth)
+        case _:
+            yield from secret_fields(auth)
+
+
+def secret_fields(data: Any) -> Iterator[str]:
+    """The texts of JSON data that stand under a secret name, at any depth."""
+    if isinstance(data, Mapping):
+        for name, value in cast("Mapping[str, Any]", data).items():
+            if (
+                isinstance(value, str)
+                and is_secret_name(name)
+                and "endpoint" not in name
+                and not name.endswith("_type")
+            ):
+                yield value
+            elif not isinstance(value, str):
+                yield from secret_fields(value)
+    elif isinstance(data, list):
+        for item in cast("list[Any]", data):
+            yield from secret_fields(item)
+
+
+def secrets_of_settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    """Of the providers: headers, what their URLs hold, and the keys in the variables that they name."""
+    yield from secrets_of_url(settings.base_url or "")
+    for provider in settings.providers.values():
+        yield from secrets_of_headers(provider.headers)
+        yield from secrets_of_url(provider.base_url or "")
+        yield environ.get(provider.api_key_env or "", "")

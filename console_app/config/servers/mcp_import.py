@@ -1,0 +1,81 @@
+"""Servers that other MCP clients are set up with, found where these keep their configuration. Only read, never written.
+
+Nothing is taken over by itself: `fanout mcp import` shows what is there, and takes what it is told to.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.machine.paths import read_text
+from console_app.config.servers.mcp_edit import server_fields
+from console_app.config.servers.mcp_servers import read_mcp_config
+from console_app.domain.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class OtherClient:
+    """One file of another client: the servers in it as they are written, `${VAR}` unfilled."""
+
+    client: str
+    path: Path
+    servers: Mapping[str, Mapping[str, Any]]
+    problem: str = ""  # why it couldn't be read
+
+
+def known_places(home: Path, cwd: Path, platform: str = sys.platform) -> list[tuple[str, Path]]:
+    """Where clients keep their servers: the user's, then those of the folder."""
+    apps = home / "Library" / "Application Support" if platform == "darwin" else home / ".config"
+    return [
+        ("claude-desktop", apps / "Claude" / "claude_desktop_config.json"),
+        ("claude-code", home / ".claude.json"),
+        ("claude-code", cwd / ".mcp.json"),
+        ("cursor", home / ".cursor" / "mcp.json"),
+        ("cursor", cwd / ".cursor" / "mcp.json"),
+        ("vscode", apps / "Code" / "User" / "mcp.json"),
+        ("vscode", cwd / ".vscode" / "mcp.json"),
+        ("windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
+        ("gemini", home / ".gemini" / "settings.json"),
+        ("gemini", cwd / ".gemini" / "settings.json"),
+        ("lmstudio", home / ".lmstudio" / "mcp.json"),
+        ("codex", home / ".codex" / "config.toml"),
+    ]
+
+
+def find(home: Path, cwd: Path, platform: str = sys.platform) -> list[OtherClient]:
+    """The files that are there and hold servers, or can't be read."""
+    found = [read(path, client) for client, path in known_places(home, cwd, platform) if path.is_file()]
+    return [one for one in found if one.servers or one.problem]
+
+
+def read(path: Path, client: str = "") -> OtherClient:
+    """The servers of one file of any client."""
+    try:
+        text = read_text(path)
+        servers = _toml_servers(text) if path.suffix == ".toml" else _json_servers(text, path)
+    except ConfigError as error:
+        # A client's settings without any server are nothing to complain of.
+        empty = "has no key mcpServers" in error.detail
+        return OtherClient(client, path, {}, "" if empty else error.detail)
+    except tomllib.TOMLDecodeError as error:
+        return OtherClient(client, path, {}, f"{path}: {error}")
+    return OtherClient(client, path, servers)
+
+
+def _json_servers(text: str, path: Path) -> dict[str, dict[str, Any]]:
+    names = [server.name for server in read_mcp_config(text, path, {}).servers]
+    return {name: fields for name in names if (fields := server_fields(text, name, path))}
+
+
+def _toml_servers(text: str) -> dict[str, dict[str, Any]]:
+    listed = tomllib.loads(text).get("mcp_servers")
+    if not isinstance(listed, dict):
+        return {}
+    servers = cast("dict[str, Any]", listed)
+    return {name: json.loads(json.dumps(fields, default=str)) for name, fields in servers.items() if fields}

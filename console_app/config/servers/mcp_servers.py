@@ -1,0 +1,344 @@
+"""Which MCP servers there are: mcp.json in any of the shapes that clients write it, checked key by key.
+
+A file that can't be read is an error with its line and column; a server that is written wrongly is a problem of that
+server alone: it stays in the list with its reason, and the others run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from console_app.config.machine.plain_files import contents
+from console_app.config.servers import json_positions
+from console_app.config.servers.atlas_auth import KEYS as AUTH_KEYS
+from console_app.config.servers.atlas_auth import with_auth, without_effect
+from console_app.config.servers.server_roots import Roots, names_folders
+from console_app.domain.errors import ConfigError
+
+Transport = Literal["stdio", "http", "sse"]
+
+_TRANSPORTS: Final[dict[str, Transport]] = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamablehttp": "http",
+    "sse": "sse",
+}
+# What other clients write for the same thing, and what they keep in the file for themselves.
+_ALIASES: Final = {"type": "transport", "serverUrl": "url", "httpUrl": "url", "requireApproval": "require_approval"}
+_OTHERS: Final = frozenset({"alwaysAllow", "autoApprove", "gallery", "icon", "note", "comment", "$schema", "version"})
+_VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{([^}]*)\}")
+
+
+def _transport(value: object) -> object:
+    return _TRANSPORTS.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _text_values(value: object) -> object:
+    # Numbers and booleans as values of env or headers are meant as their text.
+    if not isinstance(value, dict):
+        return value
+    values = cast("dict[str, object]", value)
+    return {key: _as_text(item) if isinstance(item, bool | int | float) else item for key, item in values.items()}
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _one_or_many(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[dict[str, str], BeforeValidator(_text_values)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+
+
+def _roots(value: object) -> object:
+    # One folder may stand without its list; a word that is neither of the two would be a folder by mistake.
+    if isinstance(value, str) and value not in ("cwd", "none"):
+        if not value.startswith(("/", "~", ".")):
+            raise ValueError('must be "cwd", "none" or a list of folders')
+        return (value,)
+    return value
+
+
+class ServerConfig(BaseModel):
+    """One server. Either `command` (a program spoken to over its stdin and stdout) or `url` is set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Texts = Field(default_factory=dict, repr=False)  # the whole environment, beside a safe few
+    cwd: str | None = None
+    url: str | None = None
+    headers: Texts = Field(default_factory=dict, repr=False)
+    auth: str | dict[str, Any] | None = Field(default=None, repr=False)
+    transport: Annotated[Transport | None, BeforeValidator(_transport)] = None
+    disabled: bool = False
+    groups: Names = ()
+    require_approval: Names = ()  # tools that always ask; "*" is every tool
+    timeout: float | None = Field(default=None, gt=0)  # seconds without progress, of connecting or of a call
+    max_concurrency: int | None = Field(default=None, ge=1)
+    # Folders that it is told it may work in; None: the working folder, or none where its arguments name folders.
+    roots: Annotated[Roots | None, BeforeValidator(_roots)] = None
+    parallel_destructive: bool = False  # its destructive calls may run side by side
+    description: str = ""
+    short_description: str = ""
+    author: str = ""
+    help_email: str = ""
+    compliance_level: str = ""
+    auth_type: str = ""  # as Atlas writes it; `auth` and `headers` are what counts
+    problem: str = ""  # why it can't be started, "" where nothing is wrong
+    variables: tuple[str, ...] = ()  # of the environment, that its values are filled in from
+    folder: str = ""  # where it is started; "" for the process's own, which is that of most conversations
+
+    @property
+    def kind(self) -> Transport:
+        """The transport, as given or as the other keys imply."""
+        return self.transport or ("stdio" if self.command else "http")
+
+    @property
+    def started_in(self) -> str:
+        """The folder that its program is started in; "" for the process's own."""
+        return os.path.join(self.folder, os.path.expanduser(self.cwd or ""))
+
+    @property
+    def root_plan(self) -> Roots:
+        """`roots`, or what they are where nothing is said."""
+        if self.roots is not None:
+            return self.roots
+        return "none" if self.kind == "stdio" and names_folders(self.args, self.started_in) else "cwd"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What else mcp.json says of it for people."""
+        said = {"groups": ", ".join(self.groups), "by": self.author, "help": self.help_email}
+        said |= {"compliance": self.compliance_level}
+        return tuple(f"{what} {value}" for what, value in said.items() if value)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shapes(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        fields = with_auth(cast("dict[str, Any]", data))
+        if not isinstance(fields.get("command"), list):
+            return fields
+        words: list[Any] = fields["command"]
+        return fields | {"command": words[0] if words else "", "args": [*words[1:], *fields.get("args", ())]}
+
+    @model_validator(mode="after")
+    def _startable(self) -> ServerConfig:
+        if self.problem:
+            return self
+        if not self.command and not self.url:
+            raise ValueError("needs a `command` to start or a `url` to connect to")
+        if self.command and self.url:
+            raise ValueError("has both a `command` and a `url`: keep one")
+        if (self.kind == "stdio") != bool(self.command):
+            raise ValueError(f"transport {self.kind} needs a `{'command' if self.kind == 'stdio' else 'url'}`")
+        if self.url and not self.url.lower().startswith(("http://", "https://")):
+            raise ValueError("`url` must start with http:// or https://")
+        return self
+
+
+@dataclass(frozen=True)
+class EntryProblem:
+    """Something wrong in the file that doesn't keep it from being used. `line` and `column` count from 1."""
+
+    path: Path
+    line: int
+    column: int
+    key: str  # dotted, as mcpServers.git.comand
+    text: str
+    server: str = ""  # the server it concerns
+    fatal: bool = False  # that server can't be started
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}: {self.key}: {self.text}"
+
+
+@dataclass(frozen=True)
+class McpConfig:
+    """What a file says: `servers` in its order (those with a problem too), `problems` to show."""
+
+    path: Path
+    servers: tuple[ServerConfig, ...] = ()
+    problems: tuple[EntryProblem, ...] = ()
+
+
+def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> McpConfig:
+    """Reads `path`. Raises ConfigError when it is missing, unreadable, not JSON or holds no list of servers."""
+    try:
+        text = contents(path, piped=True).decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: {(error.strerror or str(error)).lower()}", "Name another with --mcp-config."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start}).", "Save it as UTF-8.") from None
+    return read_mcp_config(text, path, os.environ if environ is None else environ)
+
+
+def read_mcp_config(text: str, path: Path, environ: Mapping[str, str]) -> McpConfig:
+    """Like `load_mcp_config`, from a text; `path` is only for messages."""
+    try:
+        document = json_positions.parse(text)
+    except json_positions.JsonError as error:
+        detail = f"{path}:{error.line}:{error.column}: {error}"
+        raise ConfigError(detail, "Correct the file at that place; it must be JSON.") from None
+    return _Reader(document, path, environ).read()
+
+
+class _Reader:
+    """Goes through one document and gathers servers and problems."""
+
+    def __init__(self, document: json_positions.Document, path: Path, environ: Mapping[str, str]) -> None:
+        self._document = document
+        self._path = path
+        self._environ = environ
+        self._problems: list[EntryProblem] = []
+        self._filled_in: dict[str, None] = {}  # names of variables, of the server that is read
+
+    def read(self) -> McpConfig:
+        where, servers = self._find_servers()
+        for repeated, offset in self._document.repeated:
+            line, column = json_positions.line_column(self._document.text, offset)
+            text = "given twice; the last one counts"
+            self._problems.append(EntryProblem(self._path, line, column, _dotted(repeated), text))
+        found = [self._server((*where, name), name, fields) for name, fields in servers.items()]
+        return McpConfig(self._path, tuple(found), tuple(self._problems))
+
+    def _find_servers(self) -> tuple[json_positions.Path, dict[str, Any]]:
+        root = self._document.value
+        if not isinstance(root, dict):
+            raise self._broken((), "must be an object with a key mcpServers")
+        top = cast("dict[str, Any]", root)
+        for where in (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers")):
+            value: Any = top
+            for key in where:
+                value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
+            if value is not None:
+                if not isinstance(value, dict):
+                    raise self._broken(where, "must be an object: server name to server")
+                return where, cast("dict[str, Any]", value)
+        marks = {"command", "url", *_ALIASES}
+        if all(isinstance(value, dict) and marks & cast("dict[str, Any]", value).keys() for value in top.values()):
+            return (), top
+        near = get_close_matches("mcpServers", list(top), n=1, cutoff=0.6)
+        raise self._broken(
+            tuple(near), "has no key mcpServers" + (f"; did you mean that by `{near[0]}`?" if near else "")
+        )
+
+    def _broken(self, where: json_positions.Path, text: str) -> ConfigError:
+        line, column = self._document.position(where)
+        key = f"{_dotted(where)}: " if where else ""
+        return ConfigError(f"{self._path}:{line}:{column}: {key}{text}", 'It looks like {"mcpServers": {NAME: {...}}}.')
+
+    def _server(self, where: json_positions.Path, name: str, fields: Any) -> ServerConfig:
+        if not isinstance(fields, dict):
+            return self._unusable(where, name, "must be an object")
+        if not name.strip():
+            return self._unusable(where, name or "?", "a server needs a name")
+        known = self._known_fields(where, name, cast("dict[str, Any]", fields))
+        self._filled_in.clear()
+        unset = ""
+        try:
+            known = {key: self._expand(value) for key, value in known.items()}
+        except _UnsetError as error:
+            if known.get("disabled") is not True:
+                place = next((w for w, v in _leaves(where, fields) if error.token in v), where)
+                return self._unusable(place, name, str(error))
+            unset = str(error)  # no problem before somebody switches the server on
+        try:
+            return ServerConfig(name=name, problem=unset, variables=tuple(self._filled_in), **known)
+        except ValidationError as error:
+            first = error.errors()[0]
+            loc = first["loc"]
+            text = first["msg"].removeprefix("Value error, ")
+            return self._unusable((*where, *loc), name, f"`{loc[0]}`: {text[:1].lower()}{text[1:]}" if loc else text)
+
+    def _known_fields(self, where: json_positions.Path, name: str, fields: dict[str, Any]) -> dict[str, Any]:
+        allowed = (ServerConfig.model_fields.keys() - {"name", "problem", "variables", "folder"}) | AUTH_KEYS
+        known: dict[str, Any] = {}
+        for key, value in fields.items():
+            field = _ALIASES.get(key, key)
+            if field in allowed:
+                if value is not None:
+                    known[field] = value
+            elif key == "enabled" and isinstance(value, bool):
+                pass
+            elif key not in _OTHERS and not key.startswith(("_", "//")):
+                near = get_close_matches(key.lower(), [*allowed, "type"], n=1, cutoff=0.6)
+                text = f"unknown key; did you mean `{near[0]}`?" if near else "unknown key, ignored"
+                self._add((*where, key), name, text)
+        for key, text in without_effect(known).items():
+            self._add((*where, key), name, text)
+        if fields.get("enabled") is False:  # as Atlas writes it; what one of the two switches off is off
+            known["disabled"] = True
+        return known
+
+    def _expand(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return _VARIABLE.sub(self._variable, value)
+        if isinstance(value, list):
+            return [self._expand(item) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return {key: self._expand(item) for key, item in cast("dict[str, Any]", value).items()}
+        return value
+
+    def _variable(self, match: re.Match[str]) -> str:
+        name, default, other = match.groups()
+        if other is not None:
+            raise _UnsetError(f"`{match[0]}` can't be filled in; only ${{VAR}} and ${{VAR:-default}} can", match[0])
+        value = self._environ.get(name)
+        if value:
+            self._filled_in[name] = None
+        if default is not None:
+            return value or default  # as in a shell: the default also stands for an empty variable
+        if value is None:
+            raise _UnsetError(f"the environment variable {name} is not set", match[0])
+        return value
+
+    def _unusable(self, where: json_positions.Path, name: str, text: str) -> ServerConfig:
+        problem = self._add(where, name, text, fatal=True)
+        return ServerConfig(name=name, problem=f"{text} ({problem.path.name}:{problem.line}:{problem.column})")
+
+    def _add(self, where: json_positions.Path, server: str, text: str, *, fatal: bool = False) -> EntryProblem:
+        line, column = self._document.position(where)
+        problem = EntryProblem(self._path, line, column, _dotted(where), text, server, fatal)
+        self._problems.append(problem)
+        return problem
+
+
+class _UnsetError(Exception):
+    def __init__(self, text: str, token: str) -> None:
+        super().__init__(text)
+        self.token = token
+
+
+def _leaves(where: json_positions.Path, value: Any) -> list[tuple[json_positions.Path, str]]:
+    if isinstance(value, str):
+        return [(where, value)]
+    items: list[tuple[str | int, Any]] = []
+    if isinstance(value, dict):
+        items = list(cast("dict[str | int, Any]", value).items())
+    elif isinstance(value, list):
+        items = list(enumerate(cast("list[Any]", value)))
+    return [leaf for key, item in items for leaf in _leaves((*where, key), item)]
+
+
+def _dotted(where: json_positions.Path) -> str:
+    return ".".join(map(str, where))

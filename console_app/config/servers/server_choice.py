@@ -1,0 +1,121 @@
+"""Which mcp.json counts: the one named, else the project's once trusted, else the user's, else the bundled one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from console_app.config.machine.paths import Paths, project_mcp, read_text
+from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
+from console_app.config.trust import trusted as trust
+from console_app.domain.errors import ConfigError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChoice:
+    """The servers to start, where they are written (None: none were asked for), and what the user should know."""
+
+    servers: tuple[ServerConfig, ...] = ()
+    path: Path | None = None
+    bundled: bool = False  # they are the ones that ship with Fanout
+    shipped: frozenset[str] = frozenset()  # those of the user's own file that run just what ships under their names
+    notes: tuple[str, ...] = ()
+    own: bool = True  # the file is the user's own, not a project's or one that was named for this once
+    untrusted: Path | None = None  # a project's file that would count, were it trusted as it is
+    groups: Sequence[str] | None = None  # the user's, None where that counts for nothing
+
+
+def choose_servers(
+    paths: Paths,
+    cwd: Path,
+    *,
+    mcp_config: Path | None,
+    bundled: Path,
+    only: Sequence[str] = (),
+    none: bool = False,
+    groups: Sequence[str] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    named_by_user: bool = False,
+    named_by_project: bool = False,
+) -> ServerChoice:
+    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
+
+    `groups` are the user's, None where that counts for nothing: a server for other groups can't be started,
+    and is off unless `only` names it.
+    `named_by_user`: the user's own settings name `mcp_config`; `named_by_project`: a project's do, and what it names
+    takes trust like the project's mcp.json.
+    """
+    if none:
+        return ServerChoice()
+    named = None if mcp_config is None else cwd / mcp_config.expanduser()
+    theirs = named if named_by_project or named is None else None
+    path, notes, text, untrusted = named or paths.mcp, [], None, None
+    if named is None or theirs is not None:
+        path, notes, text, untrusted = _file(paths, theirs or project_mcp(cwd), bundled)
+    config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
+    mine = not _same(path, bundled) and _same(path, paths.mcp)
+    return ServerChoice(
+        servers=_only(replace(config, servers=tuple(for_groups(one, groups) for one in config.servers)), only),
+        path=path,
+        bundled=_same(path, bundled),
+        shipped=_shipped(config, bundled, environ) if mine else frozenset(),
+        notes=(*notes, *(str(problem) for problem in config.problems)),
+        own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
+        untrusted=untrusted,
+        groups=groups,
+    )
+
+
+def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
+    """The file, what to say of it, what it holds where that is what was trusted, and the project's where it was not."""
+    own = paths.mcp if paths.mcp.exists() else bundled
+    if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
+        return own, [], None, None
+    text = read_text(project)
+    # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
+    if project.suffix not in {".toml", ".md"} and trust.is_trusted(paths, project, text):
+        return project, [], text, None
+    note = (
+        f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
+        f"To see what it would run and say yes: {trust.IN_A_SHELL}."
+    )
+    return own, [note], None, project
+
+
+def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
+    """The server; off, and with the reason why it can't be started, where it is for other groups than the user's."""
+    if groups is None or not server.groups or server.problem or set(groups) & set(server.groups):
+        return server
+    yours = ", ".join(groups) or "none"
+    problem = f"it is for the groups {', '.join(server.groups)}, and yours (the setting `groups`): {yours}"
+    return server.model_copy(update={"problem": problem, "disabled": True})
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:
+    """The first server that a user adds begins their file with the bundled servers: those are still what they were."""
+    try:
+        ours = {server.name: _program(server) for server in load_mcp_config(bundled, environ).servers}
+    except ConfigError:
+        return frozenset()  # a broken installation: nothing is known to be ours
+    return frozenset(server.name for server in config.servers if ours.get(server.name) == _program(server))
+
+
+def _program(server: ServerConfig) -> tuple[object, ...]:
+    return server.kind, server.command, server.args, server.env, server.cwd, server.url, server.problem
+
+
+def _only(config: McpConfig, names: Sequence[str]) -> tuple[ServerConfig, ...]:
+    """The servers called `names`, switched on even where the file has them off; all of them without names."""
+    if not names:
+        return config.servers
+    known = {server.name: server for server in config.servers}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{config.path} has no server {name}", f"It has: {', '.join(known) or 'none'}.")
+    return tuple(known[name].model_copy(update={"disabled": False}) for name in dict.fromkeys(names))

@@ -1,0 +1,262 @@
+"""Gathers settings from flags, environment, project file, user file and defaults, and words what is wrong in them.
+
+Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
+the value. A project file comes with a checkout that anyone may have written: see `project_file`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ValidationError
+
+from console_app.config.machine.paths import Paths, project_settings, read_text
+from console_app.config.models.model_choice import chosen_provider, known_providers
+from console_app.config.settings.fallbacks import check_fallbacks
+from console_app.config.settings.model import Rules, Settings, ToolRule
+from console_app.config.settings.problem_words import in_words
+from console_app.config.settings.project_file import ProjectFile, divided, lines_of
+from console_app.config.settings.settings_file import settings_file
+from console_app.config.settings.toml_text import parse_toml, position
+from console_app.config.trust import trusted as trust
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.safe_text import one_line
+
+PREFIX = "FANOUT_"
+_TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
+_OTHER_VARIABLES = {"FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL"}
+_NEVER_FROM_A_PROJECT = {
+    "keys": "it could put an approval under a key that you press for something else",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source of settings. `text` is what a file holds, to find keys in."""
+
+    name: str
+    values: Mapping[str, Any]
+    kind: Literal["flag", "environment", "project", "user"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredSettings:
+    """The settings, the rules of all layers, and for each setting that isn't a default the layer that said it."""
+
+    settings: Settings
+    rules: tuple[ToolRule, ...]
+    sources: Mapping[str, str]
+    project: ProjectFile | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of where they come from."""
+        return (self.project.note,) if self.project is not None and self.project.note else ()
+
+
+def load_settings(
+    paths: Paths, *, cwd: Path, flags: Mapping[str, Any], rules: Rules, environ: Mapping[str, str]
+) -> LayeredSettings:
+    """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong."""
+    layers = [
+        Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
+        Layer("the environment", _from_environment(environ), "environment"),
+    ]
+    files, project = _files(paths, cwd)
+    layers += files
+    sources: dict[str, str] = {}
+    merged: dict[str, Any] = {}
+    found_rules = _tool_rules(rules, "the command line")
+    for layer in layers:  # strongest first
+        values = dict(layer.values)
+        if "rules" in values:
+            found_rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
+        for name, value in values.items():
+            sources.setdefault(name, layer.name)
+            if isinstance(value, dict):
+                for key in cast("dict[str, Any]", value):
+                    sources.setdefault(f"{name}.{key}", layer.name)
+        merged = _merge(values, merged)
+    settings = _valid(merged, layers)
+    check_fallbacks(settings)
+    if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
+        del sources["base_url"]
+        settings = settings.model_copy(update={"base_url": None})
+    return LayeredSettings(settings, tuple(found_rules), sources, project)
+
+
+def _is_of_another_provider(settings: Settings, file: Layer | None, sources: Mapping[str, str]) -> bool:
+    """Whether the base URL stands in the user's file, for the provider of its model, and another one was chosen."""
+    if file is None or sources.get("base_url") != file.name or sources.get("model") in (None, file.name):
+        return False
+    meant = settings.model_copy(update={"model": file.values.get("model")})
+    providers = known_providers(settings)
+    return chosen_provider(meant, providers) != chosen_provider(settings, providers)
+
+
+def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    """The rules of --allow-tool and --deny-tool. Raises UsageError for one that can't be read."""
+    try:
+        return Rules(allow=tuple(allow), deny=tuple(deny))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise UsageError(f"--{problem['loc'][0]}-tool: {problem['msg'].removeprefix('Value error, ')}") from None
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Variables that begin like ours and name no setting: most likely typos."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields if name not in _TABLES} | _OTHER_VARIABLES
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    names = (name for name in Settings.model_fields if name not in _TABLES)
+    return {name: value for name in names if (value := environ.get(PREFIX + name.upper()))}
+
+
+def _files(paths: Paths, cwd: Path) -> tuple[list[Layer], ProjectFile | None]:
+    """The project's layer as far as it counts, then the user's."""
+    user = list[Layer]()
+    if paths.settings.exists():
+        with settings_file(paths.settings):
+            user.append(_read(paths.settings, "user"))
+            _check(user[0])
+    path = project_settings(cwd)
+    if not path.is_file() or path.resolve() == paths.settings.resolve():
+        return user, None
+    with settings_file(path):
+        layer = _read(path, "project")
+        _check_project(layer)
+    below = _valid({name: value for one in user for name, value in one.values.items() if name != "rules"}, user)
+    at_once, by_trust = divided(layer.values, below)
+    trusted = trust.is_trusted(paths, path, layer.text)
+    counts = replace(layer, values=_merge(by_trust, at_once) if trusted else at_once)
+    return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)))
+
+
+def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
+    text = read_text(path)
+    return Layer(str(path), parse_toml(text, path), kind, text)
+
+
+def _check_project(layer: Layer) -> None:
+    """What is wrong in the file is told whether it is trusted or not."""
+    for name, why in _NEVER_FROM_A_PROJECT.items():
+        if name in layer.values:
+            raise ConfigError(
+                f"{_place(layer, (name,))}: a project file can't set {name}, {why}",
+                "Put it into your own config.toml (`fanout config path` says where).",
+            )
+    _check(layer)
+
+
+def _check(layer: Layer) -> None:
+    """What is wrong in a file is told, also where something stronger stands in its place."""
+    _rules_of(layer, layer.values.get("rules", {}))
+    _valid({name: value for name, value in layer.values.items() if name != "rules"}, [layer])
+
+
+def _valid(values: Mapping[str, Any], layers: Sequence[Layer]) -> Settings:
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise _worded(error, Settings, layers) from None
+
+
+def _rules_of(layer: Layer, table: Any) -> Rules:
+    try:
+        return Rules.model_validate(table)
+    except ValidationError as error:
+        raise _worded(error, Rules, [layer], ("rules",)) from None
+
+
+def _tool_rules(rules: Rules, source: str) -> list[ToolRule]:
+    found = [ToolRule(action="deny", pattern=pattern, source=source) for pattern in rules.deny]
+    found += [ToolRule(action="ask", pattern=pattern, source=source) for pattern in rules.ask]
+    found += [ToolRule(action="allow", pattern=pattern, source=source) for pattern in rules.allow]
+    return found
+
+
+def _merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Both together; tables are merged key by key."""
+    result = dict(weaker)
+    for name, value in stronger.items():
+        below = result.get(name)
+        if isinstance(value, dict) and isinstance(below, dict):
+            result[name] = _merge(cast("dict[str, Any]", below), cast("dict[str, Any]", value))
+        else:
+            result[name] = value
+    return result
+
+
+def _worded(
+    error: ValidationError, model: type[BaseModel], layers: Sequence[Layer], above: tuple[str, ...] = ()
+) -> ConfigError:
+    """The first problem of `error` as one line: where it stands, what is wrong, what was perhaps meant."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    key = _written_key((*above, *problem["loc"]), layers)
+    layer = next((layer for layer in layers if _has(layer.values, key)), layers[0])
+    name = ".".join(str(part) for part in key)
+    if problem["type"] == "extra_forbidden":
+        what, hint = f'unknown key "{one_line(name, 80)}"', _nearest(key, above, model)
+    else:
+        what, hint = f"{one_line(name, 80)} {in_words(problem)}", ""
+    return ConfigError(f"{_place(layer, key)}: {what}", hint)
+
+
+def _written_key(key: tuple[str | int, ...], layers: Sequence[Layer]) -> tuple[str | int, ...]:
+    """`key` without what pydantic adds to it (the branch of a union): its longest part that a layer has."""
+    for length in range(len(key), 0, -1):
+        if any(_has(layer.values, key[:length]) for layer in layers):
+            return key[:length]
+    return key
+
+
+def _has(values: Any, key: Sequence[str | int]) -> bool:
+    for part in key:
+        if isinstance(values, dict) and part in values:
+            values = cast("dict[Any, Any]", values)[part]
+        elif isinstance(values, list) and isinstance(part, int):
+            values = cast("list[Any]", values)[part]
+        else:
+            return False
+    return True
+
+
+def _place(layer: Layer, key: Sequence[str | int]) -> str:
+    match layer.kind:
+        case "flag":
+            return f"--{str(key[0]).replace('_', '-')}"
+        case "environment":
+            return PREFIX + str(key[0]).upper()
+        case "project" | "user":
+            line, column = position(layer.text, key)
+            return f"{layer.name}:{line}:{column}"
+
+
+def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[BaseModel]) -> str:
+    import difflib  # only needed to word an error
+
+    known = _known_keys(key[len(above) : -1], model)
+    if not above and len(key) == 1:
+        known = [*known, "rules"]
+    close = difflib.get_close_matches(str(key[-1]).lower(), known, 1, 0.5)
+    return f'Did you mean "{close[0]}"?' if close else f"Known here: {', '.join(sorted(known))}."
+
+
+def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> list[str]:
+    """The keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
+    schema = model.model_json_schema()
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    table: dict[str, Any] = schema
+    for part in path:
+        choices: dict[str, Any] = {**table.get("patternProperties", {}), **table.get("properties", {})}
+        named: dict[str, Any] | None = choices.get(str(part)) or table.get("additionalProperties")
+        table = named or next(iter(choices.values()), table)
+        if reference := table.get("$ref"):
+            table = definitions[str(reference).rsplit("/", 1)[-1]]
+    return list(table.get("properties", {}))

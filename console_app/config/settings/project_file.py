@@ -1,0 +1,122 @@
+"""What a project's `.fanout/config.toml` may say: at once what only tightens, the rest once you trusted that very file.
+
+The file comes with a checkout that anyone may have written. It is an allow-list: what isn't known to be harmless waits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from console_app.config.settings.model import Settings
+from console_app.config.trust.trusted import IN_A_SHELL
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.safe_text import one_line
+
+LONGEST_VALUE = 2_000  # characters of one value that a list shows
+_POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """A project's settings. `lines` are what takes trust, as `name = value`; they count only when it is `trusted`."""
+
+    path: str
+    trusted: bool
+    lines: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What the user should know at the start; "" where there is nothing that takes trust."""
+        if not self.lines:
+            return ""
+        if self.trusted:
+            return f"{self.path}, which you trusted, sets: {one_line(' · '.join(self.lines), 600)}"
+        names = ", ".join(dict.fromkeys(line.partition(" = ")[0] for line in self.lines))
+        return (
+            f"{self.path} is in force only where it tightens: you have not trusted it as it is now, and it sets "
+            f"{one_line(names, 300)}. To see that and say yes: {IN_A_SHELL}."
+        )
+
+
+def _at_most(value: Any, below: Any) -> bool:
+    return below is None or (value is not None and value <= below)
+
+
+def _any(value: Any, below: Any) -> bool:
+    return True
+
+
+def _no_looser_policy(value: Any, below: Any) -> bool:
+    """Without a policy a protocol may have a reason for the strictest one."""
+    return value is CallPolicy.SINGLE or (below is not None and _POLICIES.index(value) >= _POLICIES.index(below))
+
+
+_HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "theme": _any,
+    "never_parallel": _any,  # added to yours
+    "dispatch": lambda value, below: value == "batch",
+    "policy": _no_looser_policy,
+    # Beside `plan`, which denies what may change anything, asking is looser.
+    "approval_mode": lambda value, below: value is ApprovalMode.ASK and below is not ApprovalMode.PLAN,
+    **dict.fromkeys(
+        (
+            "max_steps",
+            "max_calls",
+            "max_parallel",
+            "max_price",
+            "max_turn_tokens",
+            "max_tokens",
+            "max_result_chars",
+            "call_timeout",
+            "timeout",
+            "approval_timeout",
+            "question_timeout",
+        ),
+        _at_most,
+    ),
+}
+
+
+def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A project's table, valid as `Settings` and `Rules`, as what counts at once and what takes trust. `below` are the
+    settings without it."""
+    said = Settings.model_validate({name: value for name, value in values.items() if name != "rules"})
+    at_once: dict[str, Any] = {}
+    by_trust: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == "rules":
+            _divide(value, at_once, by_trust, name, lambda key, _: key != "allow")
+        elif name == "limits":
+            _divide(value, at_once, by_trust, name, lambda key, most: _at_most(most, below.limits.get(key)))
+        else:
+            now = getattr(said, name)
+            harmless = now == getattr(below, name) or (name in _HARMLESS and _HARMLESS[name](now, getattr(below, name)))
+            (at_once if harmless else by_trust)[name] = value
+    if "never_parallel" in at_once:
+        at_once["never_parallel"] = [*below.never_parallel, *said.never_parallel]
+    return at_once, by_trust
+
+
+def _divide(
+    table: Any,
+    at_once: dict[str, Any],
+    by_trust: dict[str, Any],
+    name: str,
+    harmless: Callable[[str, Any], bool],
+) -> None:
+    for key, value in cast("dict[str, Any]", table).items():
+        (at_once if harmless(key, value) else by_trust).setdefault(name, {})[key] = value
+
+
+def lines_of(table: Mapping[str, Any], above: str = "", longest: int = LONGEST_VALUE) -> Iterator[str]:
+    """`name = value` for everything in a table, names with dots between; each in one line of safe text of at most
+    `longest` characters (0: whole)."""
+    for name, value in table.items():
+        whole = f"{above}{name}"
+        if isinstance(value, dict) and value:
+            yield from lines_of(cast("dict[str, Any]", value), f"{whole}.", longest)
+        else:
+            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", longest)

@@ -1,0 +1,59 @@
+"""The few settings that the first paint needs, read before there are settings: which theme, which keys.
+
+The whole of the settings takes longer to load than the console takes to paint, so they come after it. What is wrong in
+a file is told then; here it counts as not said.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.machine.paths import Paths, project_settings
+from console_app.config.machine.plain_files import contents
+from console_app.config.settings.toml_text import MOST_TOML
+
+DEFAULT_THEME = "fanout-dark"
+
+
+@dataclass(frozen=True, slots=True)
+class StartupSettings:
+    """How the console looks, and what its keys are: binding id to keys, with commas between them."""
+
+    theme: str = DEFAULT_THEME
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    theme_is_set: bool = False  # somebody said it
+    screen_reader: bool = False  # of the user's own file alone
+
+
+def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
+    """What the settings will say, unless something is wrong in them. `flag` is --theme; of the keys of a project's file
+    none count, as in the settings."""
+    user = _table(paths.settings)
+    project = _table(project_settings(cwd))
+    themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))
+    theme = next((name for name in themes if isinstance(name, str) and name), "")
+    keys = user.get("keys")
+    bound = _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {}
+    ui = user.get("ui")
+    lines = isinstance(ui, dict) and cast("dict[str, Any]", ui).get("screen_reader") is True
+    return StartupSettings(theme or DEFAULT_THEME, bound, theme_is_set=bool(theme), screen_reader=lines)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(contents(path, most=MOST_TOML).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _keys(table: Mapping[str, Any]) -> dict[str, str]:
+    """A binding's keys are a text, or a list of texts."""
+    return {
+        name: keys if isinstance(keys, str) else ",".join(map(str, cast("list[Any]", keys)))
+        for name, keys in table.items()
+        if isinstance(keys, str | list)
+    }

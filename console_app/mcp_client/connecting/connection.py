@@ -1,0 +1,401 @@
+"""One server's life, held by one owner task: connecting, ready, lost, connecting again, stopped.
+
+The SDK wants a connection left by the task that entered it, so each lives in a task of its own, which the owner starts
+one after the other. A call on its way when it was lost fails, and is sent again only where the server never saw it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets.secret_sources import secrets_of_server
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers.server_identity import identity_of
+from console_app.config.servers.server_roots import folders, roots_in_words
+from console_app.domain.errors import ServerError
+from console_app.domain.events import Level
+from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolResult
+from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
+from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.connecting.shared import ConnectionEnding, Shared, to_the_end
+from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client.offering.catalogue import Catalogue
+from console_app.mcp_client.tools import convert
+from console_app.mcp_client.tools.atlas_updates import AtlasUpdates
+from console_app.mcp_client.tools.listed_tools import ListedTools
+from console_app.mcp_client.transport.channel import StartError, open_channel
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.connecting.session import ServerSession, Surroundings
+    from console_app.mcp_client.offering.changes import ChangeNotices
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 60.0
+STEADY_SECONDS = 30.0  # a connection that held this long starts the delays from the beginning
+SIGN_IN_SECONDS = 600.0  # that the user may take
+CALL_WAITS_SECONDS = 20.0  # that a call waits for a server that is (re)connecting
+LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
+CHANGED = "has changed since this call was decided, so it did not run. Calling it again asks anew."
+
+
+class Connection:
+    """A server, whatever its state."""
+
+    def __init__(self, config: ServerConfig, shared: Shared) -> None:
+        self.config = config
+        self.identity = identity_of(config, Path.cwd() / config.folder)
+        self.listed_tools = ListedTools(config, shared.definitions)
+        self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
+        self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
+        self.catalogue = Catalogue(
+            config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS, shared.changed
+        )
+        shared.redactor.add(*secrets_of_server(config))
+        self._given = Redactor(secrets_of_server(config, sure=True), shared.redactor)  # what the server may give back
+        self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
+        self._shared = shared
+        self._page = SignInPage(config.name, shared.asking)
+        self._about = ("", "", "")  # protocol version, server info, instructions
+        self._session: ServerSession | None = None
+        self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
+        self._again = asyncio.Event()
+        self._owner: asyncio.Task[None] | None = None
+        self._life: asyncio.Task[ConnectionEnding] | None = None
+        self._stopping = False
+
+    def start(self) -> None:
+        """Begins to connect in the background."""
+        if self.config.disabled:
+            return
+        if self.config.problem:
+            self._move(ServerState.FAILED, self.config.problem)
+        elif self._owner is None:
+            self._owner = asyncio.create_task(self._own(), name=f"mcp-{self.config.name}")
+
+    async def stop(self) -> None:
+        """Ends the connection and the server's program with all its children. Takes at most some two seconds."""
+        self._stopping = True
+        owner = self._owner
+        if owner is not None:
+            if self._life is not None:
+                self._life.cancel()
+            self._again.set()
+            await asyncio.gather(owner, return_exceptions=True)
+        if self.state is not ServerState.DISABLED:
+            self._move(ServerState.STOPPED)
+
+    async def reconnect(self) -> None:
+        """Connects anew, now; returns once that has settled."""
+        if self.config.disabled or self.config.problem or self._stopping:
+            return
+        self._move(ServerState.STARTING)
+        self._again.set()
+        if self._life is not None:
+            self._life.cancel()
+        self.start()
+        await self.settled()
+
+    async def sign_in(self) -> None:
+        """Connects anew and opens the browser for the user to sign in; returns once that has settled."""
+        self._page.wanted = True
+        try:
+            await self.reconnect()
+        finally:
+            self._page.wanted = False
+
+    async def sign_out(self) -> None:
+        """Forgets what was kept of a sign-in."""
+        try:
+            await StoredSignIn(self._shared.credentials, self.config, plan_of(self.config)).forget()
+        except ValueError:
+            return  # `auth` that can't be used never signed in
+
+    async def settled(self) -> None:
+        """Returns once the server is ready, failed, disabled or stopped."""
+        while not self.state.settled:
+            await self._moved.wait()
+
+    async def listed(self) -> None:
+        """Returns once what the server offers beside tools is known, the server is down, or after a while."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CALL_WAITS_SECONDS):
+                await self.settled()
+                if self.state is ServerState.READY:
+                    await self.catalogue.listed.wait()
+
+    async def _own(self) -> None:
+        losses = 0
+        loop = asyncio.get_running_loop()
+        try:
+            while not self._stopping:
+                self._again.clear()
+                began, was_ready = loop.time(), False
+                self._life = asyncio.create_task(self._live(), name=f"mcp-{self.config.name}-life")
+                await asyncio.wait({self._life})
+                was_ready = self._session is not None
+                self._session = None
+                self._page.connected = False
+                if self._stopping:
+                    return
+                if self._again.is_set():
+                    losses = 0
+                    continue
+                ending = (
+                    self._life.result() if not self._life.cancelled() else ConnectionEnding("the connection was closed")
+                )
+                reason = ending.reason
+                losses = 1 if was_ready and loop.time() - began >= STEADY_SECONDS else losses + 1
+                log.info("server %s: %s", self.config.name, reason)
+                if ending.sign_in:
+                    self._move(ServerState.NEEDS_SIGN_IN, reason)
+                    await self._again.wait()
+                    losses = 0
+                    continue
+                # A server that never came up is not started over and over: what is wrong stays wrong.
+                losses = await self._rest(reason, losses, retry=was_ready or losses > 1)
+        finally:
+            if self._life is not None and not self._life.done():
+                self._life.cancel()
+                await asyncio.wait({self._life})
+
+    async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
+        """Waits until it is time for the next try, or somebody asks for it; returns the losses to go on from."""
+        if retry and losses <= len(self._shared.retry_delays):
+            self._move(ServerState.RECONNECTING, reason)
+            try:
+                await asyncio.wait_for(self._again.wait(), self._shared.retry_delays[losses - 1])
+            except TimeoutError:
+                return losses
+            return 0
+        tries = f" (gave up after {len(self._shared.retry_delays)} tries)" if retry else ""
+        self._move(ServerState.FAILED, reason + tries)
+        await self._again.wait()
+        return 0
+
+    async def _live(self) -> ConnectionEnding:
+        """One connection from beginning to end; returns why it ended."""
+        shared = self._shared
+        channel = open_channel(self.config, self._log, shared.guard, self._surroundings, shared.credentials, self._page)
+        error: BaseException | None = None
+        deadline = asyncio.timeout(SIGN_IN_SECONDS if self._page.wanted else self.config.timeout or CONNECT_SECONDS)
+        try:
+            try:
+                async with deadline:
+                    await channel.start()
+                    async with channel.session() as session:
+                        listing = await session.list_tools()
+                        await self.listed_tools.take(listing)
+                        deadline.reschedule(None)
+                        self._ready(session)
+                        await self._serve(session)
+            except StartError as fault:
+                return ConnectionEnding(str(fault))
+            except Exception as fault:
+                error = TimeoutError() if deadline.expired() else fault
+            reason = one_line(await channel.why(error), faults.LONGEST)
+            if self.state is ServerState.READY:
+                self._move(ServerState.RECONNECTING, reason)  # before the program is ended, which may take a while
+            return ConnectionEnding(self._shared.redactor.clean(reason), sign_in=channel.wants_sign_in(error))
+        finally:
+            await to_the_end(channel.close())
+
+    def _surroundings(self, module: Any) -> Surroundings:
+        roots = self.config.root_plan
+        return module.Surroundings(
+            self.config.name,
+            self._say,
+            self._shared.asking,
+            self._shared.exchanges,
+            lambda: self.catalogue.log_level,
+            None if roots == "none" else lambda: folders(roots, self._shared.asking.roots),
+            self._given,
+        )
+
+    def _ready(self, session: ServerSession) -> None:
+        self._session = session
+        self._page.connected = True
+        self._about = (session.protocol_version, session.server_info, session.instructions)
+        self._move(ServerState.READY)
+
+    async def _serve(self, session: ServerSession) -> None:
+        """Until the connection ends; lists again what the server says has changed."""
+        ended = asyncio.ensure_future(session.ended.wait())
+        listing = asyncio.create_task(self._list_offers(session))
+        try:
+            while not session.ended.is_set():
+                news = asyncio.ensure_future(session.changes.news.wait())
+                try:
+                    await asyncio.wait({ended, news}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    news.cancel()
+                if session.changes.news.is_set() and not session.ended.is_set():
+                    await self._refresh(session)
+        finally:
+            ended.cancel()
+            listing.cancel()
+            await asyncio.gather(listing, return_exceptions=True)
+
+    async def _list_offers(self, session: ServerSession) -> None:
+        await self.catalogue.restore(session)
+        await self.catalogue.refresh(session)
+
+    async def _refresh(self, session: ServerSession) -> None:
+        kinds, updated = await session.changes.gathered()
+        if "tools" in kinds:
+            heard = session.changes.tools_heard
+            await self._list_tools(session)
+            session.changes.tools_listed = heard
+            self._wake()
+        if kinds - {"tools"}:
+            await self.catalogue.refresh(session)
+        if kinds:
+            self._shared.changed()
+        for uri in updated:
+            self._shared.updated(self.config.name, uri)
+
+    async def _list_tools(self, session: ServerSession) -> None:
+        try:
+            async with asyncio.timeout(self.config.timeout or CONNECT_SECONDS):
+                listing = await session.list_tools()
+        except Exception as error:
+            self._say("warning", f"the tools could not be listed again: {faults.connection_reason(error)}")
+            return
+        await self.listed_tools.take(listing)
+
+    async def accept(self, name: str, shown: str) -> bool:
+        """The user trusts a tool whose definition has the hash `shown`; False when it is another by now."""
+        accepted = await self.listed_tools.accept(name, shown)
+        if accepted:
+            self._shared.changed()
+        return accepted
+
+    def _move(self, state: ServerState, reason: str = "") -> None:
+        self.state, self.reason = state, self._shared.redactor.clean(reason)
+        if state in {ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN}:
+            self.listed_tools.forget()
+            self.catalogue.forget()
+        self._wake()
+        self._shared.changed()
+
+    def _wake(self) -> None:
+        """Whoever waits for this server looks again."""
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+    def _say(self, level: Level, text: str) -> None:
+        self._log.write_line(f"[{level}] {text}")
+
+    async def call(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        reporter: CallReporter,
+        meta: dict[str, Any],
+        call_id: str = "",
+        *,
+        definition: str = "",
+        accept: bool = False,
+    ) -> ToolResult:
+        """Runs one call; every failure but cancellation is a result.
+
+        With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
+        notes it as trusted.
+        """
+        updates = AtlasUpdates(reporter, self._shared.files)
+        for again in (False, True):
+            session = await self._session_for_call()
+            if session is None:
+                return convert.failed(self._not_ready())
+            same = not definition or self.listed_tools.hashes.get(tool) == definition
+            if not same or (accept and not await self.accept(tool, definition)):
+                return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
+            try:
+                result = await session.call(tool, arguments, updates, meta, call_id)
+                return await updates.with_artifacts(await convert.converted(result, self._shared.files))
+            except ConnectionLost as lost:
+                if not again and isinstance(lost, SessionGone):
+                    continue  # it was not run: it goes out once more in a new session
+                return convert.failed(await self._lost(session, str(lost)))
+            except CallRefused as refused:
+                return convert.failed(str(refused))
+        raise AssertionError("the second time ends it")
+
+    async def _ready_session(self) -> ServerSession:
+        session = await self._session_for_call()
+        if session is None:
+            raise ServerError(self._not_ready())
+        return session
+
+    def _not_ready(self) -> str:
+        if self.state is ServerState.READY:
+            return f"The server {self.config.name} says that its tools have changed, and doesn't list them."
+        why = f": {self.reason}" if self.reason else ""
+        return f"The server {self.config.name} is {self.state.value}{why}."
+
+    async def _session_for_call(self) -> ServerSession | None:
+        """The session once the server is ready, or None when it isn't in time."""
+        first: dict[ChangeNotices, int] = {}
+        try:
+            async with asyncio.timeout(CALL_WAITS_SECONDS):
+                while not self.state.settled or self._just_ended or self._is_behind(first):
+                    await self._moved.wait()
+        except TimeoutError:
+            return None
+        return self._session if self.state is ServerState.READY else None
+
+    def _is_behind(self, first: dict[ChangeNotices, int]) -> bool:
+        # A call that was approved for what its tool was must not run on what the tool has become.
+        ready = self._session if self.state is ServerState.READY else None
+        return ready is not None and ready.changes.behind(first)
+
+    @property
+    def _just_ended(self) -> bool:
+        # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
+        return self.state is ServerState.READY and self._session is not None and self._session.over
+
+    async def _lost(self, session: ServerSession, reason: str) -> str:
+        """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
+        name = self.config.name
+        if self._session is session and not self._stopping:
+            with suppress(TimeoutError):  # then without a reason
+                await asyncio.wait_for(self._moved.wait(), LOST_SECONDS)
+        if self._stopping:
+            return f"{name} was stopped during the call."
+        reason = self.reason or reason
+        why = f": {reason}" if reason else ""  # early: a narrow panel shows the beginning
+        return f"{name} went away{why}. Whether the call took effect is not known."
+
+    @property
+    def status(self) -> ServerStatus:
+        """The server as it is now."""
+        version, info, instructions = self._about
+        offers = self.catalogue.offers
+        return ServerStatus(
+            name=self.config.name,
+            state=self.state,
+            reason=self.reason,
+            tools=len(self.listed_tools.tools),
+            transport=self.config.kind,
+            protocol_version=version,
+            server_info=info,
+            instructions=instructions,
+            log_path=self._log.path,
+            rejected=self.listed_tools.rejected,
+            description=self.config.description or self.config.short_description,
+            prompts=len(offers.prompts),
+            resources=len(offers.resources) + len(offers.templates),
+            problems=offers.problems,
+            log_level=self.catalogue.log_level,
+            runs=self.identity.text,
+            facts=(roots_in_words(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
+        )

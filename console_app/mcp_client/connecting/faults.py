@@ -1,0 +1,139 @@
+"""What can go wrong with a server: what the SDK and the system raise, as one line that says why."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from pydantic import ValidationError
+
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.transport.lines import LARGEST_LINE
+
+LONGEST = 300  # characters
+
+
+class ConnectionLost(Exception):
+    """The connection ended while a call was waiting for its answer; the text says how, "" where that isn't known."""
+
+
+class SessionGone(ConnectionLost):
+    """The server knows the session no more, so it has not even looked at what was asked."""
+
+
+class CallRefused(Exception):
+    """The server answered a call with a protocol error, or with something that doesn't fit the tool. One line."""
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions inside nested groups, in order."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        for inner in group.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error
+
+
+def cause(error: BaseException) -> BaseException:
+    """The one exception of nested groups that says most: not a cancellation, nor a stream closed by the teardown."""
+    found = list(leaves(error))
+    noise = {"CancelledError", "BrokenResourceError", "ClosedResourceError", "EndOfStream", "WouldBlock"}
+    return next((leaf for leaf in found if type(leaf).__name__ not in noise), found[0] if found else error)
+
+
+def start_reason(error: BaseException, config: ServerConfig) -> str:
+    """Why a program could not be started."""
+    if isinstance(error, OSError):
+        if error.errno == errno.ENOENT and config.started_in and error.filename == config.started_in:
+            return one_line(f"the folder {config.started_in} doesn't exist", LONGEST)
+        if error.errno == errno.ENOENT:
+            return one_line(f"command not found: {config.command}", LONGEST)
+        if error.errno == errno.EACCES:
+            return one_line(f"{config.command} can't be run: permission denied", LONGEST)
+        if error.errno == errno.ENOEXEC:
+            return one_line(f"{config.command} is not a program", LONGEST)
+        return one_line(f"{config.command} can't be started: {error.strerror or error}", LONGEST)
+    return one_line(f"{config.command} can't be started: {error}", LONGEST)
+
+
+def connection_reason(error: BaseException) -> str:
+    """Why talking to a server failed, as far as the exception tells."""
+    found = cause(error)
+    name = type(found).__name__
+    text = _in_our_words(str(found).strip())
+    if name == "ConnectError":
+        refused = "refused" in text.lower() or "all connection attempts failed" in text.lower()
+        return "connection refused" if refused else one_line(f"can't connect: {text}", LONGEST)
+    if name in {"ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout"}:
+        return "no connection in time"
+    if name in {"RemoteProtocolError", "ReadError", "WriteError"}:
+        return one_line(f"the connection broke: {text or name}", LONGEST)
+    return one_line(text or name, LONGEST)
+
+
+def sign_in_reason(error: BaseException) -> str:
+    """What went wrong with signing in, or "" where it was something else."""
+    for leaf in leaves(error):
+        name = type(leaf).__name__
+        if name == "SignInNeeded":
+            return "it wants you to sign in"
+        if name in {"OAuthFlowError", "OAuthTokenError", "OAuthRegistrationError", "SignInRefused"}:
+            return one_line(f"signing in failed: {leaf}", LONGEST)
+    return ""
+
+
+def first_problem(error: ValidationError) -> str:
+    """What doesn't fit the protocol, and where."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
+
+
+def no_answer_reason(error: Exception) -> str:
+    """Why something is no JSON-RPC answer: not a line for each kind of message that it isn't either."""
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    problems = error.errors(include_url=False, include_input=False)
+    answers = [one for one in problems if one["loc"] and one["loc"][0] in ("JSONRPCResponse", "JSONRPCError")]
+    # An answer holds a result or an error: what it lacks of the other kind is none of its faults.
+    found = next((one for one in answers if one["type"] != "missing"), (answers or problems)[0])
+    where = ".".join(str(part) for part in found["loc"] if not str(part).startswith("JSONRPC"))
+    return f"{where}: {found['msg']}" if where else found["msg"]
+
+
+def _in_our_words(text: str) -> str:
+    """What the SDK says of an answer over HTTP that is no message: a page about its models, and the answer itself."""
+    other = text.removeprefix("Unexpected content type:")
+    if other != text:
+        return (
+            f"the answer is no MCP message but {other.strip()}" if other.strip() else "the answer has no content type"
+        )
+    said = text.removeprefix("Failed to parse JSON response: ").removeprefix("Failed to parse SSE message: ")
+    if said == text or "validation error" not in said:
+        return said
+    if broken := re.search(r"Invalid JSON: (.*?)(?: \[type=|$)", said):
+        what = f"Invalid JSON: {broken[1]}"
+    else:
+        answers = re.findall(r"JSONRPC(?:Response|Error)\.?(\S*)\s+(.*?) \[type=(\w+)", said)
+        nothing = ("", "it has neither a result nor an error", "")
+        where, problem, _ = next((one for one in answers if one[2] != "missing"), nothing)
+        what = f"{where}: {problem}" if where else problem
+    return f"the answer can't be read as JSON-RPC ({one_line(what, 120)})"
+
+
+def protocol_reason(message: str, refusal: str = "") -> str:
+    """The SDK's words for what came of a request in ours; `refusal` is the HTTP status that it leaves out."""
+    text = _in_our_words(message)
+    if text.startswith("the answer "):
+        return f"The server's {text.removeprefix('the ')}."
+    if "Server-sent event exceeded" in text:
+        return f"The result is too large: the limit is {LARGEST_LINE // 2**20} MB."
+    if text in {"Connection closed", "SSE stream ended without a response"}:
+        return ""
+    if text in {"Server returned an error response", "Not Found"} and refusal:
+        return f"The server refused the call: {refusal}."
+    return text or "The server gave no reason."

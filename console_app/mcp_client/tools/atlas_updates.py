@@ -1,0 +1,108 @@
+"""Progress messages that carry more than words: `MCP_UPDATE:{…}`, as servers written for Atlas send them.
+
+Their text is what the panel shows, a message to the user is a log line, and their artifacts become files, as does what
+stood on the canvas last. The model reads where they are. A message that can't be read stays what it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, cast
+
+from console_app.domain.events import Level
+from console_app.domain.ports.provider import UsageChunk
+from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.tools import Artifact, ToolResult
+from console_app.mcp_client.tools.convert import ResultFiles
+
+PREFIX: Final = "MCP_UPDATE:"
+MOST_ARTIFACTS: Final = 100  # of one call
+_LEVELS: Final[dict[str, Level]] = {"success": "notice", "warning": "warning", "error": "error"}
+
+
+class AtlasUpdates:
+    """The reporter of one call, which unpacks what comes by as progress."""
+
+    def __init__(self, reporter: CallReporter, files: ResultFiles) -> None:
+        self._reporter = reporter
+        self._files = files
+        self._saving: list[asyncio.Task[tuple[str, Artifact | None]]] = []
+        self._canvas = ""  # as it stands: each update replaces the one before
+
+    async def with_artifacts(self, result: ToolResult) -> ToolResult:
+        """`result` with the files that came before it, which its text names."""
+        if self._canvas:
+            drawn = base64.b64encode(self._canvas.encode(errors="replace")).decode()
+            self._saving.append(
+                asyncio.create_task(self._save({"name": "canvas.html", "b64": drawn, "mime": "text/html"}))
+            )
+        if not self._saving:
+            return result
+        saved = await asyncio.gather(*self._saving)
+        content = "\n".join([*filter(None, [result.content]), *(named for named, _ in saved)])
+        files = [one for _, one in saved if one is not None]
+        return result.model_copy(update={"content": content, "artifacts": (*files, *result.artifacts)})
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        update = _read(message) if message is not None and message.startswith(PREFIX) else None
+        if update is not None:
+            message = self._unpack(update)
+        self._reporter.progress(progress, total, message)
+
+    def _unpack(self, update: Mapping[str, Any]) -> str | None:
+        listed: Any = update.get("artifacts")
+        artifacts = cast("list[Any]", listed) if isinstance(listed, list) else []
+        for artifact in artifacts[: MOST_ARTIFACTS - len(self._saving)]:
+            if isinstance(artifact, dict):
+                self._saving.append(asyncio.create_task(self._save(cast("dict[str, Any]", artifact))))
+        self._canvas = _text(update, "content") if update.get("type") == "canvas_update" else self._canvas
+        own, text = _text(update, "message"), _text(update, "progress_message")
+        if own:
+            self._reporter.log(_LEVELS.get(_text(update, "subtype"), "info"), own)
+        kind = _text(update, "type").replace("_", " ")
+        return text or own or kind or None
+
+    async def _save(self, artifact: Mapping[str, Any]) -> tuple[str, Artifact | None]:
+        name, mime = _text(artifact, "name") or "artifact", _text(artifact, "mime") or "application/octet-stream"
+        named, saved = await asyncio.to_thread(self._files.save, _text(artifact, "b64"), mime, name, name)
+        self._reporter.log("info", named)
+        return named, saved
+
+    # The rest is the call's own.
+
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        self._reporter.log(level, text, sure=sure, dropped=dropped)
+
+    def held(self) -> AbstractContextManager[None]:
+        return self._reporter.held()
+
+    def asked(self, what: str) -> None:
+        self._reporter.asked(what)
+
+    def answered(self, what: str, how: str) -> None:
+        self._reporter.answered(what, how)
+
+    def used(self, usage: UsageChunk) -> None:
+        self._reporter.used(usage)
+
+
+def carries_files(message: str) -> bool:
+    """Whether a progress message is one that no newer one makes up for."""
+    return message.startswith(PREFIX) and '"artifacts"' in message
+
+
+def _read(message: str) -> Mapping[str, Any] | None:
+    try:
+        update: Any = json.loads(message.removeprefix(PREFIX))
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", update) if isinstance(update, dict) else None
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    return value.strip() if isinstance(value, str) else ""

@@ -1,0 +1,81 @@
+"""What a server answers in content blocks, checked one by one: an unknown block becomes a text that says so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, cast
+
+from mcp_types import ContentBlock
+from pydantic import TypeAdapter, ValidationError
+
+from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.transport.fewer_values import cut_of
+
+LONGEST: Final = 2_000  # characters of an unknown block that are passed on
+MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block each
+_adapter: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
+
+
+def clean_result(result: dict[str, Any]) -> dict[str, Any]:
+    """A `tools/call` result with only blocks that the protocol knows; none where it names none, as servers do that
+    give structured content alone."""
+    content: Any = result.get("content")
+    if content is None and result.get("resultType", "complete") == "complete":
+        return result | {"content": []}
+    if not isinstance(content, list):
+        return result
+    listed = cast("list[Any]", content)
+    cut = [{"type": "text", "text": listed.pop()}] if listed and isinstance(listed[-1], str) and cut_of(listed) else []
+    blocks = [clean_block(block) for block in listed[:MOST_BLOCKS]]
+    if left_out := len(listed) - len(blocks):
+        words = f"[{left_out} more blocks are left out: of one result, the first {MOST_BLOCKS} are kept]"
+        blocks.append({"type": "text", "text": words})
+    return result | {"content": blocks + cut}
+
+
+def clean_prompt(result: dict[str, Any]) -> dict[str, Any]:
+    """A `prompts/get` result, likewise."""
+    messages: Any = result.get("messages")
+    if not isinstance(messages, list):
+        return result
+    cleaned: list[Any] = []
+    for message in cast("list[Any]", messages):
+        if isinstance(message, dict) and "content" in message:
+            fields = cast("dict[str, Any]", message)
+            cleaned.append(fields | {"content": clean_block(fields["content"])})
+        else:
+            cleaned.append(message)
+    return result | {"messages": cleaned}
+
+
+def clean_block(block: Any) -> Any:
+    """The block itself; a text that names it and what it holds, where it is none that is known."""
+    problem: ValidationError | None = None
+    try:
+        _adapter.validate_python(block, by_name=False)
+    except ValidationError as error:
+        problem = error
+    # The models of the SDK take a block without a type, those of a whole result don't.
+    if problem is None and isinstance(block, dict) and "type" in block:
+        return block  # pyright: ignore[reportUnknownVariableType]
+    return {"type": "text", "text": _named(block, problem)}
+
+
+def _named(block: Any, error: ValidationError | None) -> str:
+    kind: Any = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+    text = json.dumps(block, ensure_ascii=False, default=str)
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+    if error is not None and kind in ("text", "image", "audio", "resource_link", "resource"):
+        fields = cast("dict[str, Any]", block)
+        problem = next((one for one in _problems(error, fields)), faults.first_problem(error))
+        return f"[a block of type {kind} that can't be read ({problem}): {shown}]"
+    return f"[a block of the unknown type {kind!r:.60}: {shown}]" if kind else f"[a block without a type: {shown}]"
+
+
+def _problems(error: ValidationError, block: dict[str, Any]) -> list[str]:
+    """What is wrong with the block's own fields: the union's other members don't count."""
+    own = {"text": "TextContent", "image": "ImageContent", "audio": "AudioContent"}
+    own |= {"resource_link": "ResourceLink", "resource": "EmbeddedResource"}
+    member = own[block["type"]]
+    found = [one for one in error.errors(include_url=False, include_input=False) if member in map(str, one["loc"])]
+    return [f"{'.'.join(str(part) for part in one['loc'] if part != member)}: {one['msg']}" for one in found]

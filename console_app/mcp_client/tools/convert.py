@@ -1,0 +1,202 @@
+"""MCP's types to ours: tools to ToolSpecs, results to what a model reads.
+
+Text is passed on whole. Pictures, sound and other bytes become files and are named in the text: base64 reaches neither
+a screen nor a prompt. Texts stay as the server wrote them; whoever shows them makes them safe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import mimetypes
+import os
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.domain.picture_size import picture_size, sides_sent
+from console_app.domain.safe_text import encodable, one_line
+from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
+from console_app.mcp_client.tools.in_band import in_band_error
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock, Tool
+
+ERROR_LENGTH = 300  # characters of `ToolResult.error`
+MOST_FILES = 100  # that are kept of one answer
+_MIME = re.compile(r"[\w.-]{1,60}/[\w.+-]{1,60}")  # without its parameters
+_EXTENSIONS = {  # where mimetypes has none, or an odd one
+    "image/jpeg": ".jpg",
+    "image/webp": ".webp",
+    "image/svg+xml": ".svg",
+    "audio/wav": ".wav",
+    "audio/mpeg": ".mp3",
+    "audio/ogg": ".ogg",
+    "text/plain": ".txt",
+    "text/markdown": ".md",
+    "application/json": ".json",
+}
+
+
+def annotations_of(tool: Tool) -> ToolAnnotations:
+    """What the server says of the tool's effects, with the protocol's defaults."""
+    hints = tool.annotations
+    title = tool.title or (hints.title if hints else None) or ""
+    if hints is None:
+        return ToolAnnotations(title=title)
+    return ToolAnnotations(
+        title=title,
+        read_only=bool(hints.read_only_hint),
+        destructive=hints.destructive_hint is not False and not hints.read_only_hint,
+        says_destructive=bool(hints.destructive_hint) and not hints.read_only_hint,
+        idempotent=bool(hints.idempotent_hint),
+        open_world=hints.open_world_hint is not False,
+        says_open_world=bool(hints.open_world_hint),
+    )
+
+
+def failed(error: str) -> ToolResult:
+    """A result that says why a call failed."""
+    line = one_line(error, ERROR_LENGTH)
+    return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{encodable(error)}", error=line)
+
+
+async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
+    """The result as ours; files are written in a thread, which stops once the call is cancelled."""
+    if not has_files(result):
+        return result_of(result, files)
+    stopped = threading.Event()
+    try:
+        return await asyncio.to_thread(result_of, result, files, stopped)
+    finally:
+        stopped.set()
+
+
+def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Event | None = None) -> ToolResult:
+    """What came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
+    texts: list[str] = []
+    artifacts: list[Artifact] = []
+    kept = left_out = 0
+    for block in result.content:
+        if _is_file(block):
+            if kept >= MOST_FILES or (stopped is not None and stopped.is_set()):
+                left_out += 1
+                continue
+            kept += 1
+        text, artifact = block_text(block, files)
+        texts.append(text)
+        if artifact is not None:
+            artifacts.append(artifact)
+    if left_out:
+        texts.append(not_kept(left_out))
+    structured: Any = result.structured_content
+    if structured is not None and not any(block.type == "text" for block in result.content):
+        texts.append(json.dumps(structured, ensure_ascii=False, indent=2))
+    content = "\n".join(texts)
+    if result.is_error:
+        return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
+    if (words := in_band_error(structured, content)) is not None:
+        told = content.strip()
+        if words.strip() not in told and json.dumps(words, ensure_ascii=False)[1:-1] not in told:
+            told = f"{words.strip()}\n{told}".strip()  # or people would read the reason, and the model would not
+        said = failed(told or "the tool gave no reason")
+        line = one_line(words, ERROR_LENGTH) if words else said.error
+        return said.model_copy(update={"artifacts": tuple(artifacts), "error": line})
+    fields = cast("dict[str, Any]", structured) if isinstance(structured, dict) else None
+    return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
+
+
+def not_kept(files: int) -> str:
+    """What stands in place of files beyond MOST_FILES."""
+    return f"[{files} more files were not kept: of one answer, the first {MOST_FILES} are]"
+
+
+def has_files(result: CallToolResult) -> bool:
+    """Whether converting `result` writes files."""
+    return any(map(_is_file, result.content))
+
+
+def _is_file(block: ContentBlock) -> bool:
+    return block.type in {"image", "audio"} or (block.type == "resource" and not hasattr(block.resource, "text"))
+
+
+def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact | None]:
+    """One block as text, and the file or link it stands for. Writes files."""
+    match block.type:
+        case "text":
+            return block.text, None
+        case "image" | "audio":
+            return files.save(block.data, block.mime_type, block.type, block.type)
+        case "resource_link":
+            name = block.title or block.name
+            mime = block.mime_type or "application/octet-stream"
+            artifact = Artifact(name=name, mime=mime, uri=block.uri, size=block.size or 0)
+            about = f": {block.description}" if block.description else ""
+            return f"[link to {name}, {block.uri}{about}]", artifact
+        case "resource":
+            resource = block.resource
+            name = resource.uri.rstrip("/").rpartition("/")[2] or "resource"
+            if (text := getattr(resource, "text", None)) is not None:
+                said = _MIME.match(resource.mime_type or "")
+                of_type = f" of type {said[0].lower()}" if said and said[0].lower() != "text/plain" else ""
+                return f"[resource {resource.uri}{of_type}]\n{text}", None
+            data, mime = str(getattr(resource, "blob", "")), resource.mime_type or "application/octet-stream"
+            return files.save(data, mime, name, f"resource {resource.uri}")
+
+
+class ResultFiles:
+    """The folder where bytes from results are kept: files of mode 0600 with names of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._next: dict[str, int] = {}  # by name: which number is free, as far as is known
+
+    def save(self, data: str, mime: str, name: str, what: str) -> tuple[str, Artifact | None]:
+        """Writes base64 `data`; returns how the content names it, and the artifact unless that failed."""
+        mime = mime.partition(";")[0].strip().lower()
+        try:
+            content = base64.b64decode(data, validate=False)
+        except (binascii.Error, ValueError):
+            return f"[{what} of type {mime}: its data could not be decoded]", None
+        try:
+            path = self._write(content, _stem(name), _extension(mime, name))
+        except OSError as error:
+            return f"[{what} of type {mime}, {len(content)} bytes: not saved, {error.strerror or error}]", None
+        sides = picture_size(content) if mime in PICTURES else None
+        artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content), sides=sides)
+        smaller = sides_sent(sides)
+        pixels = f"{smaller}, " if smaller else ""
+        return f"[{what} of type {mime}, {pixels}{len(content)} bytes, saved as {path}]", artifact
+
+    def _write(self, content: bytes, stem: str, extension: str) -> Path:
+        private_folder(self._folder)
+        name = f"{stem}{extension}"
+        number = self._next.get(name, 1)
+        while True:
+            path = self._folder / (name if number == 1 else f"{stem}-{number}{extension}")
+            try:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+            except FileExistsError:
+                # Of an earlier run, which may have left thousands: a few steps find a number beyond them.
+                number = number + 1 if number < 10 else 2 * number
+                continue
+            self._next[name] = number + 1
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            return path
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-")[:60] or "file"
+
+
+def _extension(mime: str, name: str) -> str:
+    known = _EXTENSIONS.get(mime) or mimetypes.guess_extension(mime)
+    if known:
+        return known
+    suffix = Path(name).suffix
+    return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", suffix) else ".bin"

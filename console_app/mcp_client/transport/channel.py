@@ -1,0 +1,242 @@
+"""The two ways to a server, a program's pipes or HTTP: each opens a session and can say in one line why it failed.
+
+A channel is used once, by the task that owns the connection: `start`, then `session`, then `why` if that ended badly,
+then `close`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+from console_app.config.secrets.credentials import Credentials
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.auth.callback import SignInRefused
+from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, StoredSignIn, plan_of
+from console_app.mcp_client.connecting import faults, sdk
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.transport.guard import Guard
+from console_app.mcp_client.transport.process import ServerProcess
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from console_app.mcp_client.auth.oauth_steps import GuardedSteps
+    from console_app.mcp_client.connecting.session import ServerSession, Surroundings
+    from console_app.mcp_client.transport.http import HttpConversation
+    from console_app.mcp_client.transport.stdio import StdioConversation
+
+SurroundingsOf = Callable[[ModuleType], "Surroundings"]  # given the module `session`, once it is loaded
+
+
+class OpenPage(Protocol):
+    """Shows the user a page to sign in on. `asks` says whether it may now; else it raises SignInNeeded."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is there for it."""
+        ...
+
+    async def __call__(self, url: str) -> None:
+        """Shows it."""
+        ...
+
+
+class StartError(Exception):
+    """A server's program can't be started. One line."""
+
+
+class Channel(Protocol):
+    """One attempt at a connection."""
+
+    async def start(self) -> None:
+        """What comes before the handshake. Raises StartError."""
+        ...
+
+    def session(self) -> AbstractAsyncContextManager[ServerSession]:
+        """Shakes hands; leaving it ends the conversation."""
+        ...
+
+    async def why(self, error: BaseException | None) -> str:
+        """One line on why the conversation ended, from `error` and what the channel saw itself."""
+        ...
+
+    def wants_sign_in(self, error: BaseException | None) -> bool:
+        """Whether it ended because the user has to sign in first."""
+        ...
+
+    async def close(self) -> None:
+        """Frees what `start` took."""
+        ...
+
+
+class StdioChannel:
+    """A program of ours to start and end."""
+
+    def __init__(self, config: ServerConfig, log: ServerLog, guard: Guard, around: SurroundingsOf) -> None:
+        self._config = config
+        self._log = log
+        self._guard = guard
+        self._around = around
+        self._process: ServerProcess | None = None
+        self._conversation: StdioConversation | None = None
+
+    async def start(self) -> None:
+        """Starts the program; the SDK is imported while it starts up."""
+        self._guard.start()
+        try:
+            self._process = await ServerProcess.start(self._config, self._log, self._guard)
+        except (OSError, ValueError) as error:
+            raise StartError(faults.start_reason(error, self._config)) from error
+
+    @asynccontextmanager
+    async def session(self) -> AsyncGenerator[ServerSession]:
+        """Shakes hands over the program's pipes."""
+        stdio, session = await sdk.load("transport.stdio"), await sdk.load("connecting.session")
+        assert self._process is not None, "start comes first"
+        conversation: StdioConversation = stdio.StdioConversation(self._process, self._log)
+        self._conversation = conversation
+        async with session.open_session(conversation.transport(), self._around(session)) as opened:
+            yield opened
+
+    async def why(self, error: BaseException | None) -> str:
+        """What the program did, before what the SDK made of it."""
+        conversation, process = self._conversation, self._process
+        if conversation is not None and conversation.fault:
+            return conversation.fault
+        garbage = conversation.garbage if conversation is not None else ""
+        if process is not None and process.output_ended:
+            reason = await process.exit_reason()
+            return f"{reason} (it wrote '{garbage}' to stdout)" if garbage else reason
+        if isinstance(error, TimeoutError):
+            if garbage:
+                return f"is not an MCP server: its output starts with '{garbage}'"
+            last_line = one_line(self._log.last_line, 160)
+            return "no answer to the handshake in time" + (f"; it last said: {last_line}" if last_line else "")
+        return faults.connection_reason(error) if error is not None else "the connection was closed"
+
+    def wants_sign_in(self, error: BaseException | None) -> bool:
+        """Programs of ours don't."""
+        return False
+
+    async def close(self) -> None:
+        """Ends the program and everything it started."""
+        if self._process is not None:
+            await self._process.stop()
+
+
+class HttpChannel:
+    """An endpoint that somebody else runs."""
+
+    def __init__(
+        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, open_page: OpenPage
+    ) -> None:
+        self._config = config
+        self._around = around
+        self._credentials = credentials
+        self._open_page = open_page
+        self._plan = AuthPlan("none")
+        self._has_tokens = False
+        self._legacy = config.kind == "sse"
+        self._conversation: HttpConversation | None = None
+        self._sign_in: GuardedSteps | None = None
+
+    async def start(self) -> None:
+        """Loads the SDK, and what was kept of a sign-in."""
+        try:
+            self._plan = plan_of(self._config)
+        except ValueError as error:
+            raise StartError(str(error)) from error
+        http, oauth = await sdk.load("transport.http"), await sdk.load("auth.oauth")
+        auth: httpx2.Auth | None = None
+        if self._plan.kind == "bearer":
+            auth = oauth.BearerAuth(self._plan.token)
+        elif self._plan.kind == "client_credentials":
+            stored = StoredSignIn(self._credentials, self._config, self._plan)
+            machine = await sdk.load("auth.machine_sign_in")
+            auth = self._sign_in = machine.MachineSignIn(self._config.url or "", self._plan, stored)
+        elif self._plan.kind == "oauth":
+            stored = StoredSignIn(self._credentials, self._config, self._plan)
+            self._has_tokens = oauth.has_tokens(await stored.read())
+            # Without tokens and nobody to sign in, the server is only asked whether it wants that at all.
+            if self._has_tokens or self._open_page.asks:
+                try:
+                    auth = self._sign_in = await oauth.sign_in(
+                        self._config.url or "", self._plan, stored, self._open_page
+                    )
+                except (ValueError, SignInRefused) as error:
+                    raise StartError(str(error)) from error
+        self._conversation = http.HttpConversation(self._config, auth)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncGenerator[ServerSession]:
+        """Shakes hands; an endpoint that proves to be an older one is spoken to as such."""
+        module = await sdk.load("connecting.session")
+        conversation = self._conversation
+        assert conversation is not None, "start comes first"
+        entered = False
+        around = self._around(module)
+        try:
+            transport = conversation.transport(legacy=self._legacy)
+            async with module.open_session(transport, around, legacy=self._legacy, refusal=self._refused) as session:
+                entered = True
+                yield session
+            return
+        except Exception:
+            if entered or self._legacy or self._config.transport or not conversation.may_be_older:
+                raise
+            refusal = conversation.refusal
+        try:
+            transport = conversation.transport(legacy=True)
+            async with module.open_session(transport, around, legacy=True, refusal=self._refused) as session:
+                entered = self._legacy = True
+                yield session
+        except Exception:
+            if not entered:
+                conversation.refusal = refusal  # what the transport that was asked for got to hear
+            raise
+
+    def wants_sign_in(self, error: BaseException | None) -> bool:
+        """The server answered that it doesn't know the user, and a sign-in may help."""
+        if self._plan.kind != "oauth":
+            return False
+        if error is not None and any(isinstance(leaf, SignInNeeded) for leaf in faults.leaves(error)):
+            return True
+        return self._conversation is not None and self._conversation.unauthorized and not self._open_page.asks
+
+    async def why(self, error: BaseException | None) -> str:
+        """What went wrong with signing in, else the HTTP status, where there was a refusal."""
+        if error is not None and (reason := faults.sign_in_reason(error)):
+            return reason
+        if self._conversation is not None and self._conversation.refusal:
+            return self._conversation.refusal
+        place = re.sub(r"^(https?://)(?:[^/@]*@)?([^/?#]*).*", r"\1\2", self._config.url or "")
+        if isinstance(error, TimeoutError):
+            return f"no answer to the handshake in time from {place}"
+        return f"{faults.connection_reason(error)} at {place}" if error is not None else "the connection was closed"
+
+    def _refused(self) -> str:
+        return self._conversation.refusal if self._conversation is not None else ""
+
+    async def close(self) -> None:
+        """The session closed its connections; only the sign-in's port is left."""
+        if self._sign_in is not None:
+            self._sign_in.close()
+
+
+def open_channel(
+    config: ServerConfig,
+    log: ServerLog,
+    guard: Guard,
+    around: SurroundingsOf,
+    credentials: Credentials,
+    open_page: OpenPage,
+) -> Channel:
+    """The way to a server, by its kind."""
+    if config.kind == "stdio":
+        return StdioChannel(config, log, guard, around)
+    return HttpChannel(config, around, credentials, open_page)

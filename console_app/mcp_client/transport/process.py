@@ -1,0 +1,242 @@
+"""One server program: started under a keeper of its own, spoken to line by line, and ended with all its children.
+
+Nothing here knows MCP or loads its SDK, so a server starts up while the SDK is still being imported. The event loop's
+subprocess protocol is used directly: it tells of the exit at once, even while a grandchild holds the pipes open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+from console_app.config.secrets.child_environment import for_servers
+from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.connecting.shared import to_the_end
+from console_app.mcp_client.transport.guard import Guard
+from console_app.mcp_client.transport.lines import LineSplitter, Oversized, weight
+
+_KEEPER: Final = Path(__file__).with_name("server_keeper.py")
+_AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed,
+_HURRIED: Final = 0.2  # and when there is no time for that
+_AFTER_CONTROL: Final = 1.5  # that its keeper may take to end it and all its children
+_LAST_OUTPUT: Final = 0.2  # seconds for output still in the pipe after the exit
+READ_AHEAD: Final = 4 * 1024 * 1024  # bytes that lines take which nobody has taken yet, before reading pauses
+_WRITE_BEHIND: Final = 64 * 1024 * 1024  # bytes a server may leave unread on its stdin before it counts as stuck
+
+
+class ServerProcess(asyncio.SubprocessProtocol):
+    """A running server program. Made by `start`, ended by `stop`."""
+
+    def __init__(self, log: ServerLog, guard: Guard) -> None:
+        self._log = log
+        self._guard = guard
+        self._splitter = LineSplitter()
+        self._lines: deque[bytes | Oversized] = deque()
+        self.waiting = 0  # bytes that the lines take which nobody has taken yet
+        self._paused = False
+        self._arrived = asyncio.Event()
+        self._exited = asyncio.Event()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._control = -1  # our end of the pipe that has the keeper end everything once it is closed
+        self.output_ended = False  # nothing more comes: it has exited, or closed its stdout
+        self.pid = 0
+
+    @classmethod
+    async def start(cls, config: ServerConfig, log: ServerLog, guard: Guard) -> ServerProcess:
+        """Starts the program of `config`. Raises OSError or ValueError when the system can't."""
+        loop = asyncio.get_running_loop()
+        command, environment = launch(config, guard.environment)
+        kept, control = os.pipe()
+        failed, failure = os.pipe()
+        keeper = (
+            sys.executable,
+            "-I",
+            "-S",
+            str(_KEEPER),
+            str(kept),
+            str(failure),
+            str(int("LC_CTYPE" in environment)),
+        )
+        try:
+            transport, process = await loop.subprocess_exec(
+                lambda: cls(log, guard),
+                *keeper,
+                command,
+                *config.args,
+                env=environment,
+                cwd=config.started_in or None,
+                start_new_session=True,
+                pass_fds=(kept, failure),
+            )
+        except BaseException:
+            os.close(control)
+            os.close(failed)
+            raise
+        finally:
+            os.close(kept)
+            os.close(failure)
+        process._begin(transport, control)
+        try:
+            number = await asyncio.to_thread(_read_all, failed)
+        except BaseException:
+            await to_the_end(process.stop())
+            raise
+        if number:
+            await process.stop()
+            raise OSError(int(number), os.strerror(int(number)), command)
+        return process
+
+    def _begin(self, transport: asyncio.SubprocessTransport, control: int) -> None:
+        self._transport, self._control = transport, control
+        self.pid = transport.get_pid()
+        self._guard.watch(self.pid)
+
+    # What the event loop tells us.
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Output of the server: protocol lines on stdout, anything on stderr."""
+        if fd != 1:
+            self._log.write(data)
+            return
+        self._keep(self._splitter.feed(data))
+        if self.waiting > READ_AHEAD and not self._paused:
+            self._paused = True
+            self._stdout().pause_reading()
+        self._arrived.set()
+
+    def _keep(self, lines: Sequence[bytes | Oversized]) -> None:
+        self._lines.extend(lines)
+        self.waiting += sum(map(weight, lines))
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """The server closed one of its ends."""
+        if fd == 1:
+            self._end_output()
+        else:
+            self._log.flush()
+
+    def process_exited(self) -> None:
+        """The program has ended; what it left in the pipe is still read."""
+        self._exited.set()
+        asyncio.get_running_loop().call_later(_LAST_OUTPUT, self._end_output)
+
+    def _end_output(self) -> None:
+        self._keep(self._splitter.end())
+        self.output_ended = True
+        self._arrived.set()
+
+    # What the transport above uses.
+
+    def send(self, data: bytes) -> None:
+        """Writes without waiting. Raises BrokenPipeError when the server can't be written to any more."""
+        pipe = cast("asyncio.WriteTransport | None", self._pipe(0))
+        if pipe is None or pipe.is_closing() or self._exited.is_set():
+            raise BrokenPipeError
+        if pipe.get_write_buffer_size() > _WRITE_BEHIND:
+            raise BrokenPipeError("it does not read its input")
+        pipe.write(data)
+
+    async def receive(self) -> bytes | Oversized | None:
+        """The next line of output, or None once there will be no more."""
+        while not self._lines:
+            if self.output_ended:
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        line = self._lines.popleft()
+        self.waiting -= weight(line)
+        if self._paused and self.waiting <= READ_AHEAD // 2:
+            self._paused = False
+            self._stdout().resume_reading()
+        return line
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for a signal."""
+        return self._transport.get_returncode() if self._transport else None
+
+    async def exit_reason(self, patience: float = 0.5) -> str:
+        """One line on why it ended: `exited with code 1: no such module`. Waits a moment for the exit to show."""
+        try:
+            await asyncio.wait_for(self._exited.wait(), patience)
+        except TimeoutError:
+            return "closed its output"
+        await asyncio.sleep(0)  # stderr's last bytes are taken in the same turn of the loop as the exit
+        last_line = one_line(self._log.last_line, 200)
+        return describe_exit(self.exit_code) + (f": {last_line}" if last_line else "")
+
+    async def stop(self) -> None:
+        """Ends the program and all below it: end of input, then SIGTERM, then SIGKILL. At most some two seconds."""
+        if self._transport is None:
+            return
+        stdin = cast("asyncio.WriteTransport | None", self._pipe(0))
+        if stdin is not None:
+            stdin.close()
+        if self._paused:
+            self._stdout().resume_reading()  # a server blocked on its output can't see the end of its input
+            self._paused = False
+        await self._gone(_HURRIED if self._guard.hurried else _AFTER_EOF)
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
+        await self._gone(_AFTER_CONTROL)
+        self._guard.forget(self.pid)
+        self._end_output()
+        try:
+            self._transport.close()
+        except PermissionError:
+            pass  # a program that changed its user: it is not ours to end
+        self._log.close()
+
+    async def _gone(self, patience: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._exited.wait(), patience)
+
+    def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
+        return self._transport.get_pipe_transport(fd) if self._transport else None
+
+    def _stdout(self) -> asyncio.ReadTransport:
+        return cast("asyncio.ReadTransport", self._pipe(1))
+
+
+def launch(config: ServerConfig, marker: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """The program to run and its whole environment: a safe few variables, and what mcp.json names. No API keys."""
+    environment = for_servers(os.environ) | dict(config.env) | dict(marker)
+    command = os.path.expanduser(config.command or "")
+    if command != "python":
+        return command, environment
+    if config.args[:1] == ("-m",) and config.args[1:2] and config.args[1].startswith("console_app."):
+        # Ours: found wherever we were started, and never shadowed by a file of the working folder.
+        root = str(Path(__file__).parents[2])
+        if not root.endswith(("site-packages", "dist-packages")):
+            environment.setdefault("PYTHONPATH", root)
+        return sys.executable, environment | {"PYTHONSAFEPATH": "1"}
+    active = os.environ.get("VIRTUAL_ENV")
+    other = active and Path(active).resolve() != Path(sys.prefix).resolve()
+    return ("python" if other else sys.executable), environment
+
+
+def describe_exit(code: int | None) -> str:
+    """`exited with code 3`, or the name of the signal that ended it."""
+    if code is None:
+        return "ended"
+    if code >= 0:
+        return f"exited with code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def _read_all(descriptor: int) -> bytes:
+    with open(descriptor, "rb") as pipe:
+        return pipe.read()

@@ -1,0 +1,210 @@
+"""MCP's stdio transport over a ServerProcess: lines to messages and back, forgiving of what servers write.
+
+Bytes that aren't UTF-8, a byte order mark, lone surrogates and stray lines on stdout are tolerated; an answer that
+can't be read, or is over the limit, fails the one request it answers in place of leaving it waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.progress_flood import ProgressFlood
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.connecting.silent_server import SilentServer
+from console_app.mcp_client.transport.fewer_values import fewer
+from console_app.mcp_client.transport.lines import LARGEST_LINE, Oversized, find_id, members, weight
+from console_app.mcp_client.transport.process import ServerProcess
+from console_app.mcp_client.transport.shallow import LARGE, forgiven
+from console_app.mcp_client.transport.spread_lines import SpreadLines
+from console_app.mcp_client.transport.wire import Streams
+from console_app.mcp_client.transport.wire_message import WireMessage
+
+ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
+GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
+MOST_GARBAGE = 64 * 2**20  # bytes that lines take which stand between two messages
+_TURN = 2**14  # bytes of lines that are read before the rest of the program has its turn
+REST = 0.004  # seconds that it has then to itself, where all was nonsense: to end 256 calls takes thousands of turns
+
+
+class StdioFault(Exception):
+    """The server's output makes no sense: the connection can't go on. One line, for people."""
+
+
+class StdioConversation:
+    """What was seen of a server's output. `garbage` is the first line that was no message, "" while there is none."""
+
+    def __init__(self, process: ServerProcess, log: ServerLog) -> None:
+        self._process = process
+        self._log = log
+        self._messages = 0
+        self._garbage_lines = 0
+        self._garbage_size = 0  # since the last message
+        self._spread = SpreadLines()
+        self.garbage = ""
+        self.fault = ""  # why reading was given up
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncGenerator[Streams]:
+        """Yields the streams the SDK reads and writes. The process itself is ended by its owner."""
+        to_sdk, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        writer = _StdioWriter(self._process)
+        writer.handshake = handshake = SilentServer(
+            lambda message: writer.send(SessionMessage(message)),
+            lambda message: _deliver(message, to_sdk),
+        )
+        reader = asyncio.create_task(self._read(to_sdk, handshake), name="mcp-stdio-read")
+        try:
+            yield from_server, writer
+        finally:
+            handshake.close()
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+            to_sdk.close()
+            from_server.close()
+
+    async def _read(self, to_sdk: ToSdk, handshake: SilentServer) -> None:
+        flood, read = ProgressFlood(), 0
+        async with to_sdk:
+            try:
+                while (line := await self._process.receive()) is not None:
+                    read += weight(line)
+                    if read > _TURN:
+                        read = 0
+                        await asyncio.sleep(REST if self._garbage_size > _TURN else 0)
+                    if isinstance(line, bytes) and flood.holds(line) and self._process.waiting:
+                        continue
+                    taken = flood.take()
+                    for each in taken if taken and taken[-1] is line else [*taken, line]:
+                        await self._pass_on(each, to_sdk, handshake, flood.replaced())
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                pass  # the session is gone
+            except StdioFault as fault:
+                self.fault = str(fault)
+                self._log.write_line(self.fault)
+
+    async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int) -> None:
+        self._garbage_size += weight(line)
+        known = self._spread.joined
+        for each in self._spread.take(line) if isinstance(line, bytes) else [line]:
+            await self._read_one(each, to_sdk, handshake, passed_over)
+        if self._spread.joined and not known:
+            self._log.write_line("its messages are spread over several lines, which MCP forbids: they are joined")
+
+    async def _read_one(
+        self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int
+    ) -> None:
+        if isinstance(line, bytes) and len(line) >= LARGE:
+            line = await asyncio.to_thread(fewer, line)
+        if isinstance(line, bytes) and line.lstrip().startswith(b"["):
+            batch = await asyncio.to_thread(members, line)
+            for each in batch:
+                await self._read_one(each, to_sdk, handshake, 0)
+            line = b"" if batch else line
+        message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
+        if self._garbage_size > MOST_GARBAGE:
+            raise StdioFault(f"wrote more than {MOST_GARBAGE // 2**20} MB in a row that hold no MCP message")
+        if isinstance(message, WireMessage):
+            message.passed_over = passed_over
+        if message is not None and not handshake.heard(message.message):
+            await to_sdk.send(message)
+
+    def _message(self, line: bytes) -> SessionMessage | None:
+        line = line.strip().removeprefix(b"\xef\xbb\xbf")
+        if not line:
+            return None
+        try:
+            message = decode(line)
+        except (ValueError, RecursionError) as error:
+            return self._unreadable(line, error)
+        self._messages += 1
+        self._garbage_size = 0
+        return message
+
+    def _unreadable(self, line: bytes, error: Exception) -> SessionMessage | None:
+        request = find_id(line[:4096], line[-4096:])
+        start = ""
+        if self._garbage_lines < GARBAGE_LINES:
+            start = one_line(line[:400].decode("utf-8", "replace"), 120)
+            self._log.write_line(f"not an MCP message on stdout: {start}")
+        if request is not None:
+            reason = faults.no_answer_reason(error)
+            return _failure(request, f"The server's answer can't be read as JSON-RPC ({one_line(reason, 120)}).")
+        self.garbage = self.garbage or start
+        self._garbage_lines += 1
+        if self._messages == 0 and self._garbage_lines >= GARBAGE_LINES:
+            raise StdioFault(f"is not an MCP server: its output starts with '{self.garbage}'")
+        return None
+
+    def _oversized(self, line: Oversized) -> SessionMessage | None:
+        request = find_id(line.head, line.tail)
+        limit = LARGEST_LINE // 2**20
+        if line.endless:
+            raise StdioFault(f"wrote a line of more than {line.size // 2**20} MB without an end")
+        if request is None:
+            if line.whole:
+                self._log.write_line(f"a line of {line.size} bytes on stdout was thrown away: over {limit} MB")
+            return None
+        size = f"{line.size / 2**20:.0f} MB, and the limit is" if line.whole else "more than the limit of"
+        return _failure(request, f"The result is too large: {size} {limit} MB.")
+
+
+class _StdioWriter:
+    """Writes messages without ever waiting: a server that doesn't read must not hold up a cancel."""
+
+    handshake: SilentServer
+
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+
+    async def send(self, item: SessionMessage, /) -> None:
+        self.handshake.sent(item.message)
+        data = item.raw if isinstance(item, WireMessage) else b""
+        data = data or item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        try:
+            self._process.send(data + b"\n")
+        except OSError as error:
+            raise anyio.BrokenResourceError from error
+        await asyncio.sleep(0)
+
+    async def aclose(self) -> None:
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        return
+
+
+def decode(line: bytes) -> WireMessage:
+    """A message from one line. Raises ValueError or RecursionError when it is none."""
+    try:
+        return WireMessage(jsonrpc_message_adapter.validate_json(line, by_name=False), raw=line)
+    except ValueError:
+        if not line.startswith(b"{"):
+            raise
+        return WireMessage(jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False))  # slower
+
+
+async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is gone
+        await to_sdk.send(SessionMessage(message))
+
+
+def _failure(request: int, message: str) -> SessionMessage:
+    error = ErrorData(code=INTERNAL_ERROR, message=message)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
