@@ -9,14 +9,14 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.style import Style
 
 from console_app.console.copies import parser
 from console_app.tui.lineview.markdown_cut import HUGE, LONG
-from console_app.tui.lineview.markdown_stream import MarkdownStream
+from console_app.tui.lineview.markdown_stream import SLICE, MarkdownStream
 from console_app.tui.lineview.markdown_units import MOST_MADE, ClosedBlocks, TextLook
 from console_app.tui.widgets.lines import Line, Piece, Row, fit, pieces_width, wrap
 from tests.tui.lineview.scenes import PALETTE, markdown_lines, text_of
@@ -30,7 +30,7 @@ FRAGMENTS = [
 documents = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=16).map("".join), st.text(max_size=80))
 
 
-def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
+def growing(text: str, cuts: list[int], width: int) -> MarkdownStream:
     stream = MarkdownStream()
     at = 0
     for size in cuts:
@@ -38,6 +38,11 @@ def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
         markdown_lines(stream, width)
         at += size
     stream.append(text[at:])
+    return stream
+
+
+def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
+    stream = growing(text, cuts, width)
     stream.finish()
     return stream
 
@@ -47,6 +52,30 @@ def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
 def test_a_text_ends_the_same_however_it_was_cut_into_tokens(text: str, cuts: list[int], width: int) -> None:
     pieces = markdown_lines(fed(text, cuts, width), width)
     assert text_of(pieces) == text_of(markdown_lines(MarkdownStream(text, final=True), width))
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents, st.lists(st.integers(1, 9), max_size=40), st.sampled_from([1, 3, 20, 60]))
+@example("[0]\n\n[0]:0", [1, 1, 1, 4], 60)  # a link whose definition came with it, and one that came before it
+def test_a_text_that_goes_on_looks_the_same_however_it_was_cut_into_tokens(
+    text: str, cuts: list[int], width: int
+) -> None:
+    seen = text_of(markdown_lines(growing(text, cuts, width), width))
+    assert seen == text_of(markdown_lines(MarkdownStream(text), width))
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents, st.integers(1, 60), st.integers(1, 2 * SLICE), st.integers(12, 60))
+@example("```python\n```python\n| a | b |\n> said\n```\n", 60, SLICE, 60)
+@example("```python\nx = 1\nx = 1\n**open\n```python\n```\n", 60, SLICE, 60)
+@example("[x]: http://y.z\ntext [x]: http://y.z\n", 40, SLICE, 60)
+@example("- a\n\n- b\n", 300, SLICE, 60)
+def test_a_long_text_with_an_open_end_looks_the_same_in_slices_as_at_once(
+    part: str, times: int, size: int, width: int
+) -> None:
+    text = part * times + "**open"
+    seen = text_of(markdown_lines(growing(text, [size] * (len(text) // size), width), width))
+    assert seen == text_of(markdown_lines(MarkdownStream(text), width))
 
 
 @pytest.mark.parametrize("text", ["```\na\0b\n```\nc\0d\n", "a\n\r[x]: http://y.z\n\n[x]", " ```\n\tn\n```\ne"])

@@ -186,6 +186,22 @@ def test_markdown_is_read() -> None:
     assert "**" not in text
 
 
+@pytest.mark.parametrize("words", [0, 150], ids=["short", "in slices"])
+def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(words: int) -> None:
+    content = "# Notes\n\nSee [the page].\n\n" + "word\n\n" * words + "[the page]: https://b.example\n\n| a | b |\n"
+    block = opened(content, {"path": "notes.md"})
+    text = shown(block, 100)
+    if words:
+        block.detail.press("more")
+        block.touch()
+        text = shown(block, 100)
+    while block.unfinished:
+        block.lay_out()
+        text = shown(block, 100)
+    assert "the page (https://b.example)" in text
+    assert "| a | b |" in text
+
+
 @pytest.mark.parametrize(
     ("content", "structured", "brief"),
     [
