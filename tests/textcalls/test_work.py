@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import pytest
 
@@ -16,6 +14,7 @@ from console_app.textcalls.scanner import LOOSE, UNREAD
 from console_app.textcalls.source import WINDOW, Source
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_size import OPENERS, repeated
+from tests.work import work
 
 MOST = 60_000
 """Calls of functions in one slice: ten milliseconds of work or less on an ordinary machine."""
@@ -30,18 +29,7 @@ def most_at_once(text: str, tools: Sequence[ToolSignature] = TOOLS) -> int:
     parse(text, TOOLS, SLICE)
     scanner, most = Scanner(tools), 0
     for start in range(0, len(text), SLICE):
-        counted = 0
-
-        def count(_frame: FrameType, event: str, _argument: Any) -> None:
-            nonlocal counted
-            counted += event in ("call", "c_call")
-
-        sys.setprofile(count)
-        try:
-            scanner.feed(text[start : start + SLICE])
-        finally:
-            sys.setprofile(None)
-        most = max(most, counted)
+        most = max(most, work(partial(scanner.feed, text[start : start + SLICE])))
     return most
 
 

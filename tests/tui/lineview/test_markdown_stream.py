@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from types import FrameType
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,6 +17,7 @@ from console_app.tui.lineview.markdown_stream import SLICE, MarkdownStream
 from console_app.tui.lineview.markdown_units import MOST_MADE, ClosedBlocks, TextLook
 from console_app.tui.widgets.lines import Line, Piece, Row, fit, pieces_width, wrap
 from tests.tui.lineview.scenes import PALETTE, markdown_lines, text_of
+from tests.work import work
 
 FRAGMENTS = [
     *("# h\n", "text ", "**b**", "**", "*", "_x_", "`c`", "`", "```py\n", "```\n", "~~~\n", "- a\n", "  - b\n"),
@@ -318,25 +316,14 @@ def test_lines_without_marks_are_read_as_all_others(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["漢字", "👩‍🚀", "word", "漢字の、", "e\u0301"])
 def test_a_word_that_does_not_end_is_wrapped_in_a_time_that_grows_as_it_does(text: str) -> None:
-    def work(times: int) -> int:
+    def wrapping(times: int) -> int:
         pieces: list[Piece] = [(text, Style(bold=bool(n % 2))) for n in range(times)]
-        counted = 0
-
-        def count(_frame: FrameType, event: str, _argument: Any) -> None:
-            nonlocal counted
-            counted += event in ("call", "c_call")
-
-        wrap(pieces, 80)
-        sys.setprofile(count)
-        try:
-            rows = wrap(pieces, 80)
-        finally:
-            sys.setprofile(None)
+        rows = wrap(pieces, 80)
         assert "".join(part for row in rows for part, _ in row.pieces) == text * times
         assert max(pieces_width(row.pieces) for row in rows) in (79, 80)
-        return counted
+        return work(lambda: wrap(pieces, 80))
 
-    assert work(4_000) < 5 * work(1_000)
+    assert wrapping(4_000) < 5 * wrapping(1_000)
 
 
 def test_no_frame_parses_more_than_a_few_pages_of_endless_definitions() -> None:
