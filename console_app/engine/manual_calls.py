@@ -14,9 +14,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from console_app.domain.approvals import DecidedBy
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
+from console_app.domain.ports.provider import (
+    CallBroken,
+    CallClosed,
+    CallOpened,
+    Chunk,
+    FinishChunk,
+    ModelRequest,
+    TextChunk,
+)
+from console_app.domain.safe_text import encodable
 from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Verdict
+from console_app.engine.arguments import compact, declared
+from console_app.engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session
@@ -87,9 +98,14 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
             trusted=session.gate.trusted,
             bindings=session.gate.bindings,
         ),
-        settings=replace(session.settings, strategy="agentic", builtin_tools=frozenset()),
+        settings=typed(session.settings),
         todo_edited=False,  # the model is told of it in its own turn
     )
+
+
+def typed(settings: EngineSettings) -> EngineSettings:
+    """The settings for calls that were typed: each runs, as often as it was typed, and no others do."""
+    return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
 
 
 class TypedCallsGate(ApprovalGate):
@@ -108,7 +124,8 @@ LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]
 class ManualCallsProvider:
     """A provider whose one answer is the given calls, and whose answer to their results is nothing more to do.
 
-    A call is made as soon as its tool is there: `specs` are tools, or what waits for one.
+    A call is made as soon as its tool is there: `specs` are tools, or what waits for one. It runs as it was typed or
+    not at all: nobody would see that it ran with other arguments.
     """
 
     name = "command"
@@ -116,7 +133,7 @@ class ManualCallsProvider:
     protocol = "native"
 
     def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec | LateTool]) -> None:
-        self._calls = [(spec, json.dumps(dict(call.arguments))) for call, spec in zip(calls, specs, strict=True)]
+        self._calls = list(zip(calls, specs, strict=True))
         self._answered = False
 
     @asynccontextmanager
@@ -130,10 +147,10 @@ class ManualCallsProvider:
 
     async def _answer(self) -> AsyncGenerator[Chunk]:
         coming: dict[asyncio.Task[ToolSpec], int] = {}
-        for index, (spec, arguments) in enumerate(self._calls):
+        for index, (call, spec) in enumerate(self._calls):
             if isinstance(spec, ToolSpec):
                 yield CallOpened(index, "", spec.name)
-                yield CallClosed(index, arguments)
+                yield _end(index, call, spec)
             else:
                 coming[asyncio.create_task(spec())] = index
         try:
@@ -142,7 +159,7 @@ class ManualCallsProvider:
                 for task, index in [(task, index) for task, index in coming.items() if task in there]:
                     del coming[task]
                     yield CallOpened(index, "", task.result().name)
-                    yield CallClosed(index, self._calls[index][1])
+                    yield _end(index, self._calls[index][0], task.result())
         finally:
             for task in coming:
                 task.cancel()
@@ -151,3 +168,12 @@ class ManualCallsProvider:
     async def _done(self) -> AsyncGenerator[Chunk]:
         yield TextChunk("Done.")
         yield FinishChunk("stop")
+
+
+def _end(index: int, call: ManualCall, spec: ToolSpec) -> CallClosed | CallBroken:
+    arguments, written = dict(call.arguments), json.dumps(dict(call.arguments))
+    if encodable(text := compact(arguments)) != text:
+        return CallBroken(index, "half a character is in its arguments, which no text can hold", written)
+    if left_out := declared(spec.input_schema, arguments)[1]:
+        return CallBroken(index, f"“{'”, “'.join(left_out)}” is no argument of the tool", written)
+    return CallClosed(index, written)
