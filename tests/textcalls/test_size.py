@@ -10,6 +10,7 @@ from console_app.textcalls import parse
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.scan_state import MOST_CALLS
 from console_app.textcalls.scanner import LONGEST_ANSWER
+from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.work import work
 
@@ -81,12 +82,12 @@ OPENERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("opener", OPENERS, ids=repr)
+@each("opener", OPENERS, ids=repr)
 def test_openers_without_end_are_read_through(opener: str) -> None:
     assert parse(repeated(opener, 60_000), TOOLS).calls == ()
 
 
-@pytest.mark.parametrize("opener", OPENERS[::3], ids=repr)
+@each("opener", OPENERS[::3], ids=repr)
 def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> None:
     assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()
 
@@ -182,7 +183,7 @@ GROWING = {
 }
 
 
-@pytest.mark.parametrize(("head", "piece", "end"), GROWING.values(), ids=GROWING.keys())
+@each(("head", "piece", "end"), GROWING.values(), ids=GROWING.keys())
 def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
     small, large = (seconds(head + repeated(piece, size) + end) for size in (60_000, 240_000))
     assert large < 10 * max(small, 0.01), f"{small:.3f} s, then {large:.3f} s"

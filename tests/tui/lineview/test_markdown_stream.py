@@ -16,6 +16,7 @@ from console_app.tui.lineview.markdown_cut import HUGE, LONG
 from console_app.tui.lineview.markdown_stream import SLICE, MarkdownStream
 from console_app.tui.lineview.markdown_units import MOST_MADE, ClosedBlocks, TextLook
 from console_app.tui.widgets.lines import Line, Piece, Row, fit, pieces_width, wrap
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, markdown_lines, text_of
 from tests.work import work
 
@@ -274,7 +275,7 @@ def test_no_frame_parses_more_than_a_few_pages_of_an_endless_block(text: str) ->
 MARKS = re.compile(r"[*_`\[\]<>&\\~!\n]")
 
 
-@pytest.mark.parametrize(
+@each(
     "part",
     ["[", "![", "[a](", "_a", "**a**b", "*a *b ", "`a``b", "<a", "&", "\\", "~~a", "a\n", "a\\\n", "<div>\n",
      "[a]: b\n", "[a](http://e.x/1) ", "<http://e.x/1> "],

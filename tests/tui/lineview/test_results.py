@@ -16,6 +16,7 @@ from console_app.tui.lineview.copies import copies_of
 from console_app.tui.lineview.results.diff import diff_stat
 from console_app.tui.lineview.results.kind import kind_of
 from console_app.tui.lineview.results.saying_the_same import says_the_same
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_blocks import NASTY, a_call, assert_clean, panel, shown
 from tests.tui.parts import until
@@ -46,7 +47,7 @@ def ink_of(block: CallBlock, part: str, width: int = 100) -> Any:
     return next(segment.style for line in lines for segment in line if part in segment.text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "arguments", "kind"),
     [
         (DIFF, {}, "diff"),
