@@ -60,9 +60,8 @@ class _Fence:
                 return "\n".join([*lines[number + 1 :], rest])
         self._code.add([self._strip(line) for line in lines])
         if final and self._closing.match(rest):
-            self._code.tail = rest = ""
             self._close()
-            return rest
+            return ""
         self._code.tail = "" if not final and not rest.strip(f" {self._marks}") else self._strip(rest)
         if final and rest:
             self._code.add([self._strip(rest)])
@@ -325,9 +324,8 @@ class MarkdownStream:
         if is_list and self._split_list(read.blocks, source):
             return True
         block = "\n".join(source[begin:])
-        if cut := cut_after(last.type, block):
-            return self._cut(last.type, source[:begin], block, cut)
-        return False
+        cut = cut_after(last.type, block)
+        return cut > 0 and self._cut(last.type, source[:begin], block, cut)
 
     def _take_definitions(self) -> bool:
         """Of very many definitions of links, which show nothing, all but the last are complete. True when there were

@@ -115,8 +115,8 @@ class BlocksRead:
     def __init__(self, text: str, references: References) -> None:
         from markdown_it.rules_core import StateCore
 
-        self._known = references
-        self._state = StateCore(text, parser(), {"references": dict(references)})
+        self._known, self.references = references, dict(references)  # the second: with those that the text defines
+        self._state = StateCore(text, parser(), {"references": self.references})
         rules: list[Any] = parser().core.ruler.getRules("")
         self._left = rules[_BLOCKS:]
         for rule in rules[:_BLOCKS]:
@@ -126,11 +126,6 @@ class BlocksRead:
     def blocks(self) -> Sequence[Any]:
         """The tokens, without what stands in lines."""
         return self._state.tokens
-
-    @property
-    def references(self) -> References:
-        """Those that were known, and what the text defines."""
-        return self._state.env["references"]
 
     def tokens(self) -> Sequence[Any]:
         """All of it. Links know the references it was given: which of its own are here depends on where it was cut."""
