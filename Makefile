@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
+.PHONY: run web test explore check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -16,8 +16,11 @@ help: ## what can be made
 run: $(VENV)/.run ## the console on the offline model: no key, no network
 	@$(BIN)/fanout --model offline/rehearsal $(ARGS)
 
-test: $(VENV)/.dev ## all tests
+test: $(VENV)/.dev ## all tests, on the same examples each time
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+explore: $(VENV)/.dev ## the property tests on new examples; one that fails becomes an @example of its test
+	HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis $(ARGS)
 
 check: format lint types contracts test ## format, lint, types, import contracts, tests
 

@@ -37,6 +37,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
+from console_app.engine.manual_calls import typed
 from console_app.engine.rule_bindings import RuleBindings, RuleKey
 from console_app.engine.settings import EngineSettings
 
@@ -328,7 +329,7 @@ def build_engine(
     """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
     settings = engine_settings(setup.settings, headless=gate.headless)
     if no_model:
-        settings = replace(settings, strategy="agentic", builtin_tools=frozenset())
+        settings = typed(settings)
     return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import time
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from console_app.domain import events, messages
@@ -16,12 +18,28 @@ _ = events, messages
 
 gc.disable()  # until all tests are collected
 
-# No deadlines: machines have bad moments. Each run looks at new examples, but where a change is judged (`.ci/run`) they
-# are the same every time, so that what fails is what was changed.
-# How fast examples are made says something of the machine and nothing of the code.
+# Examples are the same in every run, so that a test that fails shows what was changed; `make explore` looks at new
+# ones. There are no deadlines, since how fast examples are made tells of the machine.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("steady", settings.get_profile("exploring"), derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "exploring"))
+settings.register_profile("steady", settings.get_profile("exploring"), derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# Tests see nothing of who runs them: no key, proxy, language, time zone, terminal, desktop or mask of files.
+_KEPT = (
+    *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "NIX_", "PYTHONPATH", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"),
+    *("PYTEST_", "HYPOTHESIS_", "COV", "FANOUT_TEST_", "FAULTS", "HOSTILE_EXAMPLES", "WEB_PICTURES"),
+)
+for name in [name for name in os.environ if not name.startswith(_KEPT)]:
+    del os.environ[name]
+os.environ |= {"LANG": "C.UTF-8", "TERM": "xterm-256color", "TZ": "UTC"}
+time.tzset()
+os.umask(0o022)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["HOME"] = str(tmp_path_factory.mktemp("home"))
+
 
 # What a shell starts with `nohup` or `&` ignores some signals, and so would every program that a test starts, as only
 # handlers end with the exec. The tests themselves go on ignoring them.

@@ -14,9 +14,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from console_app.domain.approvals import DecidedBy
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
+from console_app.domain.ports.provider import (
+    CallBroken,
+    CallClosed,
+    CallOpened,
+    Chunk,
+    FinishChunk,
+    ModelRequest,
+    TextChunk,
+)
+from console_app.domain.safe_text import encodable
 from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Verdict
+from console_app.engine.arguments import compact, declared
+from console_app.engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session
@@ -61,35 +72,41 @@ def read(text: str, known: Collection[str]) -> list[ManualCall]:
     return calls
 
 
+def nearest(label: str, known: Sequence[str]) -> str:
+    """The tool that was meant by a label that none has, or all there are."""
+    import difflib  # only needed to word an error
+
+    if close := difflib.get_close_matches(label, known, 1, 0.5):
+        return f"Did you mean {close[0]}?"
+    return f"There are: {', '.join(known)}." if known else "No server has a tool."
+
+
 def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[ToolSpec]:
     """The tools of `calls`, or a UsageError with the nearest name there is."""
     table = {spec.label: spec for spec in specs}
     for call in calls:
         if call.label not in table:
-            import difflib  # only needed to word an error
-
-            close = difflib.get_close_matches(call.label, table, 1, 0.5)
-            known = f"There are: {', '.join(table)}." if table else "No server has a tool."
-            raise UsageError(f"no tool is called {call.label}", f"Did you mean {close[0]}?" if close else known)
+            raise UsageError(f"no tool is called {call.label}", nearest(call.label, list(table)))
     return [table[call.label] for call in calls]
 
 
 def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     """The session with the calls in place of the model; history, numbers and limits stay shared. Raises UsageError."""
-    specs = find_tools(calls, session.toolset.tools())
+    specs, gate = find_tools(calls, session.toolset.tools()), session.gate
     return replace(
         session,
         provider=ManualCallsProvider(calls, specs),
         gate=TypedCallsGate(
-            session.gate.mode,
-            session.gate.rules,
-            headless=session.gate.headless,
-            trusted=session.gate.trusted,
-            bindings=session.gate.bindings,
+            gate.mode, gate.rules, headless=gate.headless, trusted=gate.trusted, bindings=gate.bindings
         ),
-        settings=replace(session.settings, strategy="agentic", builtin_tools=frozenset()),
+        settings=typed(session.settings),
         todo_edited=False,  # the model is told of it in its own turn
     )
+
+
+def typed(settings: EngineSettings) -> EngineSettings:
+    """The settings for calls that were typed: each runs, as often as it was typed, and no others do."""
+    return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
 
 
 class TypedCallsGate(ApprovalGate):
@@ -108,7 +125,8 @@ LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]
 class ManualCallsProvider:
     """A provider whose one answer is the given calls, and whose answer to their results is nothing more to do.
 
-    A call is made as soon as its tool is there: `specs` are tools, or what waits for one.
+    A call is made as soon as its tool is there: `specs` are tools, or what waits for one. It runs as it was typed or
+    not at all: nobody would see that it ran with other arguments.
     """
 
     name = "command"
@@ -116,7 +134,7 @@ class ManualCallsProvider:
     protocol = "native"
 
     def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec | LateTool]) -> None:
-        self._calls = [(spec, json.dumps(dict(call.arguments))) for call, spec in zip(calls, specs, strict=True)]
+        self._calls = list(zip(calls, specs, strict=True))
         self._answered = False
 
     @asynccontextmanager
@@ -126,23 +144,17 @@ class ManualCallsProvider:
             yield chunks
 
     async def close(self) -> None:
-        """See Provider."""
+        pass
 
     async def _answer(self) -> AsyncGenerator[Chunk]:
-        coming: dict[asyncio.Task[ToolSpec], int] = {}
-        for index, (spec, arguments) in enumerate(self._calls):
-            if isinstance(spec, ToolSpec):
-                yield CallOpened(index, "", spec.name)
-                yield CallClosed(index, arguments)
-            else:
-                coming[asyncio.create_task(spec())] = index
+        coming = {asyncio.create_task(_there(spec)): index for index, (_, spec) in enumerate(self._calls)}
         try:
             while coming:
                 there, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
-                for task, index in [(task, index) for task, index in coming.items() if task in there]:
-                    del coming[task]
-                    yield CallOpened(index, "", task.result().name)
-                    yield CallClosed(index, self._calls[index][1])
+                for task in [task for task in coming if task in there]:
+                    index, spec = coming.pop(task), task.result()
+                    yield CallOpened(index, "", spec.name)
+                    yield _end(index, self._calls[index][0], spec)
         finally:
             for task in coming:
                 task.cancel()
@@ -151,3 +163,16 @@ class ManualCallsProvider:
     async def _done(self) -> AsyncGenerator[Chunk]:
         yield TextChunk("Done.")
         yield FinishChunk("stop")
+
+
+async def _there(spec: ToolSpec | LateTool) -> ToolSpec:
+    return spec if isinstance(spec, ToolSpec) else await spec()
+
+
+def _end(index: int, call: ManualCall, spec: ToolSpec) -> CallClosed | CallBroken:
+    arguments, written = dict(call.arguments), json.dumps(dict(call.arguments))
+    if encodable(text := compact(arguments)) != text:
+        return CallBroken(index, "half a character is in its arguments, which no text can hold", written)
+    if left_out := declared(spec.input_schema, arguments)[1]:
+        return CallBroken(index, f"“{'”, “'.join(left_out)}” is no argument of the tool", written)
+    return CallClosed(index, written)

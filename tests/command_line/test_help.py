@@ -7,6 +7,7 @@ import pytest
 from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec
 from console_app.command_line.help_text import help_of, option
 from console_app.command_line.parser import parse_arguments
+from tests.each import each
 from tests.headless.inside import Inside
 
 EVERY = [
@@ -35,7 +36,7 @@ def test_help_is_of_the_words_before_it_and_fits_a_screen(
         assert max(map(len, out.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("words", [words for words in EVERY if words], ids=" ".join)
+@each("words", [words for words in EVERY if words], ids=" ".join)
 def test_help_names_every_option_and_action_and_no_other(words: tuple[str, ...]) -> None:
     command, action = _command(words)
     shown, text = action or command, help_of(command, action)

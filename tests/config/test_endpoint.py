@@ -8,6 +8,7 @@ import pytest
 
 from console_app.config.models.endpoint import check_base_url
 from console_app.domain.endpoint import is_loopback
+from tests.each import each
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/v1", "https://models.example", "http://[::1]:80/v1"])
@@ -16,7 +17,7 @@ def test_a_base_url_is_kept_as_it_is(url: str) -> None:
     assert check_base_url(url + "/") == url
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "says"),
     [
         ("localhost:8000", "is no URL"),

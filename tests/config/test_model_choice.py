@@ -10,6 +10,7 @@ from console_app.config.models.model_choice import ModelChoice, choose_model
 from console_app.config.settings.model import Settings
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 
 def choose(env: dict[str, str] | None = None, **settings: Any) -> ModelChoice:
@@ -146,7 +147,7 @@ def test_a_key_is_never_part_of_what_is_printed() -> None:
     assert "sk-secret" not in repr(choose({"OPENAI_API_KEY": "sk-secret"}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "key"),
     [
         ("https://api.openai.com/v1", "k"),
@@ -158,7 +159,7 @@ def test_a_key_is_never_part_of_what_is_printed() -> None:
         ("http://localhost:8000/v1", None),
     ],
 )
-@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+@each("provider", ["openai", "openai-responses"])
 def test_a_vendors_key_is_for_the_vendors_host_alone(provider: str, url: str, key: str | None) -> None:
     assert config_of(choose({"OPENAI_API_KEY": "k"}, model=f"{provider}/x", base_url=url)).api_key == key
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.docs.built import faults
 from tests.docs.markdown import PAGES, ROOT, anchors, links
+from tests.each import each
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_what_is_there(page: Path) -> None:
     wrong: list[str] = []
     for link in links(page):

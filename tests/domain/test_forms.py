@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import forms
+from tests.each import each
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,7 +53,7 @@ def test_defaults_are_proposed() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "problem"),
     [
         ("name", None, "required"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.argument_patterns import arguments_match
 from console_app.domain.rules import RuleText, literal, parse_rule, speaks_of, tool_pattern
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_a_tool_called_star_does_not_allow_its_siblings() -> None:
     assert not speaks_of(tool_pattern("evil", "?"), "evil", "x", strictly=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "server", "tool", "allowed", "denied"),
     [
         ("calculator.*", "calculator", "add", True, True),
@@ -88,7 +89,7 @@ def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_al
     assert speaks_of(pattern, server, tool, strictly=False) is denied
 
 
-@pytest.mark.parametrize(
+@each(
     ("glob", "value", "allowed", "denied"),
     [
         ("docs/*", "docs/a.md", True, True),
@@ -189,7 +190,7 @@ _FORCE = {"type": "boolean", "default": True}
 _TREE: dict[str, Any] = {"properties": {"force": _FORCE, "child": {"$ref": "#"}}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "arguments", "denied"),
     [
         ({"properties": {"a": {"properties": {"force": _FORCE}}}}, {"a": {}}, True),

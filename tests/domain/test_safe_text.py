@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.safe_text import is_safe, one_line, visible
+from tests.each import each
 
 HOSTILE = {
     "an escape": ("a\x1b[31mb", "a␛[31mb"),
@@ -30,7 +31,7 @@ HOSTILE = {
 PLAIN = ["", "plain", "tab\tand\nnewline", "Ünïcødé", "日本語", "👩‍👩‍👧 family", "❤️ heart", "1️⃣", "नमस्ते", "e\u0301"]
 
 
-@pytest.mark.parametrize(("text", "shown"), HOSTILE.values(), ids=HOSTILE.keys())
+@each(("text", "shown"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_shown_as_marks(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert not is_safe(text)
@@ -74,8 +75,8 @@ def test_megabytes_cost_one_line_nothing() -> None:
     assert one_line("x" * 10_000_000, 3) == "xx…"
 
 
-@pytest.mark.parametrize("end", ["", "…", "文\t\n", "\x07", "1\ufe0f", "1\u200d", "文\u202e", "👩\u200d💻", "\ufe0f"])
-@pytest.mark.parametrize("before", ["", "\x07"])
+@each("end", ["", "…", "文\t\n", "\x07", "1\ufe0f", "1\u200d", "文\u202e", "👩\u200d💻", "\ufe0f"])
+@each("before", ["", "\x07"])
 def test_a_long_text_is_as_safe_as_each_of_its_parts(before: str, end: str) -> None:
     """Of megabytes the plain beginning is looked through otherwise; what stands at its edge is judged with it."""
     assert is_safe("a" * 20_000 + before + "b" * 20_000 + end) == (not before and is_safe("b" + end))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.forms import FormField
 from console_app.domain.tame_patterns import matches
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def test_plain_patterns_are_matched(pattern: str, value: str, found: bool) -> No
     assert matches(pattern, value) is found
 
 
-@pytest.mark.parametrize(
+@each(
     "pattern",
     [
         *(

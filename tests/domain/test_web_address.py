@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console_app.domain.web_address import WebAddress, is_web_page, read_address
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_the_host_is_found_and_nothing_is_left_out(url: str, host: str) -> None:
     assert address.before + address.host + address.after == url
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         *("", "example.com", "//example.com", "https:", "https://", "https:///path", "https:example.com"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
+from tests.each import each
 from tests.engine.peers import Tools, engine_of, only, play, results_of, spec
 from tests.providers.reading import provider_at
 from tests.wire_bytes import (
@@ -148,7 +147,7 @@ NEVER: dict[str, tuple[Api, list[bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", NEVER)
+@each("name", NEVER)
 async def test_it_does_not_run(name: str) -> None:
     api, events, why = NEVER[name]
     tools = Tools([spec("delete_all")])

@@ -21,6 +21,7 @@ from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.textcalls.quotations import LEADS, MACHINES
 from tests.wire_bytes import Answer, Text
@@ -134,9 +135,9 @@ async def quoted(desk: Desk, page: str, quotations: Sequence[str], mode: Approva
     assert not (desk.folder / "harm.txt").exists()
 
 
-@pytest.mark.parametrize("refused", REFUSED_TOOLS)
-@pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.YOLO])
-@pytest.mark.parametrize("dialect", DIALECTS_OF_ALL_SORTS)
+@each("refused", REFUSED_TOOLS)
+@each("mode", [ApprovalMode.AUTO, ApprovalMode.YOLO])
+@each("dialect", DIALECTS_OF_ALL_SORTS)
 async def test_what_a_page_says_and_the_model_quotes_does_not_run(
     dialect: str, mode: ApprovalMode, refused: bool, desk: Desk
 ) -> None:

@@ -15,6 +15,7 @@ from console_app.engine.strategies.loop import NUDGE
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
+from tests.each import each
 from tests.wire_bytes import APIS, Answer, Api, Reasoning, Text
 from tests.wire_server import Request, Scripted, WireServer
 
@@ -70,9 +71,9 @@ async def play(engine: Engine) -> tuple[list[str], list[str]]:
     return told, [event.outcome.value for event in events if isinstance(event, ev.CallFinished)]
 
 
-@pytest.mark.parametrize("more", LEVELS)
-@pytest.mark.parametrize("text", LOST.values(), ids=LOST.keys())
-@pytest.mark.parametrize("api", APIS)
+@each("more", LEVELS)
+@each("text", LOST.values(), ids=LOST.keys())
+@each("api", APIS)
 async def test_a_call_that_was_lost_is_told_of_and_the_model_hears_it(
     api: Api, text: str, more: dict[str, Any], hub: Hub
 ) -> None:
@@ -93,8 +94,8 @@ async def test_a_call_that_was_lost_is_told_of_and_the_model_hears_it(
     assert "Of your last answer" not in later, "it is told once"
 
 
-@pytest.mark.parametrize("pieces", SHOWS_NOTHING.values(), ids=SHOWS_NOTHING.keys())
-@pytest.mark.parametrize("api", APIS)
+@each("pieces", SHOWS_NOTHING.values(), ids=SHOWS_NOTHING.keys())
+@each("api", APIS)
 async def test_an_answer_that_shows_nothing_is_asked_for_again_and_then_told(
     api: Api, pieces: list[Text | Reasoning], hub: Hub
 ) -> None:

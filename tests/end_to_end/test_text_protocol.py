@@ -19,6 +19,7 @@ from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from console_app.textcalls.table import BY_NAME
+from tests.each import each
 from tests.wire_bytes import Answer, Call, Reasoning, Text
 from tests.wire_server import Gate, Reply, WireServer
 
@@ -69,7 +70,7 @@ def said(events: list[ev.Event]) -> list[str]:
 WRITABLE = [row.name for row in DIALECTS if row.form is not None and row.name != "roo_xml"]
 
 
-@pytest.mark.parametrize("dialect", WRITABLE)
+@each("dialect", WRITABLE)
 async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub) -> None:
     text = written(dialect, *SUMS)
     with WireServer() as server:

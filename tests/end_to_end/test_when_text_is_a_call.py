@@ -30,6 +30,7 @@ from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.providers.text_protocol.provider import MUCH
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Reasoning, Text
 from tests.wire_server import Reply, WireServer
@@ -115,8 +116,8 @@ LEFT_AS_TEXT = {
 }
 
 
-@pytest.mark.parametrize("text", LEFT_AS_TEXT.values(), ids=LEFT_AS_TEXT.keys())
-@pytest.mark.parametrize("size", [3, 10_000])
+@each("text", LEFT_AS_TEXT.values(), ids=LEFT_AS_TEXT.keys())
+@each("size", [3, 10_000])
 async def test_what_is_not_marked_and_not_alone_stays_text(text: str, size: int, hub: Hub) -> None:
     with WireServer() as server:
         server.script(Answer(Text(text, size=size)), DONE)
@@ -157,7 +158,7 @@ UNMARKED = {
 }
 
 
-@pytest.mark.parametrize("text", UNMARKED.values(), ids=UNMARKED.keys())
+@each("text", UNMARKED.values(), ids=UNMARKED.keys())
 async def test_an_unmarked_call_that_is_the_whole_answer_waits_for_a_person_in_every_mode(text: str, hub: Hub) -> None:
     with WireServer() as server:
         server.script(Answer(Text(text, size=3)), DONE)
@@ -193,7 +194,7 @@ async def test_where_nobody_is_there_an_unmarked_call_is_denied(hub: Hub) -> Non
     assert [event.by for event in of(events, ev.ApprovalResolved)] == [DecidedBy.LIMIT]
 
 
-@pytest.mark.parametrize("dialect", [row.name for row in DIALECTS if row.marked and row.form is not None])
+@each("dialect", [row.name for row in DIALECTS if row.marked and row.form is not None])
 async def test_a_marked_call_runs_under_the_normal_rules(dialect: str, hub: Hub) -> None:
     text = f"I will calculate.\n{written(dialect)}"
     with WireServer() as server:
@@ -259,8 +260,8 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN.keys())
-@pytest.mark.parametrize("refused", [False, True])
+@each("given", GIVEN.values(), ids=GIVEN.keys())
+@each("refused", [False, True])
 async def test_a_call_that_the_model_was_given_in_any_notation_asks(given: str, refused: bool, hub: Hub) -> None:
     history = [
         UserMessage(content="What does the page say?"),

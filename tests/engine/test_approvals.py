@@ -14,6 +14,7 @@ from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChun
 from console_app.domain.tools import ToolAnnotations
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.turn import Turn
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
@@ -306,7 +307,7 @@ def test_the_same_call_again_and_again_is_skipped_where_nobody_can_be_asked() ->
 READS = ToolAnnotations(read_only=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "rules", "changes", "action"),
     [
         (ApprovalMode.ASK, [], {}, "ask"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine import results
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("result", "shown"),
     [
         (results.cancelled([], started=False), "You cancelled it before it started."),

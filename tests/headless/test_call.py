@@ -28,6 +28,40 @@ def test_several_run_and_print_in_call_order(fanout: Inside) -> None:
     assert "\n\ncalculator.evaluate\n2\n\ndemo.big\n" in done.out
 
 
+@pytest.mark.parametrize("times", [1, 2, 9])
+def test_a_call_runs_as_often_as_it_was_typed_and_its_results_are_what_the_tool_gave(
+    fanout: Inside, times: int
+) -> None:
+    words = ["calculator.evaluate", '{"expression": "1+1"}'] * times
+    done = fanout.run("call", *words, "--output-format", "json")
+    assert done.code == 0
+    assert [call["content"] for call in json.loads(done.out)["calls"]] == ["2"] * times
+    events = fanout.run("call", *words, "--output-format", "stream-json").events
+    assert types(events).count("call.started") == times
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ('{"expression": "1+1\\ud800"}', "half a character is in its arguments, which no text can hold"),
+        ('{"expression": "1+1", "\\udfff": 1}', "half a character is in its arguments, which no text can hold"),
+        ('{"expression": "1+1\udcff"}', "half a character is in its arguments, which no text can hold"),  # no UTF-8
+        ('{"expression": "1+1", "no": 1, "nor": 2}', "“no”, “nor” is no argument of the tool"),
+    ],
+)
+def test_a_call_that_would_have_to_be_changed_is_refused_and_its_siblings_run(
+    fanout: Inside, changed: str, says: str, times: int
+) -> None:
+    words = ["calculator.evaluate", changed] * times
+    done = fanout.run("call", *words, "calculator.evaluate", '{"expression": "2+2"}', "--output-format", "json")
+    *refused, ran = json.loads(done.out)["calls"]
+    assert done.code == 1
+    assert [(call["outcome"], call["error"]) for call in refused] == [("invalid", says)] * times
+    assert (ran["outcome"], ran["content"]) == ("succeeded", "4")
+    assert says in fanout.run("call", *words).err
+
+
 def test_a_failed_call_exits_1_and_its_siblings_run(fanout: Inside) -> None:
     arguments = ["demo.fail", '{"message": "no"}', "calculator.evaluate", '{"expression": "1+1"}']
     done = fanout.run("call", *arguments, "--output-format", "json")

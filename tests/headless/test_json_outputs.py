@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from console_app.headless.json_outputs import OUTPUTS, schema
+from tests.each import each
 from tests.headless.inside import Inside
 
 PROMISED = Path(__file__).with_name("promised_outputs.json")
@@ -124,7 +125,7 @@ def paths(found: Any, definitions: Any, at: str = "", seen: tuple[str, ...] = ()
         yield from paths(found.get(key), definitions, at, seen)
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
+@each("name", OUTPUTS)
 def test_nothing_that_a_version_promised_is_gone(name: str) -> None:
     """Fields may be added freely. One that goes needs a new version, and its promise written anew."""
     promised = json.loads(PROMISED.read_text())[name]

@@ -29,6 +29,7 @@ import console_app
 from console_app.mcp_client.connecting import mcp_internals
 from console_app.servers import pptx_internals
 from console_app.tui import rich_internals, textual_internals
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 MODULES = {"textual": textual_internals, "rich": rich_internals, "mcp": mcp_internals, "pptx": pptx_internals}
@@ -71,7 +72,7 @@ def wrong(row: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("row", INTERNALS)
+@each("row", INTERNALS)
 def test_an_internal_is_as_it_was_read(row: str) -> None:
     problem = wrong(row)
     assert not problem, f"{row}: {problem}. It is used here: {INTERNALS[row]}"
@@ -145,7 +146,7 @@ def test_the_module_says_in_which_version_it_was_read(name: str) -> None:
     assert f"read in {pinned}." in (MODULES[name].__doc__ or ""), f"{name} is pinned at {pinned}: read it again"
 
 
-@pytest.mark.parametrize("dependency", DEPENDENCIES, ids=lambda one: one.name)
+@each("dependency", DEPENDENCIES, ids=lambda one: one.name)
 def test_the_installed_version_lies_within_the_bounds(dependency: Requirement) -> None:
     assert dependency.specifier.contains(version(dependency.name), prereleases=True)
     assert dependency.specifier.contains(PINS[dependency.name], prereleases=True)

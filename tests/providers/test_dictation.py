@@ -11,6 +11,7 @@ import pytest
 from console_app.domain.messages import Attachment, Message, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolSpec
+from tests.each import each
 from tests.providers.ordinary_answers import CALLS, PAGES, TOOLS, TYPED, tool
 from tests.providers.test_provenance import request, where
 
@@ -43,10 +44,8 @@ DICTATED: list[tuple[str, ToolSpec, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "of", "arguments"), DICTATED)
-@pytest.mark.parametrize(
-    "written", [str, html.escape, lambda text: base64.b64encode(f"{text}, now.".encode()).decode()]
-)
+@each(("given", "of", "arguments"), DICTATED)
+@each("written", [str, html.escape, lambda text: base64.b64encode(f"{text}, now.".encode()).decode()])
 def test_a_call_that_is_dictated_is_known_again(
     written: Any, given: str, of: ToolSpec, arguments: dict[str, Any]
 ) -> None:
@@ -91,7 +90,7 @@ def test_a_call_that_a_short_value_of_a_schema_dictates_is_known_again(said: str
     assert "the description of docs.look" in where(ModelRequest(asked, "", (RUN, other)), RUN.name, command="rm x")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", PAGES)
 def test_an_ordinary_call_asks_nothing_whatever_a_page_says_of_tools(page: str) -> None:
     of = request(page, tools=TOOLS)
     assert {(name, where(of, name, **arguments)) for name, arguments in CALLS} == {(name, "") for name, _ in CALLS}

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.safe_text import is_safe
 from console_app.engine.turn import Turn
 from console_app.providers.loose_json import arr, obj, text
+from tests.each import each
 from tests.engine.peers import Tools, ending, engine_of, play, spec
 from tests.patience import PATIENCE
 from tests.providers import strict_wire
@@ -67,7 +66,7 @@ def _allow(turn: Turn, event: ev.Event) -> None:
         turn.resolve(event.call_id, Decision.ALLOW)
 
 
-@pytest.mark.parametrize(("api", "odd"), ODD, ids=[f"{api}: {odd.what}" for api, odd in ODD])
+@each(("api", "odd"), ODD, ids=[f"{api}: {odd.what}" for api, odd in ODD])
 async def test_two_turns_with_two_calls(api: Api, odd: Odd) -> None:
     endpoint, tools = Endpoint(odd), Tools([spec(), spec("undo")])
     with WireServer(endpoint) as server:

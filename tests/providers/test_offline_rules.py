@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from console_app.providers.offline.rules.arithmetic import expressions
+from tests.each import each
 from tests.providers.offline_play import ask
 from tests.providers.offline_tools import CALCULATOR, EVERYTHING, LONG_TASK, tool
 
@@ -57,12 +58,12 @@ NO_SUMS = [
 ]
 
 
-@pytest.mark.parametrize("prompt", SUMS)
+@each("prompt", SUMS)
 def test_a_calculation_in_a_sentence_is_read_and_written_for_the_calculator(prompt: str) -> None:
     assert [written for _, _, written in expressions(prompt)] == SUMS[prompt]
 
 
-@pytest.mark.parametrize("prompt", NO_SUMS)
+@each("prompt", NO_SUMS)
 def test_what_only_looks_like_a_calculation_is_left_alone(prompt: str) -> None:
     assert list(expressions(prompt)) == []
 
@@ -146,7 +147,7 @@ PLANS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("prompt", PLANS)
+@each("prompt", PLANS)
 async def test_the_parts_of_a_prompt_become_parallel_calls_of_one_answer(prompt: str) -> None:
     reply = await ask(prompt, EVERYTHING)
     assert reply.named == PLANS[prompt]

@@ -9,6 +9,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.textcalls import ReadingLevel
 from console_app.textcalls.table import BY_NAME
+from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
 
@@ -45,8 +46,8 @@ SPECS = [ToolSpec(name=tool.name, server="lab", tool=tool.name, input_schema=dic
 LEVELS: list[ReadingLevel] = ["marked", "all"]
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("dialect", CALLS)
+@each("level", LEVELS)
+@each("dialect", CALLS)
 def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: ReadingLevel) -> None:
     if level == "marked" and not BY_NAME[dialect].marked:
         return

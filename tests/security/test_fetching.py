@@ -18,6 +18,7 @@ from console_app.servers import web_pages
 from console_app.servers.duckduckgo import fetcher_for
 from console_app.servers.public_addresses import is_public
 from console_app.servers.web_pages import LARGEST_PAGE, PageError, PageFetcher, plain_text
+from tests.each import each
 from tests.raw_server import raw_server
 
 PRIVATE = [
@@ -39,7 +40,7 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each("address", PRIVATE)
 async def test_an_address_near_to_us_is_refused_however_it_is_written(address: str) -> None:
     assert not is_public(ip_address(address))
 

@@ -22,6 +22,7 @@ from console_app.mcp_client.auth.oauth_steps import refusal_of
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.status import ServerState
 from console_app.mcp_client.transport import http
+from tests.each import each
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 
@@ -250,7 +251,7 @@ def test_there_are_twenty_attacks_and_more() -> None:
     assert len(ATTACKS) >= 20
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "server", "why"),
     [
         ("https://as.test/token", "https://mcp.test/mcp", ""),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from console_app.config.secrets.key_shapes import HIDDEN, has_key
 from console_app.config.secrets.redaction import RedactedStream, Redactor
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 _BYTES = hashlib.sha512(b"canary").digest() * 4
@@ -58,7 +59,7 @@ KEYS = {
 PLACES = ("{}", "the key {} is wrong", "key={}&x=1", '{{"key": "{}"}}', "https://h.test/{}/x", "({}).", "'{}',")
 
 
-@pytest.mark.parametrize("maker", KEYS)
+@each("maker", KEYS)
 def test_a_key_of_each_maker_is_hidden_wherever_it_stands(maker: str) -> None:
     key = KEYS[maker]
     for place in PLACES:
@@ -70,7 +71,7 @@ def test_a_key_of_each_maker_is_hidden_wherever_it_stands(maker: str) -> None:
     assert has_key(f"/connect openai {key}")
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         "Authorization: Bearer {}",
@@ -84,7 +85,7 @@ def test_a_key_of_each_maker_is_hidden_wherever_it_stands(maker: str) -> None:
         "postgres://app:{}@db.test/x",
     ],
 )
-@pytest.mark.parametrize("value", [LETTERS[:40], LETTERS[:11] + "7x", HEX[:16], "dXNlcjpwYXNzd29yZA=="])
+@each("value", [LETTERS[:40], LETTERS[:11] + "7x", HEX[:16], "dXNlcjpwYXNzd29yZA=="])
 def test_what_stands_where_keys_do_is_hidden(written: str, value: str) -> None:
     cleaned = Redactor().clean(written.format(value))
     assert HIDDEN in cleaned

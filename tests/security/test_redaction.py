@@ -21,6 +21,7 @@ from console_app.config.secrets.redaction import RedactedStream, Redactor, redac
 from console_app.config.secrets.secret_sources import secrets_of_server
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.mcp_client.connecting.server_log import ServerLog
+from tests.each import each
 
 SECRET = "pä\"ss/w+rd?\\ <&'7%"
 # White space around one is no part of it.
@@ -34,7 +35,7 @@ def left(text: str, secret: str) -> bool:
     return secret[: len(secret) // 2] in text or secret[len(secret) // 2 :] in text
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         SECRET,
@@ -83,7 +84,7 @@ def test_a_stream_hides_it_however_it_was_cut(secrets: list[str], data: st.DataO
     assert not any(secret in cleaned for secret in secrets)
 
 
-@pytest.mark.parametrize("cut", range(1, 20))
+@each("cut", range(1, 20))
 def test_a_line_without_an_end_is_cut_beside_a_secret(cut: int) -> None:
     stream = RedactedStream(Redactor(["canary-in-a-long-line"]))
     first = b"x" * 20_000 + b"canary-in-a-long-line"[:cut]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.mcp_client.transport.process import launch
 from console_app.servers.expression import ExpressionError, evaluate
+from tests.each import each
 from tests.servers.stdio_client import StdioClient
 
 
@@ -23,7 +24,7 @@ def calculator() -> Iterator[StdioClient]:
         yield client
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "value"),
     [
         ("355/113", "3.1415929203539825"),
@@ -59,7 +60,7 @@ def test_expressions_have_their_value(expression: str, value: str) -> None:
         assert repr(evaluate(expression)) == value
 
 
-@pytest.mark.parametrize(
+@each(
     "bomb",
     [
         "9**9**9",
@@ -85,7 +86,7 @@ def test_what_would_never_end_is_refused(bomb: str) -> None:
         evaluate(bomb)
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "reason"),
     [
         ("1/0", "Division by zero."),

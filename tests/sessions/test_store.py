@@ -28,6 +28,7 @@ from console_app.sessions.recent import recent_sessions
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
 from console_app.sessions.store import Store
+from tests.each import each
 
 
 def numbered(*events: ev.Event, session: str = "s1") -> list[ev.Event]:
@@ -135,7 +136,7 @@ async def test_a_fork_has_its_own_life(store: Store) -> None:
     await store.close()
 
 
-@pytest.mark.parametrize("cut", range(3, len(TURN)))
+@each("cut", range(3, len(TURN)))
 def test_a_turn_cut_anywhere_is_closed_truthfully(cut: int) -> None:
     events = numbered(*TURN[:cut])
     kept = to_store(events)

@@ -4,6 +4,7 @@ import pytest
 
 from console_app.textcalls import ReadingLevel, parse
 from console_app.textcalls.mentions import unread
+from tests.each import each
 from tests.textcalls.answers import TOOLS, called, watched
 from tests.textcalls.test_quotations import CALL, CALLS
 
@@ -16,8 +17,8 @@ SPOKEN = [
 ]
 
 
-@pytest.mark.parametrize("label", ["NOTE:", "a.txt:", "**src/a.py**:", "`a.txt`:", "# Page:", "A:", "注意："])
-@pytest.mark.parametrize("dialect", SPOKEN)
+@each("label", ["NOTE:", "a.txt:", "**src/a.py**:", "`a.txt`:", "# Page:", "A:", "注意："])
+@each("dialect", SPOKEN)
 def test_a_call_behind_a_word_and_a_colon_asks_and_before_more_text_is_text(label: str, dialect: str) -> None:
     text = f"{label}\n{CALLS[dialect]}"
     assert ["maybe quoted" in one.doubt for one in parse(text, TOOLS).calls] == [True]
@@ -30,8 +31,8 @@ def test_a_call_behind_a_label_of_calls_runs(label: str) -> None:
     assert [one.doubt for one in parse(f"{label}\n{OBJECT}", TOOLS).calls] == [""]
 
 
-@pytest.mark.parametrize("fence", ["~~~~~~~", "````", "~~~~json"])
-@pytest.mark.parametrize("dialect", ["hermes_json", "react", "bare_json_lines", "roo_xml"])
+@each("fence", ["~~~~~~~", "````", "~~~~json"])
+@each("dialect", ["hermes_json", "react", "bare_json_lines", "roo_xml"])
 def test_a_call_in_a_fence_longer_than_its_dialect_writes_is_text_and_told_of(fence: str, dialect: str) -> None:
     end = fence.removesuffix("json")
     for text in (f"{fence}\n{CALLS[dialect]}", f"{fence}\n{CALLS[dialect]}\n{end}"):
@@ -81,8 +82,8 @@ BRACKETS = {
 }
 
 
-@pytest.mark.parametrize("text", BRACKETS.values(), ids=BRACKETS.keys())
-@pytest.mark.parametrize("size", [1, 1000])
+@each("text", BRACKETS.values(), ids=BRACKETS.keys())
+@each("size", [1, 1000])
 def test_a_call_in_the_brackets_of_prose_asks_or_is_told_of(text: str, size: int) -> None:
     result, screen, _ = watched(text, TOOLS, [size])
     assert result.error is None

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from console_app.textcalls import parse
+from tests.each import each
 from tests.textcalls.answers import CORPUS, called, folded, identical, tools_of, watched
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+@each("case", CORPUS, ids=lambda case: case["id"])
 def test_a_case_gives_the_calls_the_text_and_the_error_it_should(case: dict[str, Any]) -> None:
     result = parse(case["text"], tools_of(case))
     expected = case["expected"]
@@ -19,7 +18,7 @@ def test_a_case_gives_the_calls_the_text_and_the_error_it_should(case: dict[str,
         assert folded(result.content) == folded(expected["content"])
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+@each("case", CORPUS, ids=lambda case: case["id"])
 def test_a_case_read_in_pieces_gives_the_same_result_and_shows_the_same(case: dict[str, Any]) -> None:
     tools = tools_of(case)
     whole, screen, streamed = watched(case["text"], tools, [max(1, len(case["text"]))])
@@ -31,7 +30,7 @@ def test_a_case_read_in_pieces_gives_the_same_result_and_shows_the_same(case: di
         assert other.panels == screen.panels == {call.index: call.name for call in result.calls}
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+@each("case", CORPUS, ids=lambda case: case["id"])
 def test_what_is_on_the_screen_at_the_end_is_the_content(case: dict[str, Any]) -> None:
     result, screen, _ = watched(case["text"], tools_of(case), [3])
     assert folded(screen.text) == folded(result.content)
@@ -40,7 +39,7 @@ def test_what_is_on_the_screen_at_the_end_is_the_content(case: dict[str, Any]) -
         assert call.raw.endswith(screen.arguments[call.index])
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+@each("case", CORPUS, ids=lambda case: case["id"])
 def test_line_ends_of_windows_and_a_byte_order_mark_change_nothing(case: dict[str, Any]) -> None:
     def plain(value: Any) -> Any:
         if isinstance(value, str):

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import DIALECTS, ReadingLevel, parse, render_calls
+from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
 from tests.textcalls.quotations import MACHINES
 from tests.textcalls.test_quotations import ALIKE, CALL, CALLS, LEVELS, Written, runs_unasked
@@ -14,8 +15,8 @@ UNMARKED = [row.name for row in DIALECTS if not row.marked and row.name in CALLS
 WORDS_BETWEEN = "\n\nThen it goes on.\n\n"
 
 
-@pytest.mark.parametrize("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
-@pytest.mark.parametrize("dialect", UNMARKED)
+@each("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
+@each("dialect", UNMARKED)
 def test_an_unmarked_call_behind_a_quoted_one_is_text(dialect: str, between: str) -> None:
     for name, machine in MACHINES.items():
         text = machine(between.join([CALLS[dialect].strip("\n")] * 2))
@@ -73,9 +74,9 @@ MIXED = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("dialect", UNMARKED)
-@pytest.mark.parametrize("shown", MIXED.values(), ids=MIXED.keys())
+@each("level", LEVELS)
+@each("dialect", UNMARKED)
+@each("shown", MIXED.values(), ids=MIXED.keys())
 def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dialect: str, level: ReadingLevel) -> None:
     for text in (f"{shown}\n\nI read it.\n\n{CALLS[dialect]}", f"{CALLS[dialect]}\n\nI read it.\n\n{shown}"):
         result = parse(text, TOOLS, level=level)
@@ -83,7 +84,7 @@ def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dial
         assert any(problem.name for problem in result.problems), text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{}",
@@ -96,7 +97,7 @@ def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dial
         "I use `read_file` now.\n{}",
     ],
 )
-@pytest.mark.parametrize("dialect", ["bare_json_lines", "llama3_json", "openai_shape", "react", "roo_xml"])
+@each("dialect", ["bare_json_lines", "llama3_json", "openai_shape", "react", "roo_xml"])
 def test_an_unmarked_call_that_no_other_is_shown_beside_counts(dialect: str, text: str) -> None:
     call = CALLS[dialect].strip("\n")
     result = parse(text.format(*[call] * 3), TOOLS, level="all")
@@ -111,8 +112,8 @@ def test_a_call_in_a_cell_whose_end_has_a_line_of_its_own_does_not_run(cell: str
         assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
 
 
-@pytest.mark.parametrize("rule", ["=====", "-----", "---", "~~~~~", "~ a page", "***", "> x", "| x |", "```"])
-@pytest.mark.parametrize("level", LEVELS)
+@each("rule", ["=====", "-----", "---", "~~~~~", "~ a page", "***", "> x", "| x |", "```"])
+@each("level", LEVELS)
 def test_what_started_stays_whatever_line_makes_a_heading_or_a_quotation_of_it(rule: str, level: ReadingLevel) -> None:
     started = 0
     for call in CALLS.values():

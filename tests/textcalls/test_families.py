@@ -8,6 +8,7 @@ import pytest
 
 from console_app.textcalls import DIALECTS, ToolSignature, parse
 from console_app.textcalls.vocabulary import PLAIN_THINKING, THINKING
+from tests.each import each
 from tests.textcalls.answers import TOOLS, called, folded, identical, schema, watched
 
 RENDERED: list[dict[str, Any]] = [
@@ -20,12 +21,12 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("row", DIALECTS, ids=lambda row: row.name)
+@each("row", DIALECTS, ids=lambda row: row.name)
 def test_every_row_of_the_table_has_a_rendered_case(row: Any) -> None:
     assert any(case["dialect"] == row.name for case in RENDERED)
 
 
-@pytest.mark.parametrize("case", RENDERED, ids=lambda case: case["id"])
+@each("case", RENDERED, ids=lambda case: case["id"])
 def test_what_a_template_writes_is_what_runs(case: dict[str, Any]) -> None:
     result = parse(case["text"], OWN)
     assert identical([list(pair) for pair in called(result)], case["calls"])
@@ -141,7 +142,7 @@ READ: dict[str, tuple[str, list[Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "calls", "content"), READ.values(), ids=READ.keys())
+@each(("text", "calls", "content"), READ.values(), ids=READ.keys())
 def test_a_family_is_read(text: str, calls: list[Any], content: str) -> None:
     result = parse(text, TOOLS)
     assert called(result) == calls
@@ -152,14 +153,14 @@ def test_a_family_is_read(text: str, calls: list[Any], content: str) -> None:
         assert folded(screen.text) == folded(content)
 
 
-@pytest.mark.parametrize(("opener", "closer"), THINKING.items(), ids=THINKING.keys())
+@each(("opener", "closer"), THINKING.items(), ids=THINKING.keys())
 def test_a_call_in_the_reasoning_of_a_family_does_not_run(opener: str, closer: str) -> None:
     result = parse(f"{opener}\nPerhaps {HERMES}\n{closer}\nHello.", TOOLS)
     assert (result.calls, result.content, result.error) == ((), "Hello.", None)
     assert result.reasoning.startswith("Perhaps")
 
 
-@pytest.mark.parametrize(
+@each(
     "closer",
     [
         "[BEGIN FINAL RESPONSE]",
@@ -225,8 +226,8 @@ def test_what_is_no_parameter_is_never_part_of_the_value_before_it(text: str) ->
 VALUES = ["a\n", "a\nb", "\na", "\na\n", "\n", "", "  a  ", "a &amp; b", "007", "null", '{"x": 1}', "a\n\n", "\ta\n"]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
-@pytest.mark.parametrize("form", [
+@each("value", VALUES, ids=repr)
+@each("form", [
     "<tool_call>write_file<arg_key>path</arg_key><arg_value>p</arg_value><arg_key>content</arg_key>"
     "<arg_value>{}</arg_value></tool_call>",
     '<minimax:tool_call>\n<invoke name="write_file">\n<parameter name="path">p</parameter>\n'

@@ -7,6 +7,7 @@ import pytest
 from console_app.textcalls import DIALECTS, CallNamed, Scanner, parse
 from console_app.textcalls.dialect import Dialect
 from console_app.textcalls.model import ReadingLevel
+from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, folded, tools_of, watched
 
 PLAIN_OPENERS = {"<tools>", "<tool>", "<function_call>", "functools", "<function name"}
@@ -15,13 +16,13 @@ P = '{"name": "ping", "arguments": {}}'
 TAGGED = f"<tool_call>\n{P}\n</tool_call>"
 
 
-@pytest.mark.parametrize("row", DIALECTS, ids=lambda row: row.name)
+@each("row", DIALECTS, ids=lambda row: row.name)
 def test_every_row_says_whether_it_is_marked_and_only_one_with_an_opener_is(row: Dialect) -> None:
     openers = {*row.opens, *row.begins}
     assert row.marked is bool(openers - PLAIN_OPENERS)
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+@each("case", CORPUS, ids=lambda case: case["id"])
 def test_at_level_none_there_are_no_calls_and_no_news_of_any(case: dict[str, Any]) -> None:
     tools = tools_of(case)
     whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="none")
@@ -34,7 +35,7 @@ def test_at_level_none_there_are_no_calls_and_no_news_of_any(case: dict[str, Any
         assert screen.panels == {}
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["id"])
+@each("case", CORPUS, ids=lambda case: case["id"])
 def test_at_level_marked_what_no_marker_opened_is_all_of_the_answer(case: dict[str, Any]) -> None:
     tools = tools_of(case)
     whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="marked")
@@ -67,8 +68,8 @@ ALONE: dict[str, tuple[str, int]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "count"), ALONE.values(), ids=ALONE.keys())
-@pytest.mark.parametrize("size", [1, 4, 1000])
+@each(("text", "count"), ALONE.values(), ids=ALONE.keys())
+@each("size", [1, 4, 1000])
 def test_unmarked_calls_count_only_alone_and_where_they_fit(text: str, count: int, size: int) -> None:
     result, screen, _ = watched(text, TOOLS, [size], level="marked")
     assert len(result.calls) == count
@@ -112,9 +113,9 @@ def test_an_unmarked_opener_does_not_hide_behind_the_dialect_of_a_marked_call() 
 CODE = "the code in a tool_code block is no call of a tool"
 
 
-@pytest.mark.parametrize("code", ["x = 1 + 2", "import os", "for name in x: ping()", "print(x)"])
-@pytest.mark.parametrize("level", ["marked", "all"])
-@pytest.mark.parametrize("size", [1, 1000])
+@each("code", ["x = 1 + 2", "import os", "for name in x: ping()", "print(x)"])
+@each("level", ["marked", "all"])
+@each("size", [1, 1000])
 def test_code_that_calls_nothing_is_told_of(code: str, level: ReadingLevel, size: int) -> None:
     result, _, _ = watched(f"```tool_code\n{code}\n```\n", TOOLS, [size], level=level)
     assert result.calls == ()

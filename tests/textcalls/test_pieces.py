@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from console_app.textcalls import CallFinal, ParsedCall, ReadingLevel, Scanner, ScanResult, render_calls
 from console_app.textcalls.framing import DEPTH_CAP
 from console_app.textcalls.openers import KIND_OF
+from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, tools_of
 from tests.textcalls.quotations import MACHINES
 from tests.textcalls.test_quotations import CALLS, LEVELS
@@ -119,10 +120,10 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("text", TOLD.values(), ids=TOLD.keys())
-@pytest.mark.parametrize("thought", [False, True])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 40])
+@each("text", TOLD.values(), ids=TOLD.keys())
+@each("thought", [False, True])
+@each("level", LEVELS)
+@each("size", [1, 2, 3, 7, 40])
 def test_what_was_once_read_otherwise_in_pieces(text: str, size: int, level: ReadingLevel, thought: bool) -> None:
     check(text, size, level, thought)
 
@@ -149,8 +150,8 @@ def test_a_call_with_raw_values_is_final_once_the_next_one_was_read(dialect: str
     assert len(scanner.finish().calls) == 3
 
 
-@pytest.mark.parametrize("dialect", RAW)
-@pytest.mark.parametrize("between", ["\nI wait.\n", "\n(END)\n", " and so on.\n"])
+@each("dialect", RAW)
+@each("between", ["\nI wait.\n", "\n(END)\n", " and so on.\n"])
 def test_a_call_with_raw_values_waits_where_words_follow_it(dialect: str, between: str) -> None:
     text = CALLS[dialect] + between + CALLS[dialect]
     assert read(text, 3, "marked", thought=True)[1] == {}
@@ -192,9 +193,9 @@ def test_a_call_of_a_list_is_final_where_the_next_one_begins(dialect: str) -> No
         assert "".join(paths(read(text[:begins], 1, "marked", thought=True)[1].values())) == "abc"[: ord(before) - 97]
 
 
-@pytest.mark.parametrize("size", [1, 5, 1000])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("dialect", LISTS)
+@each("size", [1, 5, 1000])
+@each("level", LEVELS)
+@each("dialect", LISTS)
 def test_a_call_of_a_list_that_began_stays_whatever_comes_of_the_list(
     dialect: str, level: ReadingLevel, size: int
 ) -> None:
@@ -211,8 +212,8 @@ def test_a_call_of_a_list_that_began_stays_whatever_comes_of_the_list(
     check(said, size, level, thought=True)
 
 
-@pytest.mark.parametrize("dialect", LISTS)
-@pytest.mark.parametrize("before", ["> ", '"', "- ", "<page>\n", "It is written ", "x = ", "For example:\n"])
+@each("dialect", LISTS)
+@each("before", ["> ", '"', "- ", "<page>\n", "It is written ", "x = ", "For example:\n"])
 def test_a_call_of_a_list_that_is_quoted_is_not_final(before: str, dialect: str) -> None:
     assert read(before + render_calls(dialect, LISTED, TOOLS), 1, "marked", thought=True)[1] == {}
 

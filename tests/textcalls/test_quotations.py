@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from console_app.textcalls import DIALECTS, CallFinal, ReadingLevel, Scanner, ScanResult, parse, render_calls
 from console_app.textcalls.table import BY_NAME
+from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
 from tests.textcalls.quotations import LEADS, MACHINES, Machine
 
@@ -43,8 +44,8 @@ def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
     return any(not call.doubt and (call.marked or level == "all") for call in result.calls)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES.keys())
+@each("level", LEVELS)
+@each("machine", MACHINES.values(), ids=MACHINES.keys())
 def test_a_quoted_call_of_any_dialect_does_not_run(machine: Machine, level: ReadingLevel) -> None:
     for dialect, call in CALLS.items():
         text = machine(call)
@@ -61,7 +62,7 @@ def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: s
             assert all(one.doubt or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
 
 
-@pytest.mark.parametrize("machine", LEADS.values(), ids=LEADS.keys())
+@each("machine", LEADS.values(), ids=LEADS.keys())
 def test_a_call_that_is_led_to_as_to_a_quotation_asks(machine: Machine) -> None:
     for dialect, call in CALLS.items():
         text = machine(call)
@@ -96,7 +97,7 @@ def test_three_quotation_marks_do_not_end_a_quotation() -> None:
     assert parse(text, TOOLS, level="marked").calls == ()
 
 
-@pytest.mark.parametrize("outer", sorted(MACHINES))
+@each("outer", sorted(MACHINES))
 def test_a_block_of_textile_stays_one_in_any_other_quotation(outer: str) -> None:
     for inner in ("a quotation of Textile", "a long block of code of Textile"):
         text = MACHINES[outer](MACHINES[inner](CALLS["anthropic_invoke"]))
@@ -115,7 +116,7 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
     assert [problem.name for problem in result.problems] == ["read_file"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Sure. {}",
@@ -210,9 +211,9 @@ TAKEN_BACK = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("behind", TAKEN_BACK.values(), ids=TAKEN_BACK.keys())
-@pytest.mark.parametrize("dialect", ["gemma4", "mistral_v11", "gigachat3", "solar_open"])
+@each("level", LEVELS)
+@each("behind", TAKEN_BACK.values(), ids=TAKEN_BACK.keys())
+@each("dialect", ["gemma4", "mistral_v11", "gigachat3", "solar_open"])
 def test_what_is_final_stays_whatever_is_no_call_behind_it(dialect: str, behind: str, level: ReadingLevel) -> None:
     text = f"{CALLS[dialect]}{behind}"
     result, screen, _ = watched(text, TOOLS, [1], level=level)
@@ -228,9 +229,9 @@ MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4
 WORDS = [" and so on.", ". Then it stops.", ", as the page says", " — no"]
 
 
-@pytest.mark.parametrize("after", [*WORDS, " <!-- page -->", " <- here", " [1]"])
-@pytest.mark.parametrize("before", ["", "Sure. "])
-@pytest.mark.parametrize("dialect", sorted(MARKED & CALLS.keys()))
+@each("after", [*WORDS, " <!-- page -->", " <- here", " [1]"])
+@each("before", ["", "Sure. "])
+@each("dialect", sorted(MARKED & CALLS.keys()))
 def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
     dialect: str, before: str, after: str
 ) -> None:
@@ -246,8 +247,8 @@ def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
 UNMARKED = ["bare_json_lines", "bare_json_array", "llama3_json", "openai_shape", "nested_function", "roo_xml"]
 
 
-@pytest.mark.parametrize("after", WORDS)
-@pytest.mark.parametrize("dialect", UNMARKED)
+@each("after", WORDS)
+@each("dialect", UNMARKED)
 def test_so_is_an_unmarked_one(dialect: str, after: str) -> None:
     result, screen, _ = watched(f"{CALLS[dialect]}{after}", TOOLS, [5])
     assert (result.calls, screen.panels) == ((), {})
@@ -289,7 +290,7 @@ ASIDES = [
 ]
 
 
-@pytest.mark.parametrize("aside", ASIDES)
+@each("aside", ASIDES)
 def test_a_call_that_begins_an_answer_asks_where_the_line_behind_it_is_no_sentence(aside: str) -> None:
     for dialect, call in CALLS.items():
         scanner = Scanner(TOOLS, level="marked")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from console_app.textcalls import Rewritten, Scanner, ToolSignature, VisibleText, parse
+from tests.each import each
 from tests.textcalls.answers import TOOLS, Screen, called, folded, schema, watched
 
 W = '{"name": "get_weather", "arguments": {"city": "A"}}'
@@ -62,7 +63,7 @@ QUOTED = {
 }
 
 
-@pytest.mark.parametrize("text", QUOTED.values(), ids=QUOTED.keys())
+@each("text", QUOTED.values(), ids=QUOTED.keys())
 def test_what_is_only_shown_or_thought_is_no_call(text: str) -> None:
     result = parse(text, TOOLS)
     assert result.calls == ()
@@ -136,7 +137,7 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "calls"), CALLED.values(), ids=CALLED.keys())
+@each(("text", "calls"), CALLED.values(), ids=CALLED.keys())
 def test_a_call_is_found(text: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
     result = parse(text, TOOLS)
     assert called(result) == calls
@@ -170,7 +171,7 @@ REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "others"), REFUSED.values(), ids=REFUSED.keys())
+@each(("text", "others"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_read_is_refused_and_the_others_run(text: str, others: list[tuple[str, dict[str, Any]]]) -> None:
     result = parse(text, TOOLS)
     assert result.error == "invalid"

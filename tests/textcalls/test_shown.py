@@ -3,6 +3,7 @@
 import pytest
 
 from console_app.textcalls import parse, render_calls
+from tests.each import each
 from tests.textcalls.answers import TOOLS, called, watched
 
 W = '{"name": "get_weather", "arguments": {"city": "A"}}'
@@ -29,7 +30,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("text", SHOWN.values(), ids=SHOWN.keys())
+@each("text", SHOWN.values(), ids=SHOWN.keys())
 def test_what_is_only_shown_stays_text(text: str) -> None:
     for chunk in (None, 1, 7):
         result = parse(text, TOOLS, chunk)
@@ -92,8 +93,8 @@ def test_where_calls_were_taken_out_no_heap_of_blank_lines_stays(size: int) -> N
     assert result.content == screen.text == "A.\n\nB.\n\n\nC"
 
 
-@pytest.mark.parametrize("line", ["// a comment", "}", "]"])
-@pytest.mark.parametrize("dialect", ["mistral_json", "mistral_v11", "granite3", "bare_json_lines", "lfm2", "gemma4"])
+@each("line", ["// a comment", "}", "]"])
+@each("dialect", ["mistral_json", "mistral_v11", "granite3", "bare_json_lines", "lfm2", "gemma4"])
 def test_a_line_behind_a_call_is_shown_whatever_it_begins_with(dialect: str, line: str) -> None:
     call = render_calls(dialect, parse(W, TOOLS).calls, TOOLS)
     result, screen, _ = watched(f"{call}\n{line}\nDone.", TOOLS, [4])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, parse, render_calls
+from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALL, CALLS
 
@@ -46,8 +47,8 @@ BROKEN: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("level", ["marked", "all"])
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+@each("level", ["marked", "all"])
+@each("broken", BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_call_of_any_marked_dialect_runs_or_is_told_of(
     broken: Callable[[str], str], level: ReadingLevel
 ) -> None:
@@ -71,7 +72,7 @@ def test_what_is_half_a_call_of_an_unmarked_dialect_is_told_of(text: str) -> Non
     assert [one.name for one in parse(text, TOOLS).problems] == [TOOL]
 
 
-@pytest.mark.parametrize("dialect", sorted(MARKED))
+@each("dialect", sorted(MARKED))
 def test_the_second_of_two_calls_is_told_of_where_it_was_cut(dialect: str) -> None:
     text = render_calls(dialect, [CALL, CALL], TOOLS)
     result = parse(text[: text.rindex("a b") + 1], TOOLS)
@@ -88,8 +89,8 @@ ESCAPED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("level", ["none", "marked", "all"])
-@pytest.mark.parametrize("escaped", ESCAPED.values(), ids=ESCAPED.keys())
+@each("level", ["none", "marked", "all"])
+@each("escaped", ESCAPED.values(), ids=ESCAPED.keys())
 def test_a_marked_call_that_is_escaped_is_told_of(escaped: Callable[[str], str], level: ReadingLevel) -> None:
     for dialect, call in MARKED.items():
         result = parse(escaped(call), TOOLS, level=level)
@@ -98,9 +99,9 @@ def test_a_marked_call_that_is_escaped_is_told_of(escaped: Callable[[str], str],
         assert told, dialect
 
 
-@pytest.mark.parametrize("level", ["marked", "all"])
-@pytest.mark.parametrize("cutting", ["cut after its name", "cut in its values", "cut before its last letter"])
-@pytest.mark.parametrize("words", ["Sure. ", "I look it up: ", "It is here ", "To call a tool, I write: "])
+@each("level", ["marked", "all"])
+@each("cutting", ["cut after its name", "cut in its values", "cut before its last letter"])
+@each("words", ["Sure. ", "I look it up: ", "It is here ", "To call a tool, I write: "])
 def test_half_an_unmarked_call_behind_words_is_told_of(words: str, cutting: str, level: ReadingLevel) -> None:
     for dialect, call in CALLS.items():
         if dialect not in MARKED:
@@ -118,8 +119,8 @@ def test_a_call_that_an_explanation_leads_to_is_told_of(lead: str, level: Readin
         assert result.calls or told or (level == "none" and dialect not in MARKED), dialect
 
 
-@pytest.mark.parametrize("level", ["none", "marked", "all"])
-@pytest.mark.parametrize(
+@each("level", ["none", "marked", "all"])
+@each(
     "text",
     [
         "< tool_call >read_file",
@@ -143,8 +144,8 @@ def test_a_mark_with_blanks_in_it_or_escaped_or_without_its_opening_is_told_of(t
     assert (result.calls, [one.name for one in result.problems]) == ((), [TOOL])
 
 
-@pytest.mark.parametrize("level", ["marked", "all"])
-@pytest.mark.parametrize(
+@each("level", ["marked", "all"])
+@each(
     "text",
     [
         'Action= read_file\nAction Input= {"path": "b"}',
@@ -177,8 +178,8 @@ def test_words_that_look_like_no_call_are_not_told_of(text: str) -> None:
     assert parse(text, TOOLS).problems == ()
 
 
-@pytest.mark.parametrize("level", ["none", "marked", "all"])
-@pytest.mark.parametrize("dialect", sorted(MARKED))
+@each("level", ["none", "marked", "all"])
+@each("dialect", sorted(MARKED))
 def test_a_marked_call_that_was_only_thought_is_told_of(dialect: str, level: ReadingLevel) -> None:
     thought = f"I look first.\n\n{MARKED[dialect]}\n\nOr do I?"
     scanner = Scanner(TOOLS, level=level)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from console_app.textcalls import ToolSignature, parse
+from tests.each import each
 from tests.textcalls.answers import TOOLS as COMMON
 from tests.textcalls.answers import called, folded, identical, schema
 
@@ -102,7 +103,7 @@ READ_AS: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "calls"), READ_AS.values(), ids=READ_AS.keys())
+@each(("text", "calls"), READ_AS.values(), ids=READ_AS.keys())
 def test_a_twist_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
     whole = parse(text, TOOLS)
     assert identical([list(pair) for pair in called(whole)], [list(pair) for pair in calls])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import pytest
 
@@ -14,8 +12,10 @@ from console_app.textcalls import Scanner, ToolSignature, parse
 from console_app.textcalls.position import Structure
 from console_app.textcalls.scanner import LOOSE, UNREAD
 from console_app.textcalls.source import WINDOW, Source
+from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_size import OPENERS, repeated
+from tests.work import work
 
 MOST = 60_000
 """Calls of functions in one slice: ten milliseconds of work or less on an ordinary machine."""
@@ -30,22 +30,11 @@ def most_at_once(text: str, tools: Sequence[ToolSignature] = TOOLS) -> int:
     parse(text, TOOLS, SLICE)
     scanner, most = Scanner(tools), 0
     for start in range(0, len(text), SLICE):
-        counted = 0
-
-        def count(_frame: FrameType, event: str, _argument: Any) -> None:
-            nonlocal counted
-            counted += event in ("call", "c_call")
-
-        sys.setprofile(count)
-        try:
-            scanner.feed(text[start : start + SLICE])
-        finally:
-            sys.setprofile(None)
-        most = max(most, counted)
+        most = max(most, work(partial(scanner.feed, text[start : start + SLICE])))
     return most
 
 
-@pytest.mark.parametrize("opener", OPENERS, ids=repr)
+@each("opener", OPENERS, ids=repr)
 def test_a_slice_of_openers_is_little_work(opener: str) -> None:
     assert most_at_once(repeated(opener, 60_000)) < MOST
 
@@ -84,8 +73,8 @@ def test_text_whose_structure_was_not_followed_is_some_work_once_something_may_o
     assert (scanner.work("and on"), scanner.work("<tool_call>")) == ("none", "some")
 
 
-@pytest.mark.parametrize("before", [0, 10, WINDOW - 9, WINDOW - 2, WINDOW, WINDOW + 5, 3 * WINDOW])
-@pytest.mark.parametrize("fill", ["a b\n", "word "], ids=["lines", "one line"])
+@each("before", [0, 10, WINDOW - 9, WINDOW - 2, WINDOW, WINDOW + 5, 3 * WINDOW])
+@each("fill", ["a b\n", "word "], ids=["lines", "one line"])
 def test_what_stands_at_the_edge_of_a_window_is_found(before: int, fill: str) -> None:
     text = repeated(fill, before)
     src = Source()

@@ -35,7 +35,7 @@ async def quiet(*_seconds: float) -> None:
         app.longest_hold = PATIENCE
         if not app.key_under_way or app.return_value is not None:  # the key that quits is under way for ever
             return
-        await app.hold_no_longer()
+        await app._release(app._under_way)
 
 
 def _painted_a_frame(app: App[Any]) -> bool:

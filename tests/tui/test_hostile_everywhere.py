@@ -23,6 +23,7 @@ from console_app.domain.transcript import Transcript
 from console_app.tui.app import FanoutApp
 from console_app.tui.event_router import EventRouter
 from console_app.tui.lineview.block import Block
+from tests.each import each
 from tests.escape_reader import read
 from tests.hostile import PAYLOADS
 from tests.tui.lineview.scenes import PALETTE
@@ -132,7 +133,7 @@ def unsafe_lines(text: str, width: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+@each("payload", PAYLOADS, ids=ascii)
 def test_each_hostile_text_is_only_text_in_the_conversation(payload: str) -> None:
     assert unsafe_lines(f"a{payload}b", 80) == []
 

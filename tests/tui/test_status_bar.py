@@ -11,6 +11,7 @@ import pytest
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.main_screen.status_bar import Room, Status, fitting, pieces, tokens
+from tests.each import each
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
 
 
@@ -49,7 +50,7 @@ def test_a_number_is_never_without_its_word(ready: int, starting: int, failed: i
     assert said in [part.plain for part in pieces(status, Room(words=False))]
 
 
-@pytest.mark.parametrize("width", range(20, 140, 4))
+@each("width", range(20, 140, 4))
 def test_what_does_not_fit_goes_by_importance(width: int) -> None:
     status = Status(
         "qwen3-coder", "localhost:8000", "react", "", "single", ApprovalMode.AUTO, 4, 0, 0, 31, "hermes", 41_000,

@@ -16,6 +16,7 @@ from console_app.tui.terminal import writer as terminal_writer
 from console_app.tui.terminal.driver import PIXELS_OFF, RESTORE
 from console_app.tui.terminal.edge import EDGE, cleaned
 from console_app.tui.terminal.writer import TerminalWriter
+from tests.each import each
 from tests.escape_reader import read
 from tests.hostile import CONTROL, PAYLOADS, UNICODE
 from tests.patience import PATIENCE
@@ -38,7 +39,7 @@ OURS = [
 ]
 
 
-@pytest.mark.parametrize("data", OURS, ids=ascii)
+@each("data", OURS, ids=ascii)
 def test_what_the_console_writes_passes(data: str) -> None:
     assert cleaned(data) == data
 

@@ -9,6 +9,7 @@ import pytest
 from textual.color import Color
 
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
+from tests.each import each
 from tests.tui.parts import THEMES, app, see, seen
 
 LOADED, PROBLEMS = load_themes([THEMES])
@@ -52,7 +53,7 @@ def test_all_bundled_palettes_load() -> None:
     assert {path.stem for path in THEMES.glob("*.toml")} == names
 
 
-@pytest.mark.parametrize("loaded", [t for t in LOADED if not t.theme.ansi], ids=lambda t: t.theme.name)
+@each("loaded", [t for t in LOADED if not t.theme.ansi], ids=lambda t: t.theme.name)
 def test_every_text_can_be_read_on_its_ground(loaded: LoadedTheme) -> None:
     colors = loaded.theme.to_color_system().generate() | loaded.theme.variables
     poor = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from console_app.web.door import MINUTE, WRONG_TOKENS, Addresses, Door, is_loopback, origin_of
+from tests.each import each
 
 LOCAL = Addresses.of("127.0.0.1", 8021, ())
 EVERYWHERE = Addresses.of("0.0.0.0", 8021, ())
 TUNNEL = Addresses.of("127.0.0.1", 8021, ("https://Fanout.example/",))
 
 
-@pytest.mark.parametrize(
+@each(
     ("addresses", "host", "known"),
     [
         (LOCAL, "127.0.0.1:8021", True),

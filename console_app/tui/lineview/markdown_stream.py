@@ -33,7 +33,6 @@ from console_app.tui.widgets.lines import Line
 
 SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
-_DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[[^\]\n]+\]:", re.MULTILINE)
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
 
 
@@ -61,9 +60,8 @@ class _Fence:
                 return "\n".join([*lines[number + 1 :], rest])
         self._code.add([self._strip(line) for line in lines])
         if final and self._closing.match(rest):
-            self._code.tail = rest = ""
             self._close()
-            return rest
+            return ""
         self._code.tail = "" if not final and not rest.strip(f" {self._marks}") else self._strip(rest)
         if final and rest:
             self._code.add([self._strip(rest)])
@@ -286,7 +284,7 @@ class MarkdownStream:
         self._written = not self.is_blank
 
     def _define(self, source: str) -> None:
-        if _DEFINITION.search(source):
+        if "]:" in source:
             for name, target in BlocksRead(source, {}).references.items():
                 self._defined.setdefault(name, target)
 
@@ -311,29 +309,23 @@ class MarkdownStream:
                 return True
             if not blocks:
                 return False
-        lines: list[str] = shown.split("\n")
-        begin: int = blocks[-1].map[0]
         last = blocks[-1]
+        begin: int = last.map[0]
         source = self._tail.split("\n")
-        if len(blocks) > 1:
-            self._close(lines[:begin])
-            source = source[begin:]
-            self._tail = "\n".join(source)
-            read.drop_before(last)
-        elif last.type == "fence":
-            source = source[begin:]
-        if last.type == "fence" and (opening := _FENCE.match(source[0])):
+        if len(blocks) > 1:  # the last one is mended and read by itself, as it is when the others came long before it
+            self._close(shown.split("\n")[:begin])
+            self._tail = "\n".join(source[begin:])
+            return True
+        if last.type == "fence" and (opening := _FENCE.match(source[begin])):
             self._fence = _Fence(len(opening[1]), opening[2], opening[3], gap=bool(self._units))
-            self._tail = "\n".join(source[1:])
+            self._tail = "\n".join(source[begin + 1 :])
             return True
         is_list = len(self._tail) > LONG_LIST and last.type in ("bullet_list_open", "ordered_list_open")
-        if is_list and self._split_list(read.blocks, source, begin if len(blocks) > 1 else 0):
+        if is_list and self._split_list(read.blocks, source):
             return True
-        if len(blocks) > 1:
-            begin = 0
-        if cut := cut_after(last.type, "\n".join(source[begin:])):
-            return self._cut(last.type, source[:begin], "\n".join(source[begin:]), cut)
-        return False
+        block = "\n".join(source[begin:])
+        cut = cut_after(last.type, block)
+        return cut > 0 and self._cut(last.type, source[:begin], block, cut)
 
     def _take_definitions(self) -> bool:
         """Of very many definitions of links, which show nothing, all but the last are complete. True when there were
@@ -361,14 +353,14 @@ class MarkdownStream:
             self._tail_tight = True
         return True
 
-    def _split_list(self, tokens: Sequence[Any], source: list[str], offset: int) -> bool:
+    def _split_list(self, tokens: Sequence[Any], source: list[str]) -> bool:
         """All items but the last of a long list are complete too. True when there were any."""
         items = [token for token in tokens if token.type == "list_item_open" and token.level == 1]
         if len(items) < 2:
             return False
         opener = next(token for token in tokens if token.type.endswith("_list_open"))
         first = self._tail_number if self._tail_number is not None else int(opener.attrs.get("start", 1))
-        at: int = items[-1].map[0] - offset
+        at: int = items[-1].map[0]
         self._close(source[:at])
         if opener.type == "ordered_list_open":
             self._tail_number = first + len(items) - 1

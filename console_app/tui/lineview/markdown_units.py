@@ -102,7 +102,7 @@ class ClosedBlocks(Unit):
         self._number = number  # of its first item, when it goes on with a list
 
     def rows(self, look: TextLook) -> list[Row]:
-        tokens = parser().parse(self.source, {"references": dict(look.references)})
+        tokens = BlocksRead(self.source, look.references).tokens()
         return MarkdownRows(look.width, look.palette, self._number).render(tokens)
 
     def estimate(self, width: int) -> int:
@@ -115,7 +115,8 @@ class BlocksRead:
     def __init__(self, text: str, references: References) -> None:
         from markdown_it.rules_core import StateCore
 
-        self._state = StateCore(text, parser(), {"references": dict(references)})
+        self._known, self.references = references, dict(references)  # the second: with those that the text defines
+        self._state = StateCore(text, parser(), {"references": self.references})
         rules: list[Any] = parser().core.ruler.getRules("")
         self._left = rules[_BLOCKS:]
         for rule in rules[:_BLOCKS]:
@@ -126,17 +127,9 @@ class BlocksRead:
         """The tokens, without what stands in lines."""
         return self._state.tokens
 
-    @property
-    def references(self) -> References:
-        """Those that were known, and what the text defines."""
-        return self._state.env["references"]
-
-    def drop_before(self, token: Any) -> None:
-        """The text begins with this token."""
-        self._state.tokens = self._state.tokens[self._state.tokens.index(token) :]
-
     def tokens(self) -> Sequence[Any]:
-        """All of it."""
+        """All of it. Links know the references it was given: which of its own are here depends on where it was cut."""
+        self._state.env["references"] = self._known
         rules, self._left = self._left, []
         for rule in rules:
             rule(self._state)

@@ -71,10 +71,6 @@ class KeysInOrder(App[ReturnType]):
         """Whether a key was passed on that has not taken effect yet."""
         return self._under_way > 0
 
-    async def hold_no_longer(self) -> None:
-        """Passes on what waits for the key under way, whether it has taken effect or not."""
-        await self._release(self._under_way)
-
     def must_wait(self, event: events.Key | events.Paste) -> bool:
         """Whether this key, and with it all behind it, waits for `let_go`."""
         return False

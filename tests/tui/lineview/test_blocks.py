@@ -29,6 +29,7 @@ from console_app.tui.lineview.thought_block import ThoughtBlock
 from console_app.tui.lineview.user_block import UserBlock
 from console_app.tui.widgets.lines import crop
 from console_app.tui.widgets.palette import build_palette, contrast
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, text_of
 
 NASTY = "[/red]\x1b]52;c;aGk=\x07\x1b[2J\u202eabc\u200b\r\n\t漢字👩‍🚀 \x9b31m [@click=app.quit]x"
@@ -63,7 +64,7 @@ def assert_clean(block: Block, width: int) -> None:
         assert not [char for char in line.text if unicodedata.category(char) in ("Cc", "Cs") or char == "\u202e"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "words"),
     [
         (Outcome.SUCCEEDED, "✓ done"),
@@ -77,7 +78,7 @@ def assert_clean(block: Block, width: int) -> None:
         (Outcome.INTERRUPTED, "✗ interrupted"),
     ],
 )
-@pytest.mark.parametrize("settled", [False, True])
+@each("settled", [False, True])
 def test_every_outcome_has_a_glyph_and_a_word(outcome: Outcome, words: str, settled: bool) -> None:
     error = None if outcome is Outcome.SUCCEEDED else "what went wrong"
     call = a_call(CallState.FINISHED, outcome=outcome, content="3.14", error=error)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from types import FrameType
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.style import Style
 
 from console_app.console.reports.copies import parser
 from console_app.tui.lineview.markdown_cut import HUGE, LONG
-from console_app.tui.lineview.markdown_stream import MarkdownStream
+from console_app.tui.lineview.markdown_stream import SLICE, MarkdownStream
 from console_app.tui.lineview.markdown_units import MOST_MADE, ClosedBlocks, TextLook
 from console_app.tui.widgets.lines import Line, Piece, Row, fit, pieces_width, wrap
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, markdown_lines, text_of
+from tests.work import work
 
 FRAGMENTS = [
     *("# h\n", "text ", "**b**", "**", "*", "_x_", "`c`", "`", "```py\n", "```\n", "~~~\n", "- a\n", "  - b\n"),
@@ -30,7 +29,7 @@ FRAGMENTS = [
 documents = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=16).map("".join), st.text(max_size=80))
 
 
-def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
+def growing(text: str, cuts: list[int], width: int) -> MarkdownStream:
     stream = MarkdownStream()
     at = 0
     for size in cuts:
@@ -38,6 +37,11 @@ def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
         markdown_lines(stream, width)
         at += size
     stream.append(text[at:])
+    return stream
+
+
+def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
+    stream = growing(text, cuts, width)
     stream.finish()
     return stream
 
@@ -47,6 +51,30 @@ def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
 def test_a_text_ends_the_same_however_it_was_cut_into_tokens(text: str, cuts: list[int], width: int) -> None:
     pieces = markdown_lines(fed(text, cuts, width), width)
     assert text_of(pieces) == text_of(markdown_lines(MarkdownStream(text, final=True), width))
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents, st.lists(st.integers(1, 9), max_size=40), st.sampled_from([1, 3, 20, 60]))
+@example("[0]\n\n[0]:0", [1, 1, 1, 4], 60)  # a link whose definition came with it, and one that came before it
+def test_a_text_that_goes_on_looks_the_same_however_it_was_cut_into_tokens(
+    text: str, cuts: list[int], width: int
+) -> None:
+    seen = text_of(markdown_lines(growing(text, cuts, width), width))
+    assert seen == text_of(markdown_lines(MarkdownStream(text), width))
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents, st.integers(1, 60), st.integers(1, 2 * SLICE), st.integers(12, 60))
+@example("```python\n```python\n| a | b |\n> said\n```\n", 60, SLICE, 60)
+@example("```python\nx = 1\nx = 1\n**open\n```python\n```\n", 60, SLICE, 60)
+@example("[x]: http://y.z\ntext [x]: http://y.z\n", 40, SLICE, 60)
+@example("- a\n\n- b\n", 300, SLICE, 60)
+def test_a_long_text_with_an_open_end_looks_the_same_in_slices_as_at_once(
+    part: str, times: int, size: int, width: int
+) -> None:
+    text = part * times + "**open"
+    seen = text_of(markdown_lines(growing(text, [size] * (len(text) // size), width), width))
+    assert seen == text_of(markdown_lines(MarkdownStream(text), width))
 
 
 @pytest.mark.parametrize("text", ["```\na\0b\n```\nc\0d\n", "a\n\r[x]: http://y.z\n\n[x]", " ```\n\tn\n```\ne"])
@@ -247,7 +275,7 @@ def test_no_frame_parses_more_than_a_few_pages_of_an_endless_block(text: str) ->
 MARKS = re.compile(r"[*_`\[\]<>&\\~!\n]")
 
 
-@pytest.mark.parametrize(
+@each(
     "part",
     ["[", "![", "[a](", "_a", "**a**b", "*a *b ", "`a``b", "<a", "&", "\\", "~~a", "a\n", "a\\\n", "<div>\n",
      "[a]: b\n", "[a](http://e.x/1) ", "<http://e.x/1> "],
@@ -289,25 +317,14 @@ def test_lines_without_marks_are_read_as_all_others(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["漢字", "👩‍🚀", "word", "漢字の、", "e\u0301"])
 def test_a_word_that_does_not_end_is_wrapped_in_a_time_that_grows_as_it_does(text: str) -> None:
-    def work(times: int) -> int:
+    def wrapping(times: int) -> int:
         pieces: list[Piece] = [(text, Style(bold=bool(n % 2))) for n in range(times)]
-        counted = 0
-
-        def count(_frame: FrameType, event: str, _argument: Any) -> None:
-            nonlocal counted
-            counted += event in ("call", "c_call")
-
-        wrap(pieces, 80)
-        sys.setprofile(count)
-        try:
-            rows = wrap(pieces, 80)
-        finally:
-            sys.setprofile(None)
+        rows = wrap(pieces, 80)
         assert "".join(part for row in rows for part, _ in row.pieces) == text * times
         assert max(pieces_width(row.pieces) for row in rows) in (79, 80)
-        return counted
+        return work(lambda: wrap(pieces, 80))
 
-    assert work(4_000) < 5 * work(1_000)
+    assert wrapping(4_000) < 5 * wrapping(1_000)
 
 
 def test_no_frame_parses_more_than_a_few_pages_of_endless_definitions() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import struct
-import threading
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +21,8 @@ from console_app.engine.results import of_tool
 from console_app.line_console.wording import came_of
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.results import picture
 from console_app.tui.lineview.results.picture import MOST_DRAWN, MOST_ROWS
 from console_app.tui.lineview.user_block import UserBlock
-from console_app.tui.terminal.canvas import Canvas
 from tests.patience import until_there
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_blocks import a_call, assert_clean, panel, shown
@@ -312,24 +309,6 @@ def test_a_picture_of_a_drawn_picture(snap_compare: object, tmp_path: Path, monk
         await painted(pilot)
 
     assert snap_compare(TinyApp(), terminal_size=(90, 36), run_before=before)  # type: ignore[operator]
-
-
-def test_a_width_that_is_gone_before_its_turn_is_not_read_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    decode, turn = picture._decoded, threading.Lock()  # pyright: ignore[reportPrivateUsage]
-
-    def decoded(path: str, width: int, canvas: Canvas | None) -> picture.Drawing | str:
-        read.append(width)
-        return decode(path, width, canvas)
-
-    monkeypatch.setattr(picture, "_decoded", decoded)
-    monkeypatch.setattr(picture, "_decoding", turn)
-    block = at_path(chart(tmp_path / "chart.png"))
-    with turn:
-        for width in range(60, 90):
-            shown(block, width)
-    drawn(block, 89)
-    assert len(read) == 1
 
 
 def test_people_are_told_a_result_without_what_names_its_pictures_to_a_model(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from console_app.tui.lineview.copies import copies_of
 from console_app.tui.lineview.results.diff import diff_stat
 from console_app.tui.lineview.results.kind import kind_of
 from console_app.tui.lineview.results.saying_the_same import says_the_same
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_blocks import NASTY, a_call, assert_clean, panel, shown
 from tests.tui.parts import until
@@ -46,7 +47,7 @@ def ink_of(block: CallBlock, part: str, width: int = 100) -> Any:
     return next(segment.style for line in lines for segment in line if part in segment.text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "arguments", "kind"),
     [
         (DIFF, {}, "diff"),
@@ -184,6 +185,22 @@ def test_markdown_is_read() -> None:
     text = shown(opened(MARKDOWN), 100)
     assert "• one" in text
     assert "**" not in text
+
+
+@pytest.mark.parametrize("words", [0, 150], ids=["short", "in slices"])
+def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(words: int) -> None:
+    content = "# Notes\n\nSee [the page].\n\n" + "word\n\n" * words + "[the page]: https://b.example\n\n| a | b |\n"
+    block = opened(content, {"path": "notes.md"})
+    text = shown(block, 100)
+    if words:
+        block.detail.press("more")
+        block.touch()
+        text = shown(block, 100)
+    while block.unfinished:
+        block.lay_out()
+        text = shown(block, 100)
+    assert "the page (https://b.example)" in text
+    assert "| a | b |" in text
 
 
 @pytest.mark.parametrize(

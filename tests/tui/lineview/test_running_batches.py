@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
-from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 from tests.tui.parts import until
+from tests.work import work
 
 LONG = "\n\n".join(f"Paragraph {n} of a long answer." for n in range(40))
 
@@ -338,26 +338,16 @@ async def test_a_row_that_says_running_in_a_word_says_it_once() -> None:
         assert [row.count("running") for row in rows] == [1], rows
 
 
-async def test_what_happens_to_a_call_marks_it_and_its_batch_alone_however_many_there_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = TinyApp()
-    async with app.run_test(size=(80, 24)) as pilot:
-        marked = 0
-        changed = app.view.changed
+async def test_the_end_of_a_call_is_as_little_work_among_many_as_among_few() -> None:
+    async def ending(count: int) -> int:
+        app = TinyApp()
+        async with app.run_test(size=(80, 24)) as pilot:
+            ids = many(app, count, running=16)
+            await painted(pilot)
+            assert f"{count - 16} queued" in seen(app)
+            done = work(lambda: app.story.finish(ids[0], 1.0))
+            await painted(pilot)
+            assert "1 done" in seen(app)
+            return done
 
-        def counted(block: Block) -> None:
-            nonlocal marked
-            marked += 1
-            changed(block)
-
-        monkeypatch.setattr(app.view, "changed", counted)
-        ids = many(app, 400, running=16)
-        assert marked < 400 * 10
-        await painted(pilot)
-        assert "384 queued" in seen(app)
-        marked = 0
-        app.story.finish(ids[0], 1.0)
-        assert marked < 10
-        await painted(pilot)
-        assert "1 done" in seen(app)
+    assert await ending(400) < 3 * await ending(40)

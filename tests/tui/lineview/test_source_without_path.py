@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from console_app.tui.lineview.results.kind import kind_of
 from console_app.tui.lineview.results.source import language_of_text
+from tests.each import each
 
 SAMPLES = re.findall(
     r"^@@ (\w+): (.+)\n((?:(?!@@ ).*\n)+)", Path(__file__).with_name("samples_of_source.txt").read_text(), re.MULTILINE
@@ -23,14 +24,14 @@ def test_there_are_many_samples_both_ways() -> None:
     assert min(len(SOURCE), len(PROSE)) >= 30
 
 
-@pytest.mark.parametrize("name", SOURCE)
+@each("name", SOURCE)
 def test_source_is_told_from_its_text(name: str) -> None:
     language, text = SOURCE[name]
     found = kind_of(text, {"query": "parts"})
     assert (found.kind, found.language) == ("source", language)
 
 
-@pytest.mark.parametrize("name", PROSE)
+@each("name", PROSE)
 def test_what_is_no_source_stays_as_it_is(name: str) -> None:
     assert kind_of(PROSE[name], {}).kind in ("text", "markdown")
     assert language_of_text(PROSE[name]) == ""
@@ -45,7 +46,7 @@ def test_the_end_of_a_line_may_be_that_of_windows() -> None:
     assert language_of_text("import os\r\n\r\ndef main():\r\n    return os.name\r\n") == "python"
 
 
-@pytest.mark.parametrize("name", SOURCE)
+@each("name", SOURCE)
 def test_words_around_code_keep_it_plain(name: str) -> None:
     """A colour for what is words would say that they are code."""
     text = SOURCE[name][1]

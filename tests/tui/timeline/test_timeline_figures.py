@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +15,7 @@ from console_app.tui.timeline import export
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, bar_cells, rows_of
 from tests.tui.timeline.turns import START, Told, weather
+from tests.work import work
 
 
 def phases(told: Told, call_id: str, now: float = 100) -> list[tuple[str, float, float]]:
@@ -167,27 +165,19 @@ def test_labels_hold_until_a_call_comes_or_says_more() -> None:
 
 
 def test_a_line_costs_the_same_however_many_calls_there_are() -> None:
-    def work(calls: int) -> int:
+    def line(calls: int) -> int:
         told = Told()
         told.begin(0, "Go")
         for number in range(calls):
             told.run(told.call("demo.do", {"x": f"{number:04}"}, 1, 1), 1, 2)
-        labels, counted = Labels(rows_of(told.transcript.turns[0])), 0
+        labels = Labels(rows_of(told.transcript.turns[0]))
         first = labels.within(labels.calls[0], ChartColumns.for_width(80, labels).label)
+        again: list[str] = []
+        done = work(lambda: again.append(labels.within(labels.calls[0], ChartColumns.for_width(80, labels).label)))
+        assert again == [first]
+        return done
 
-        def count(_frame: FrameType, event: str, _argument: Any) -> None:
-            nonlocal counted
-            counted += event in ("call", "c_call")
-
-        sys.setprofile(count)
-        try:
-            again = labels.within(labels.calls[0], ChartColumns.for_width(80, labels).label)
-        finally:
-            sys.setprofile(None)
-        assert again == first
-        return counted
-
-    assert work(400) <= work(40)
+    assert line(400) <= line(40)
 
 
 def test_waiting_for_a_person_is_neither_elapsed_nor_total() -> None:

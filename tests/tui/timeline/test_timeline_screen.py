@@ -13,7 +13,6 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
-from console_app.tui.timeline import chart
 from console_app.tui.timeline.screen import TimelineChart, TimelineScreen
 from console_app.tui.widgets.text_dialog import TextDialog
 from tests.tui.parts import NOW, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
@@ -173,19 +172,6 @@ async def test_hundreds_of_calls_scroll(tmp_path: Path) -> None:
         await pilot.press("ctrl+t", "end")
         await see(pilot, "host=h399")
         assert len(list(console_app.screen.walk_children())) < 12
-
-
-async def test_a_move_of_the_cursor_sums_up_nothing_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sums: list[int] = []
-    summary = chart.summary
-    monkeypatch.setattr(chart, "summary", lambda *args: (sums.append(1), summary(*args))[1])
-    async with console(tmp_path, weather()).run_test(size=(120, 24)) as pilot:
-        await pilot.press("ctrl+t")
-        await see(pilot, "7 calls · elapsed")
-        shown = len(sums)
-        await pilot.press("down", "down", "down", "down")
-        await see(pilot, "files · write_file done")
-        assert len(sums) == shown
 
 
 async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:

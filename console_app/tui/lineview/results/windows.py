@@ -202,6 +202,8 @@ class MarkdownLines(PageLines):
 
     def _take(self, lines: list[str]) -> None:
         self._stream.append("".join(f"{line}\n" for line in lines))
+        if self.count + len(lines) >= self._page.count:
+            self._stream.finish()
         if self._look is not None:
             self.rows(*self._look)
 

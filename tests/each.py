@@ -1,0 +1,80 @@
+"""One test for a family of inputs: pytest collects it once, and each input that fails is named."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+import pytest
+
+T = TypeVar("T", bound=Callable[..., Any])
+Ids = Callable[[Any], object] | Iterable[object] | None
+
+
+class _Failures:
+    def __init__(self, inputs: int) -> None:
+        self._inputs = inputs
+        self._failed: list[tuple[str, Exception]] = []
+
+    @contextmanager
+    def of(self, label: str) -> Iterator[None]:
+        """Keeps what fails in here, so that the inputs behind it are tried too."""
+        try:
+            yield
+        except pytest.skip.Exception:
+            raise AssertionError(f"{label}: a skipped input would skip all others") from None
+        except Exception as error:
+            self._failed.append((label, error))
+
+    def tell(self) -> None:
+        """Raises the first failure, with the names of all inputs that failed."""
+        if self._failed:
+            _, error = self._failed[0]
+            labels = "\n  ".join(label for label, _ in self._failed)
+            error.add_note(f"{len(self._failed)} of {self._inputs} inputs failed, this one first:\n  {labels}")
+            raise error
+
+
+def each(names: str | Sequence[str], inputs: Iterable[Any], ids: Ids = None) -> Callable[[T], T]:
+    """`pytest.mark.parametrize`, for a test of hundreds of inputs without a fixture that one of them could change."""
+    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    cases = list(_labelled(wanted, list(inputs), ids if ids is None or callable(ids) else list(ids)))
+
+    def decorate(test: T) -> T:
+        if inspect.iscoroutinefunction(test):
+
+            async def all_of_them(**rest: Any) -> None:
+                failures = _Failures(len(cases))
+                for label, given in cases:
+                    with failures.of(label):
+                        await test(**rest, **given)
+                failures.tell()
+        else:
+
+            def all_of_them(**rest: Any) -> None:
+                failures = _Failures(len(cases))
+                for label, given in cases:
+                    with failures.of(label):
+                        test(**rest, **given)
+                failures.tell()
+
+        signature = inspect.signature(test)
+        left = [one for name, one in signature.parameters.items() if name not in wanted]
+        made = functools.wraps(test)(all_of_them)
+        made.__signature__ = signature.replace(parameters=left)  # what pytest gives it
+        return cast("T", made)
+
+    return decorate
+
+
+def _labelled(wanted: list[str], inputs: list[Any], ids: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, one in enumerate(inputs):
+        values = (one,) if len(wanted) == 1 else tuple(one)
+        if isinstance(ids, list):
+            label = str(ids[number])
+        else:
+            label = "-".join(str(ids(value) if ids else repr(value)) for value in values)
+        yield label[:300], dict(zip(wanted, values, strict=True))
