@@ -159,20 +159,22 @@ class _Command:
         results = await asyncio.to_thread(ResultsFile, path)
         try:
             await asyncio.to_thread(results.check, self.items)
-            changes = await asyncio.to_thread(ChangeNotes, path)
+            changes = await asyncio.to_thread(ChangeNotes, results)
             try:
                 await asyncio.to_thread(changes.check, self.items)
-                return await self._missing(results, changes)
+                ending = await self._missing(results, changes)
+                await results.hold()
+                return ending if ending.code or not results.harm else RunEnding(EXIT_FAILED)
             finally:
                 await changes.close()
         finally:
             await results.close()
             for text in results.unwritten:  # so that nothing is lost
                 self.output.out(text)
-            if results.unwritten:
-                self.output.error_line(
-                    f"fanout: {results.problem}: what came of {plural(len(results.unwritten), 'item')} is on stdout."
-                )
+            if results.harm or results.unwritten:
+                printed = f": what came of {plural(len(results.unwritten), 'item')} is on stdout"
+                said = printed if results.unwritten else ""
+                self.output.error_line(f"fanout: {results.harm or results.problem}{said}.")
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
@@ -272,7 +274,7 @@ class _Command:
         results = await asyncio.to_thread(ResultsFile, path, look=True)
         try:
             results.check(self.items)
-            changes = await asyncio.to_thread(ChangeNotes, path, look=True)
+            changes = await asyncio.to_thread(ChangeNotes, results)
             try:
                 changes.check(self.items)
                 rerun = self.arguments.rerun_changes
