@@ -154,7 +154,7 @@ BULK = (
     flag("-o", "--output", metavar="FILE", completes="file", help="the results; what it holds isn't run again"),
     flag("--jobs", metavar="N", type=count, help="items at once (by the rate limit, else 32)"),
     flag("--engine", metavar="WHERE", default="local", help="local, dask, or dask:// or tls://HOST:PORT"),
-    switch("--insecure", help="an engine elsewhere without TLS"),
+    switch("--insecure", help="an engine without TLS, open to others"),
     one_of("--retry", "failed", ("failed",), help="run again what failed"),
     switch("--rerun-changes", help="run again what was interrupted"),
     switch("--fail-fast", help="stop everything at the first failure"),
