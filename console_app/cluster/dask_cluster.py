@@ -168,10 +168,11 @@ def _local(distributed: Any, security: Any) -> Any:
 
 
 def _certificates(distributed: Any) -> Any:
-    """As Dask's settings name them. Raises ClusterError for files that are not there, or are none."""
+    """As Dask's settings name them. Raises ClusterError where they name none, or files that can't be used."""
     security = distributed.Security(require_encryption=True)
     try:
-        security.get_connection_args("client")
+        if security.get_connection_args("client")["ssl_context"] is None:
+            raise ClusterError("tls:// needs a certificate and its authority", "docs/batch.md says how they are named.")
     except OSError as error:
         named = filter(None, (security.tls_ca_file, security.tls_client_cert, security.tls_client_key))
         raise ClusterError(f"the certificates can't be used: {_words(error)}: {', '.join(named)}") from None

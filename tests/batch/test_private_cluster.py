@@ -81,9 +81,11 @@ def test_a_worker_killed_while_the_cluster_starts_is_no_crash(program: Fanout, a
     program.write("items.txt", "p\n")
     process = program.start(*RUN, "dask")
     killed: set[int] = set()
+    started: list[psutil.Process] = []
 
     def one_more() -> bool:
         for child in _workers(process.pid):
+            started.append(child)
             if child.pid not in killed:
                 killed.add(child.pid)
                 child.kill()
@@ -94,6 +96,7 @@ def test_a_worker_killed_while_the_cluster_starts_is_no_crash(program: Fanout, a
     _, said = process.communicate(timeout=PATIENCE)
     lines = said.decode().splitlines()
     assert killed
+    until_there(lambda: not any(one.is_running() for one in started), "all workers to be gone")
     assert "unexpected" not in said.decode()
     assert "Traceback" not in said.decode()
     if all_of_them:
