@@ -6,14 +6,13 @@ Whoever finds a note and no result knows that the item was cut short, and that r
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from console_app.batch.results_file import ResultsError, ResultsFile, line_of
-from console_app.config.paths import PRIVATE_FILE
+from console_app.config.paths import write_private
 from console_app.domain.batch import ItemResult, WorkItem
-from console_app.domain.errors import FanoutError
+from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 
@@ -80,18 +79,10 @@ class ChangeNotes:
         noted = dict(self._file.digests) if self._file is not None else {}
         noted |= {name: self._results.digests[name] for name in self._results.earlier.called}
         notes = [ItemResult(id=name, item=one[0], status="interrupted", error=CUT_SHORT) for name, one in noted.items()]
-        new = self._path.with_name(f"{self._path.name}.new")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE), "w", encoding="utf-8") as file:
-                file.writelines(line_of(note) for note in notes)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self._path)
-        except OSError as error:
-            raise ResultsError(
-                f"can't write {self._path}: {error.strerror or error}", "The same command may change things twice."
-            ) from None
+            write_private(self._path, "".join(map(line_of, notes)))
+        except ConfigError as error:
+            raise ResultsError(error.detail, "The same command may change things twice.") from None
 
     async def _note(self, item: WorkItem) -> bool:
         if self._file is None:

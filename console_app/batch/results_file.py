@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.paths import PRIVATE_FILE
+from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.json_text import json_line
@@ -257,7 +257,7 @@ class ResultsFile:
         try:
             if os.path.lexists(self.path) or os.fstat(self._descriptor).st_size != self._size:
                 raise FileExistsError
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self.path.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
             with open(os.open(self.path, flags, PRIVATE_FILE), "wb") as new:
                 self._lock(new.fileno())

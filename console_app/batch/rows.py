@@ -81,10 +81,11 @@ def _id(fields: dict[str, Any], line: str) -> str:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON. Raises ValueError where a key is in it twice: nobody could say which is meant."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key “{next(key for key in keys if keys.count(key) > 1)}” is there twice")
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise ValueError(f"the key “{key}” is there twice")
+        fields[key] = value
     return fields
 
 

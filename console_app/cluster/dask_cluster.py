@@ -192,11 +192,7 @@ def _distributed() -> Any:
         library = importlib.import_module("distributed")
     except ImportError:
         raise UsageError("--engine needs Dask, which is not installed", how_to_install("dask")) from None
-    for name in (
-        "distributed",
-        "tornado",
-        "asyncio",
-    ):  # what they say of connections goes to the log, not to the screen
+    for name in ("distributed", "tornado", "asyncio"):  # what they say of connections goes to the log alone
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
     return library

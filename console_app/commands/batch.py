@@ -172,9 +172,10 @@ class _Command:
             for text in results.unwritten:  # so that nothing is lost
                 self.output.out(text)
             if results.harm or results.unwritten:
-                printed = f": what came of {plural(len(results.unwritten), 'item')} is on stdout"
-                said = printed if results.unwritten else ""
-                self.output.error_line(f"fanout: {results.harm or results.problem}{said}.")
+                printed = f": what came of {plural(len(results.unwritten), 'item')} is on stdout" * bool(
+                    results.unwritten
+                )
+                self.output.error_line(f"fanout: {results.harm or results.problem}{printed}.")
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
