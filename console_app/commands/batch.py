@@ -241,9 +241,8 @@ class _Command:
                 engine = await self.interrupts.race(stack.enter_async_context(opening))
                 yield engine, engine.known, lambda: 0.0
             return
-        jobs: int | None = self.arguments.jobs
         async with self._worker(todo) as worker:
-            engine = LocalEngine(worker.worker, lambda: jobs or worker.models.jobs)
+            engine = LocalEngine(worker.worker, lambda: self.arguments.jobs or worker.models.jobs)
             yield engine, set(), lambda: worker.models.paused
 
     @asynccontextmanager
@@ -289,10 +288,8 @@ class _Command:
     async def _price(self) -> RunEnding:
         left, spent = await self._left()
         if done := len(self.items) - len(left):
-            all_items = (
-                f"{done} of {plural(len(self.items), 'item')} {'is' if len(self.items) == 1 else 'are'} done ({spent})"
-            )
-            self.output.error_line(f"{all_items}: what is told is of the {len(left)} left.")
+            are = f"{plural(len(self.items), 'item')} {'is' if len(self.items) == 1 else 'are'}"
+            self.output.error_line(f"{done} of {are} done ({spent}): what is told is of the {len(left)} left.")
         items = left[: self.arguments.limit]
         if not items:
             return DONE
