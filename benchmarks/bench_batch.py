@@ -86,7 +86,7 @@ async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]
     async with batch_worker.open_worker(setup, wiring.choose_servers(setup), events=folder) as worker:
         await worker.ready(lambda hub: hub.ready())
         await worker.models.load()
-        engine, changes = LocalEngine(worker.worker, lambda: JOBS), ChangeNotes(results.path)
+        engine, changes = LocalEngine(worker.worker, lambda: JOBS), ChangeNotes(results)
         run = BatchRun(engine, items, results, progress, Limits(), changes)
         watch = _Watch(progress)
         watching = asyncio.create_task(watch.run())

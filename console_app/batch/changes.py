@@ -9,9 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from console_app.batch.results_file import ResultsFile
+from console_app.batch.results_file import ResultsError, ResultsFile, line_of
+from console_app.config.machine.paths import write_private
 from console_app.domain.batch import ItemResult, WorkItem
-from console_app.domain.errors import FanoutError
+from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 
@@ -27,11 +28,11 @@ def notes_of(results: Path) -> Path:
 class ChangeNotes:
     """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
 
-    def __init__(self, results: Path, *, look: bool = False) -> None:
-        """Reads what an earlier run left; `look` as of ResultsFile. Raises ResultsError or UsageError."""
-        self._path = notes_of(results)
-        self._look = look
-        self._file = ResultsFile(self._path, look=look) if self._path.exists() else None
+    def __init__(self, results: ResultsFile) -> None:
+        """Reads what an earlier run left. Raises ResultsError or UsageError."""
+        self._results = results
+        self._path = notes_of(results.path)
+        self._file = ResultsFile(self._path, look=results.look) if self._path.exists() else None
         self._open = set(self._file.earlier.statuses) if self._file is not None else set[str]()
         self._noting: dict[str, asyncio.Task[bool]] = {}
 
@@ -58,13 +59,30 @@ class ChangeNotes:
         self._open.discard(item_id)
 
     async def close(self) -> None:
-        """Lets go of the file, which goes once every item in it has a result."""
+        """Lets go of the file, which goes once every item in it has a result. Where results aren't in their place any
+        more, all that may have changed something is noted. Raises ResultsError where it can't be."""
         if self._file is not None:
-            await self._file.close()
+            self._file.give_up()
         if self._noting:
             await asyncio.wait(self._noting.values())
-        if self._file is not None and not self._open and not self._look:
-            self._path.unlink(missing_ok=True)
+        ours = self._file is not None and self._file.in_place
+        if self._file is not None:
+            await self._file.close()
+        if self._results.look:
+            return
+        if not self._results.in_place:
+            await asyncio.to_thread(self._note_all)
+        elif ours and not self._open:
+            self._path.unlink()
+
+    def _note_all(self) -> None:
+        noted = dict(self._file.digests) if self._file is not None else {}
+        noted |= {name: self._results.digests[name] for name in self._results.earlier.called}
+        notes = [ItemResult(id=name, item=one[0], status="interrupted", error=CUT_SHORT) for name, one in noted.items()]
+        try:
+            write_private(self._path, "".join(map(line_of, notes)))
+        except ConfigError as error:
+            raise ResultsError(error.detail, "The same command may change things twice.") from None
 
     async def _note(self, item: WorkItem) -> bool:
         if self._file is None:

@@ -1,7 +1,8 @@
 """The file of results: a line an item, written as it ends, and the memory of what need not run again.
 
 What was written is what is done. A line goes to the disk as a whole before its item counts; one that a killed process
-left half-written is cut off when the run goes on.
+left half-written is cut off when the run goes on. The promise is about the path: where that names another file, or one
+that another program changed, nothing counts as written any more.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import PRIVATE_FILE
+from console_app.config.machine.paths import PRIVATE_FILE, private_folder
 from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.json_text import json_line
@@ -40,6 +41,7 @@ class Earlier:
     """What a results file holds already: the newest result of each id counts. Tokens and money are of all of them."""
 
     statuses: dict[str, ItemStatus] = field(default_factory=dict[str, ItemStatus])
+    called: set[str] = field(default_factory=set[str])  # items that made calls
     tokens: int = 0
     cost: float = 0.0
     priced: bool = False  # whether any of them has a price
@@ -59,11 +61,13 @@ class ResultsFile:
         """Opens the file, or makes it, and locks it; with `look` it has to be there, and nothing is made, locked or
         mended. Raises UsageError, and ResultsError where it is in use."""
         self.path = path
-        self._look = look
+        self.look = look
         self.earlier = Earlier()
         self.problem = ""  # why the newest write failed; "" once it went through
-        self.unwritten: list[str] = []  # after `close`: lines that the disk would not take
-        self._digests: dict[str, tuple[str, int]] = {}
+        self.harm = ""  # what others did to the file under this run, "" if nothing
+        self.lost = False  # nothing is written any more, since the path holds what isn't of this run
+        self.unwritten: list[str] = []  # after `close`: lines that are not where they were to be
+        self.digests: dict[str, tuple[str, int]] = {}  # of each item, with the line that was read, 0 for a new one
         try:
             # Without waiting for the other end of a pipe, which is refused below.
             flags = os.O_RDONLY | os.O_NONBLOCK if look else os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -76,8 +80,9 @@ class ResultsFile:
             if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):  # which might have no end, or no memory
                 raise UsageError(f"{path} is no regular file", "Name another with -o.")
             if not look:
-                self._lock()
+                self._lock(self._descriptor)
             self._read()
+            self._size = os.fstat(self._descriptor).st_size
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -88,7 +93,7 @@ class ResultsFile:
     def check(self, items: Sequence[WorkItem]) -> None:
         """Raises UsageError where the file holds the result of an item that isn't one of `items`."""
         digests = {item.id: item for item in items}
-        for name, (digest, line) in self._digests.items():
+        for name, (digest, line) in self.digests.items():
             item = digests.get(name)
             if item is None:
                 raise UsageError(f"{self.path}:{line} is of another run: there is no item “{name}”", _OTHER)
@@ -99,13 +104,18 @@ class ResultsFile:
 
     def append(self, result: ItemResult) -> asyncio.Future[bool]:
         """Done once the line is in the file; False where the disk would not take it. `problem` says why that waits."""
-        loop = asyncio.get_running_loop()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, args=(loop,), name="results", daemon=True)
-            self._thread.start()
-        written: asyncio.Future[bool] = loop.create_future()
-        self._lines.put((json_line(result.model_dump(mode="json")) + "\n", written))
-        return written
+        self.digests[result.id] = (result.item, 0)
+        return self._put(line_of(result))
+
+    def hold(self) -> asyncio.Future[bool]:
+        """Done once it is known whether the path holds all that was written: else `harm` says what happened."""
+        return self._put("")
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the path names this file, with what was written and nothing else."""
+        there = self._named()
+        return there is not None and there.st_size == self._size
 
     def give_up(self) -> None:
         """Nothing waits for the disk any more: what it doesn't take at once is in `unwritten`."""
@@ -117,13 +127,32 @@ class ResultsFile:
         if self._thread is not None:
             self._lines.put(None)
             await asyncio.to_thread(self._thread.join)
+        if self.lost and self._named() is None:  # no name leads to what was written
+            self.unwritten[:0] = (line.decode("utf-8", "replace") for line in self._whole_lines())
         os.close(self._descriptor)
+
+    def _put(self, text: str) -> asyncio.Future[bool]:
+        loop = asyncio.get_running_loop()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, args=(loop,), name="results", daemon=True)
+            self._thread.start()
+        written: asyncio.Future[bool] = loop.create_future()
+        self._lines.put((text, written))
+        return written
+
+    def _named(self) -> os.stat_result | None:
+        """What the path says of this file; None where it names another, or none."""
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            return None
+        return there if os.path.samestat(there, os.fstat(self._descriptor)) else None
 
     # At the start
 
-    def _lock(self) -> None:
+    def _lock(self, descriptor: int) -> None:
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ResultsError(f"another run writes to {self.path}", "Wait for it, or name another with -o.") from None
         except OSError:
@@ -140,24 +169,29 @@ class ResultsFile:
 
     def _whole_lines(self) -> Iterator[bytes]:
         with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
             yield from file
 
     def _mend(self, torn: bytes, end: int, number: int) -> None:
-        """The last line has no end: its writer was killed, or an editor took it. No other file is touched."""
+        """The last line has no end: its writer was killed, an editor took it, or zeros stand there, as after a power
+        cut. No other file is touched."""
+        with_zeros, torn = torn, torn.rstrip(b"\0")
         whole = True
         try:
             ItemResult.model_validate_json(torn)
         except ValidationError:
             whole = False
-        if not whole and not torn.startswith(_BEGINNING[: len(torn)]):
+        if not whole and (not torn.startswith(_BEGINNING[: len(torn)]) or (number == 1 and not torn)):
             raise UsageError(f"{self.path} is no file of results", _OTHER)
         try:
-            if self._look:
+            if self.look:
                 pass  # its writer may be at it
-            elif whole:
-                os.write(self._descriptor, b"\n")
-            else:
+            elif not whole:
                 os.ftruncate(self._descriptor, end)
+            else:
+                if torn != with_zeros:
+                    os.ftruncate(self._descriptor, end + len(torn))
+                os.write(self._descriptor, b"\n")
         except OSError as error:
             raise ResultsError(f"can't write {self.path}: {error.strerror or error}") from None
         if whole:
@@ -170,8 +204,9 @@ class ResultsFile:
             raise UsageError(f"{self.path}:{number} is no result of a batch", _OTHER) from None
         if result.version > RESULT_VERSION:
             raise UsageError(f"{self.path}:{number} was written by a newer Fanout (version {result.version})", _OTHER)
-        self._digests[result.id] = (result.item, number)
+        self.digests[result.id] = (result.item, number)
         self.earlier.statuses[result.id] = result.status
+        self.earlier.called.update({result.id} if result.calls else ())
         self.earlier.tokens += result.usage.input_tokens + result.usage.output_tokens
         self.earlier.cost += result.usage.cost or 0.0
         self.earlier.priced |= result.usage.cost is not None
@@ -188,17 +223,23 @@ class ResultsFile:
             ended = len(entries) < len(lines)
             whole = not entries or self._write("".join(text for text, _ in entries).encode())
             if not whole:
-                self.unwritten += [text for text, _ in entries]
+                self.unwritten += [text for text, _ in entries if text]
             if entries:
                 loop.call_soon_threadsafe(_done, [written for _, written in entries], whole)
 
     def _write(self, data: bytes) -> bool:
         """Whether all of it is in the file: what the disk took stays, and the rest follows."""
+        if not self.in_place and not self.lost:
+            self._save()
+        if self.lost:
+            return False
         rest = memoryview(data)
         while True:
             try:
                 while rest:
-                    rest = rest[os.write(self._descriptor, rest) :]
+                    count = os.write(self._descriptor, rest)
+                    self._size += count
+                    rest = rest[count:]
                 os.fdatasync(self._descriptor)
                 self.problem = ""
                 return True
@@ -210,12 +251,36 @@ class ResultsFile:
                     self._cut(len(data) - len(rest))
                     return False
 
+    def _save(self) -> None:
+        """Writes the file anew where its path names nothing any more. What another put there is left alone."""
+        self.harm = f"{self.path} was removed under this run, and written anew"
+        try:
+            if os.path.lexists(self.path) or os.fstat(self._descriptor).st_size != self._size:
+                raise FileExistsError
+            private_folder(self.path.parent)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            with open(os.open(self.path, flags, PRIVATE_FILE), "wb") as new:
+                self._lock(new.fileno())
+                new.writelines(self._whole_lines())
+                new.flush()
+                os.fsync(new.fileno())
+                os.dup2(new.fileno(), self._descriptor, inheritable=False)
+        except (OSError, ResultsError):
+            self.lost = True
+            self.problem = self.harm = f"{self.path} was replaced, changed or removed by another program"
+
     def _cut(self, written: int) -> None:
         """Nothing stays of lines that are given back whole."""
         try:
-            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+            self._size -= written
+            os.ftruncate(self._descriptor, self._size)
         except OSError:
             pass  # the next run cuts off the one that has no end
+
+
+def line_of(result: ItemResult) -> str:
+    """As it is written."""
+    return json_line(result.model_dump(mode="json")) + "\n"
 
 
 def _done(written: Sequence[asyncio.Future[bool]], whole: bool) -> None:

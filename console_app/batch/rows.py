@@ -79,12 +79,22 @@ def _id(fields: dict[str, Any], line: str) -> str:
     return line if own is None or own == "" else str(own)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError where a key is in it twice: nobody could say which is meant."""
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise ValueError(f"the key “{key}” is there twice")
+        fields[key] = value
+    return fields
+
+
 def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(file, 1):
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line.rstrip())
+            value: Any = json.loads(line.rstrip(), object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
             where = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -94,10 +104,12 @@ def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[
             value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
         if isinstance(value, str):
             value = {"prompt": value, "text": value}
-        if isinstance(value, dict):
-            yield number, cast("dict[str, Any]", value)
-        else:
+        if not isinstance(value, dict):
             problems.append(f"{name}:{number}: neither a JSON object nor a text")
+        elif isinstance(cast("dict[str, Any]", value).get("id"), bool | list | dict):
+            problems.append(f"{name}:{number}: id: neither a text nor a number")
+        else:
+            yield number, cast("dict[str, Any]", value)
 
 
 def _csv_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:

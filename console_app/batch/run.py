@@ -156,7 +156,7 @@ class BatchRun:
 
     async def _note(self, item_id: str) -> bool:
         item = self._out.get(item_id)
-        return item is not None and await self._changes.note(item)
+        return item is not None and not self._results.lost and await self._changes.note(item)
 
     def _happened(self, text: str) -> None:
         event = BATCH_EVENT.validate_json(text)
@@ -183,6 +183,8 @@ class BatchRun:
         if kept:
             self._changes.settle(result.id)
             self._engine.kept(result.id)
+        else:
+            self.stop("drain", self._results.problem)
         self._writing.discard(result.id)
         del self._out[result.id]
         self._count(result)

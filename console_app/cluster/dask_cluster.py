@@ -8,14 +8,14 @@ import ipaddress
 import logging
 import os
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
 from console_app.config.machine.extras import how_to_install
-from console_app.domain.errors import UsageError
+from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
 
 LOCAL = "dask"
@@ -39,10 +39,11 @@ def address_of(engine: str, *, insecure: bool) -> str:
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if engine.startswith("tls:"):
         return f"tls://{address}"
-    if not _loopback(host) and not insecure:
+    if not insecure:
+        who = "other users of this machine own" if _loopback(host) else "whoever reaches it owns"
         raise UsageError(
-            f"--engine {engine}: whoever reaches a scheduler without TLS owns its workers and their keys",
-            "Use tls://HOST:PORT (docs/batch.md), or --insecure on a network of your own.",
+            f"--engine {engine}: {who} the workers of a scheduler without TLS, and their keys",
+            "Use tls://HOST:PORT (docs/batch.md), or --insecure where you are alone.",
         )
     return f"tcp://{address}"
 
@@ -51,33 +52,27 @@ def address_of(engine: str, *, insecure: bool) -> str:
 async def connected(address: str) -> AsyncGenerator[DaskCluster]:
     """The cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
     distributed = _distributed()
-    local: Any = None
-    try:
-        if not address:
-            local = await distributed.LocalCluster(
-                n_workers=os.cpu_count() or 1,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address=None,
-                asynchronous=True,
-                silence_logs=logging.CRITICAL,
-            )
-        security = distributed.Security(require_encryption=True) if address.startswith("tls:") else None
-        client: Any = distributed.Client(
-            local or address, asynchronous=True, security=security, set_as_default=False, timeout=_PATIENCE
-        )
+    async with AsyncExitStack() as stack:
         try:
+            security: Any = _certificates(distributed) if address.startswith("tls:") else None
+            if not address:
+                security = distributed.Security.temporary()
+                local = _local(distributed, security)
+                stack.push_async_callback(local.close)
+                await local
+                address = local.scheduler_address
+            client: Any = distributed.Client(
+                address, asynchronous=True, security=security, set_as_default=False, timeout=_PATIENCE
+            )
+            stack.push_async_callback(client.close)
             await client
             cluster = DaskCluster(client)
             await cluster.check()
-            yield cluster
-        finally:
-            await client.close()
-    except (OSError, TypeError, ValueError, TimeoutError) as error:
-        raise ClusterError(f"{address or LOCAL} can't be reached: {_words(error)}") from None
-    finally:
-        if local is not None:
-            await local.close()
+        except FanoutError:
+            raise
+        except Exception as error:  # whatever Dask makes of what is not there, or is killed meanwhile
+            raise ClusterError(f"{address or LOCAL} can't be reached: {_words(error)}") from None
+        yield cluster
 
 
 class DaskCluster:
@@ -157,6 +152,33 @@ def _same(who: str, here: Any, there: Any) -> None:
             raise ClusterError(f"{who} has {name} {other}, and here is {mine}", "Install the same on all machines.")
 
 
+def _local(distributed: Any, security: Any) -> Any:
+    """Processes of this machine that only who has the keys of `security` is let into, and no pages."""
+    from console_app.cluster.dask_worker import PrivateScheduler, PrivateWorker
+
+    common = {"host": "127.0.0.1", "protocol": "tls", "security": security}
+    worker = {"worker_class": PrivateWorker, "nthreads": 1, "silence_logs": logging.CRITICAL, **common}
+    return distributed.SpecCluster(
+        scheduler={"cls": PrivateScheduler, "options": common},
+        workers={number: {"cls": distributed.Nanny, "options": worker} for number in range(os.cpu_count() or 1)},
+        security=security,
+        asynchronous=True,
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _certificates(distributed: Any) -> Any:
+    """As Dask's settings name them. Raises ClusterError where they name none, or files that can't be used."""
+    security = distributed.Security(require_encryption=True)
+    try:
+        if security.get_connection_args("client")["ssl_context"] is None:
+            raise ClusterError("tls:// needs a certificate and its authority", "docs/batch.md says how they are named.")
+    except OSError as error:
+        named = filter(None, (security.tls_ca_file, security.tls_client_cert, security.tls_client_key))
+        raise ClusterError(f"the certificates can't be used: {_words(error)}: {', '.join(named)}") from None
+    return security
+
+
 def _loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -170,11 +192,7 @@ def _distributed() -> Any:
         library = importlib.import_module("distributed")
     except ImportError:
         raise UsageError("--engine needs Dask, which is not installed", how_to_install("dask")) from None
-    for name in (
-        "distributed",
-        "tornado",
-        "asyncio",
-    ):  # what they say of connections goes to the log, not to the screen
+    for name in ("distributed", "tornado", "asyncio"):  # what they say of connections goes to the log alone
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
     return library

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from distributed import WorkerPlugin
+from distributed import Scheduler, Worker, WorkerPlugin
 
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told, versions
 from console_app.cluster.node import ClusterNode
@@ -23,6 +23,20 @@ class NodePlugin(WorkerPlugin):
     async def teardown(self, worker: Any) -> None:
         """See WorkerPlugin."""
         await asyncio.to_thread(self.node.end)
+
+
+class PrivateScheduler(Scheduler):
+    """Without Dask's pages, which every user of the machine could read."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Listens nowhere."""
+
+
+class PrivateWorker(Worker):
+    """As PrivateScheduler."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Listens nowhere."""
 
 
 def worker_versions() -> dict[str, str]:

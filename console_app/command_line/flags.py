@@ -154,7 +154,7 @@ BULK = (
     flag("-o", "--output", metavar="FILE", completes="file", help="the results; what it holds isn't run again"),
     flag("--jobs", metavar="N", type=count, help="items at once (by the rate limit, else 32)"),
     flag("--engine", metavar="WHERE", default="local", help="local, dask, or dask:// or tls://HOST:PORT"),
-    switch("--insecure", help="an engine elsewhere without TLS"),
+    switch("--insecure", help="an engine without TLS, open to others"),
     one_of("--retry", "failed", ("failed",), help="run again what failed"),
     switch("--rerun-changes", help="run again what was interrupted"),
     switch("--fail-fast", help="stop everything at the first failure"),
@@ -163,6 +163,7 @@ BULK = (
     flag("--name", metavar="NAME", help="what other terminals call it"),
     switch("--plain", help="lines in a terminal too, and no screen"),
     flag("--report", metavar="FILE", completes="file", help="at the end, one HTML page of it all"),
+    flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
 )
 ITEMS = (
     flag("--prompt", metavar="TEXT", help="of each item: {field} is one of its fields"),
@@ -173,7 +174,6 @@ ITEMS = (
     flag("--repeat", metavar="N", type=count, default=1, help="each item N times"),
     flag("--max-price", metavar="USD", type=dollars, dest="batch_price", help="dollars all of it may cost"),
     flag("--max-tokens", metavar="N", type=count, dest="batch_tokens", help="tokens all of it may take"),
-    flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
     switch("--dry-run", help="check it, say what it would cost, ask nothing"),
     switch("--json", help="status, show: a JSON object a line"),
 )

@@ -66,7 +66,7 @@ async def calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     if setup.arguments.words:
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
-    vars(setup.arguments).update(dry_run=False, events=None, batch_price=None, batch_tokens=None)
+    vars(setup.arguments).update(dry_run=False, batch_price=None, batch_tokens=None)
     items = await interrupts.race(asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl"))))
     chosen = wiring.choose_servers(setup)
     for item in items:  # each by itself, so that the line of the one that is wrong can be told
@@ -159,20 +159,23 @@ class _Command:
         results = await asyncio.to_thread(ResultsFile, path)
         try:
             await asyncio.to_thread(results.check, self.items)
-            changes = await asyncio.to_thread(ChangeNotes, path)
+            changes = await asyncio.to_thread(ChangeNotes, results)
             try:
                 await asyncio.to_thread(changes.check, self.items)
-                return await self._missing(results, changes)
+                ending = await self._missing(results, changes)
+                await results.hold()
+                return ending if ending.code or not results.harm else RunEnding(EXIT_FAILED)
             finally:
                 await changes.close()
         finally:
             await results.close()
             for text in results.unwritten:  # so that nothing is lost
                 self.output.out(text)
-            if results.unwritten:
-                self.output.error_line(
-                    f"fanout: {results.problem}: what came of {plural(len(results.unwritten), 'item')} is on stdout."
+            if results.harm or results.unwritten:
+                printed = f": what came of {plural(len(results.unwritten), 'item')} is on stdout" * bool(
+                    results.unwritten
                 )
+                self.output.error_line(f"fanout: {results.harm or results.problem}{printed}.")
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
@@ -238,9 +241,8 @@ class _Command:
                 engine = await self.interrupts.race(stack.enter_async_context(opening))
                 yield engine, engine.known, lambda: 0.0
             return
-        jobs: int | None = self.arguments.jobs
         async with self._worker(todo) as worker:
-            engine = LocalEngine(worker.worker, lambda: jobs or worker.models.jobs)
+            engine = LocalEngine(worker.worker, lambda: self.arguments.jobs or worker.models.jobs)
             yield engine, set(), lambda: worker.models.paused
 
     @asynccontextmanager
@@ -272,7 +274,7 @@ class _Command:
         results = await asyncio.to_thread(ResultsFile, path, look=True)
         try:
             results.check(self.items)
-            changes = await asyncio.to_thread(ChangeNotes, path, look=True)
+            changes = await asyncio.to_thread(ChangeNotes, results)
             try:
                 changes.check(self.items)
                 rerun = self.arguments.rerun_changes
@@ -286,10 +288,8 @@ class _Command:
     async def _price(self) -> RunEnding:
         left, spent = await self._left()
         if done := len(self.items) - len(left):
-            all_items = (
-                f"{done} of {plural(len(self.items), 'item')} {'is' if len(self.items) == 1 else 'are'} done ({spent})"
-            )
-            self.output.error_line(f"{all_items}: what is told is of the {len(left)} left.")
+            are = f"{plural(len(self.items), 'item')} {'is' if len(self.items) == 1 else 'are'}"
+            self.output.error_line(f"{done} of {are} done ({spent}): what is told is of the {len(left)} left.")
         items = left[: self.arguments.limit]
         if not items:
             return DONE

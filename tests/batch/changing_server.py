@@ -1,5 +1,6 @@
 """A server whose calls are counted in a file: `change` changes something, `look` only reads. A call whose name begins
-with `wait` ends once the file's neighbour `go` is there."""
+with `wait` ends once the file's neighbour `go` is there. In the call named HARM_IN, or at its own end, the server does
+HARM to the file RESULTS, as another program would."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, Tool
+from tests.batch.harms import HARMS
 from tests.patience import until_so
 
 _NAME = {"name": {"type": "string"}}
@@ -18,9 +20,15 @@ def _write(journal: Path, name: str) -> None:
         file.write(f"{name}\n")
 
 
+def _harm(moment: str) -> None:
+    if moment == os.environ.get("HARM_IN"):
+        HARMS[os.environ["HARM"]](Path(os.environ["RESULTS"]))
+
+
 async def run(arguments: Arguments, context: CallContext) -> str:
     journal, name = Path(os.environ["JOURNAL"]), arguments["name"]
     _write(journal, name)
+    _harm(name)
     if name.startswith("wait"):
         await until_so(journal.with_name("go").exists, "the file `go`")
     return f"done {name}"
@@ -34,3 +42,4 @@ if __name__ == "__main__":
             Tool("look", "Reads something.", run, _NAME, ("name",), {"readOnlyHint": True}),
         ),
     ).run()
+    _harm("end")

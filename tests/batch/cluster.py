@@ -31,6 +31,7 @@ class Cluster:
         )
         until_there(lambda: bool(self._told()), "the scheduler")
         self.address = self._told()["address"].replace("tcp://", "dask://")
+        self.engine = ("--engine", self.address, *(() if tls else ("--insecure",)))
 
     def add_worker(self, **env: str) -> subprocess.Popen[bytes]:
         """One more process, with one thread for Dask's own tasks."""

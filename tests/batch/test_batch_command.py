@@ -392,6 +392,9 @@ def test_calls_run_in_bulk_without_a_model(fanout: Inside) -> None:
     assert [there[str(n)]["answer"] for n in (1, 20)] == ["0", "38"]
     assert (there["21"]["status"], there["21"]["error"]) == ("failed", "Division by zero.")
     assert "Nothing is left to do" in fanout.run("call", "--from", "calls.jsonl", "-o", "r.jsonl").err
+    kept = fanout.run("call", "--from", "calls.jsonl", "-o", "kept.jsonl", "--events", "kept")
+    assert kept.code == done.code
+    assert len(list((fanout.cwd / "kept").glob("*.jsonl"))) == len(results(fanout.cwd / "kept.jsonl"))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def cluster(program: Fanout, tmp_path: Path) -> Iterator[Cluster]:
 def test_a_killed_worker_loses_nothing_and_changes_nothing_twice(program: Fanout, cluster: Cluster) -> None:
     journal = Journal(program)
     journal.write(("change", "quick"), ("change", "wait-c"), ("look", "wait-l"), ("look", "quick-l"))
-    process = program.start(*journal.arguments("--engine", cluster.address))
+    process = program.start(*journal.arguments(*cluster.engine))
     journal.wait("wait-c", "wait-l")
     until_there(lambda: journal.statuses().keys() >= {"quick", "quick-l"}, "the quick ones")
     cluster.workers[0].send_signal(signal.SIGKILL)
@@ -45,7 +45,7 @@ def test_a_killed_worker_loses_nothing_and_changes_nothing_twice(program: Fanout
     assert len(journal.results.read_text().splitlines()) == 4
     assert "Traceback" not in said.decode()
     assert not journal.notes.exists()
-    again = program.run(*journal.arguments("--engine", cluster.address, "--rerun-changes"))
+    again = program.run(*journal.arguments(*cluster.engine, "--rerun-changes"))
     assert again.code == 0, again.err
     assert journal.begun()["wait-c"] == 2
 
@@ -53,12 +53,12 @@ def test_a_killed_worker_loses_nothing_and_changes_nothing_twice(program: Fanout
 def test_a_killed_client_finds_what_its_workers_ended_meanwhile(program: Fanout, cluster: Cluster) -> None:
     journal = Journal(program)
     journal.write(("change", "wait-c"), ("look", "wait-l"))
-    process = program.start(*journal.arguments("--engine", cluster.address))
+    process = program.start(*journal.arguments(*cluster.engine))
     journal.wait("wait-c", "wait-l")
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
     journal.go()
-    again = program.run(*journal.arguments("--engine", cluster.address))
+    again = program.run(*journal.arguments(*cluster.engine))
     assert again.code == 0, again.err
     assert journal.statuses() == {"wait-c": "completed", "wait-l": "completed"}
     assert journal.begun() == {"wait-c": 1, "wait-l": 1}
@@ -68,7 +68,7 @@ def test_a_killed_client_finds_what_its_workers_ended_meanwhile(program: Fanout,
 def test_a_cluster_that_is_gone_is_one_line_and_nothing_is_lost(program: Fanout, cluster: Cluster) -> None:
     journal = Journal(program)
     journal.write(("change", "quick"), ("change", "wait-c"), ("look", "wait-l"))
-    process = program.start(*journal.arguments("--engine", cluster.address))
+    process = program.start(*journal.arguments(*cluster.engine))
     journal.wait("wait-c", "wait-l")
     until_there(lambda: "quick" in journal.statuses(), "the quick one")
     cluster.scheduler.send_signal(signal.SIGKILL)
@@ -99,7 +99,7 @@ def test_items_of_a_model_run_on_processes_of_this_machine(program: Fanout) -> N
 def test_a_worker_without_the_servers_is_of_no_use(program: Fanout, cluster: Cluster) -> None:
     program.write("home/mcp.json", json.dumps({"mcpServers": {"s": {"command": "no-such-program-anywhere"}}}))
     program.write("items.txt", "p\n")
-    done = program.run("batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--engine", cluster.address)
+    done = program.run("batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", *cluster.engine)
     assert done.code == 1
     assert done.err.count("\n") == 1
     assert "is of no use: Server s failed" in done.err
@@ -113,7 +113,7 @@ def test_a_worker_of_another_version_is_refused_with_words_and_gets_no_items(pro
         path = program.environment()["PYTHONPATH"]
         cluster.add_worker(PYTHONPATH=f"{program.cwd / 'other'}:{path}")
         done = program.run(
-            "batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp", "--engine", cluster.address
+            "batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp", *cluster.engine
         )
     assert done.code == 1
     assert "it has Fanout 0.0.7, and here is " in done.err
@@ -124,8 +124,8 @@ def test_a_worker_of_another_version_is_refused_with_words_and_gets_no_items(pro
 @pytest.mark.parametrize(
     ("engine", "says"),
     [
-        ("dask://10.1.2.3:8786", "without TLS owns its workers"),
-        ("dask://example.test:8786", "without TLS owns its workers"),
+        ("dask://10.1.2.3:8786", "whoever reaches it owns the workers of a scheduler without TLS"),
+        ("dask://example.test:8786", "whoever reaches it owns the workers of a scheduler without TLS"),
         ("dask://nowhere", "is no engine"),
         ("ray://127.0.0.1:1", "is no engine"),
         ("dask://127.0.0.1:x", "is no engine"),
@@ -146,11 +146,15 @@ def test_with_tls_only_who_has_a_certificate_of_its_authority_is_let_in(program:
     with cluster_of(program, tmp_path, 1, ours.options) as cluster:
         assert cluster.address.startswith("tls://")
         none = program.run(*run, cluster.address)
-        plain = program.run(*run, cluster.address.replace("tls:", "dask:"))
+        plain = program.run(*run, cluster.address.replace("tls:", "dask:"), "--insecure")
         stranger = program.run(*run, cluster.address, env=other.client(ours.ca))
         let_in = program.run(*run, cluster.address, env=ours.client(ours.ca))
-    for refused in (none, plain, stranger):
+    for refused, says in (
+        (none, "needs a certificate"),
+        (plain, "can't be reached: "),
+        (stranger, "can't be reached: "),
+    ):
         assert (refused.code, refused.err.count("\n")) == (1, 1)
-        assert "can't be reached: " in refused.err
+        assert says in refused.err
     assert let_in.code == 0, let_in.err
     assert results(program.cwd / "r.jsonl")["1"]["status"] == "completed"

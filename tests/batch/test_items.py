@@ -46,6 +46,12 @@ def test_json_lines_csv_and_lines_are_told_apart_by_their_ending(tmp_path: Path)
     [
         ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl:2, column 6: not JSON"),
         ("a.jsonl", "1\n", "a.jsonl:1: neither a JSON object nor a text"),
+        ("a.jsonl", '{"a": 1, "b": 2, "a": 1}\n', "a.jsonl:1: not JSON: the key “a” is there twice"),
+        ("a.jsonl", '{"b": [{"a": 1, "a": 2}]}\n', "a.jsonl:1: not JSON: the key “a” is there twice"),
+        ("a.jsonl", '{"id": {"a": 1}}\n', "a.jsonl:1: id: neither a text nor a number"),
+        ("a.jsonl", '{"a": 1, "a": 1}\n', "a.jsonl:1: not JSON: the key “a” is there twice"),
+        ("a.jsonl", '{"id": [1]}\n', "a.jsonl:1: id: neither a text nor a number"),
+        ("a.jsonl", '{"id": true}\n', "a.jsonl:1: id: neither a text nor a number"),
         ("a.jsonl", "\n", "there is no item in it"),
         ("a.csv", "a,b\n1\n", "a.csv:2: 1 cells, where the header has 2"),
         ("a.csv", "a,a\n1,2\n", "a.csv:1: a column's name is there twice"),

@@ -80,7 +80,7 @@ async def test_a_pool_runs_items_with_their_calls_and_changes_nothing_that_nobod
     file, progress = ResultsFile(tmp_path / "r.jsonl"), BatchProgress(len(items))
     with opened(words, environ, tmp_path) as pool:
         engine: BatchEngine = pool
-        await BatchRun(engine, items, file, progress, Limits(), ChangeNotes(file.path)).run()
+        await BatchRun(engine, items, file, progress, Limits(), ChangeNotes(file)).run()
     await file.close()
     there = results(file.path)
     assert {one["status"] for one in there.values()} == {"completed"}, there

@@ -43,15 +43,16 @@ async def test_what_was_written_is_known_the_next_time(tmp_path: Path) -> None:
     await again.close()
 
 
-@given(st.integers(0, 10**6), st.booleans())
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0, 1, 5000]))
 @settings(max_examples=40)
 async def test_a_line_that_was_torn_anywhere_is_cut_off_and_the_rest_stays(
-    tmp_path_factory: pytest.TempPathFactory, cut: int, newline: bool
+    tmp_path_factory: pytest.TempPathFactory, cut: int, newline: bool, zeros: int
 ) -> None:
+    """The zeros are what a file system leaves there when the power goes."""
     path = tmp_path_factory.mktemp("torn") / "r.jsonl"
     whole, last = line(ITEMS[0]), line(ITEMS[1], answer="ü" * 50).rstrip("\n")
     cut %= len(last) + 1
-    path.write_text(whole + last[:cut] + ("\n" if newline and cut == len(last) else ""))
+    path.write_text(whole + last[:cut] + ("\n" if newline and cut == len(last) else "") + "\0" * zeros)
     file = ResultsFile(path)
     assert set(file.earlier.statuses) == ({"0", "1"} if cut == len(last) else {"0"})
     assert await file.append(result(ITEMS[2]))
@@ -66,6 +67,7 @@ async def test_a_line_that_was_torn_anywhere_is_cut_off_and_the_rest_stays(
     [
         ("my notes\n", ":1 is no result of a batch"),
         ("my notes", "is no file of results"),
+        ("\0" * 512, "is no file of results"),
         (line(ITEMS[0]) + "{}\n", ":2 is no result of a batch"),
         (line(ITEMS[0], version=2), "written by a newer Fanout"),
     ],

@@ -51,6 +51,7 @@ def test_the_extras_and_what_is_there_of_them() -> None:
     found = extras.optional()
     assert {name: extra for name, (extra, _) in found.items()} == {
         "agent-client-protocol": "acp",
+        "cryptography": "dask",
         "distributed": "dask",
         "starlette": "web",
         "uvicorn": "web",

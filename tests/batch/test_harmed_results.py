@@ -1,0 +1,124 @@
+"""Other programs remove, replace and change the file of results: the run notices, and nothing changes twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from console_app.batch.changes import notes_of
+from console_app.batch.items import ItemPlan, given_calls, make_items
+from console_app.batch.results_file import line_of
+from console_app.batch.rows import read_rows
+from console_app.domain.batch import ItemCall, ItemResult
+from console_app.domain.tools import Outcome
+from tests.batch.harms import HARMS
+from tests.batch.journal import SERVER
+from tests.batch.models import calculating
+from tests.headless.inside import Inside
+from tests.wire_bytes import Answer, Call
+from tests.wire_server import Request, WireServer
+
+NAMES = ("earlier", "first", "middle", "last")
+MOMENTS = {"before the first line": "first", "in the middle": "middle", "before notes go": "end"}
+
+
+def change(prompt: str, request: Request) -> Answer | None:
+    """A model that calls `change` once for each prompt."""
+    if request.body["messages"][-1]["role"] == "tool":
+        return None
+    name = next(tool["function"]["name"] for tool in request.body["tools"] if "change" in tool["function"]["name"])
+    return Answer(Call(name, json.dumps({"name": prompt})))
+
+
+class Run:
+    """Four items that each change something, one at a time; the first has a result of an earlier run."""
+
+    def __init__(self, fanout: Inside, server: WireServer, *, calls: bool) -> None:
+        self.fanout, self.journal = fanout, fanout.cwd / "journal"
+        self.path = fanout.cwd / "out" / "r.jsonl"
+        self.path.parent.mkdir()
+        rows = [
+            {"id": name, **({"tool": "s.change", "arguments": {"name": name}} if calls else {"prompt": name})}
+            for name in NAMES
+        ]
+        written = fanout.write("items.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        read = read_rows([str(written)])
+        items = given_calls(read) if calls else make_items(read, ItemPlan())
+        call = ItemCall(server="s", tool="change", outcome=Outcome.SUCCEEDED)
+        self.path.write_text(line_of(ItemResult(id="earlier", item=items[0].digest, status="completed", calls=(call,))))
+        model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
+        what = ("call", "--from", "items.jsonl") if calls else ("batch", "items.jsonl", *model)
+        self.line = (*what, "-o", "out/r.jsonl", "--jobs", "1", "--approval-mode", "yolo")
+
+    def run(self, harm: str = "", moment: str = "") -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
+        env = {"JOURNAL": str(self.journal), "HARM": harm, "HARM_IN": moment, "RESULTS": str(self.path)}
+        own = {"command": sys.executable, "args": [str(SERVER)], "env": env}
+        self.fanout.write("home/mcp.json", json.dumps({"mcpServers": {"s": own}}))
+        done = self.fanout.run(*self.line, env={"OPENAI_API_KEY": "sk-test"})
+        return done.code, done.out, done.err
+
+    def begun(self) -> Counter[str]:
+        return Counter(self.journal.read_text().split())
+
+    def told(self) -> set[str]:
+        """Items whose results stand where they were to be."""
+        return {one["id"] for one in _objects(self.path.read_text())} if self.path.is_file() else set()
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+@pytest.mark.parametrize("calls", [True, False], ids=["calls", "items"])
+@pytest.mark.parametrize("moment", list(MOMENTS))
+@pytest.mark.parametrize("harm", list(HARMS))
+def test_what_others_do_to_the_results_is_told_and_no_change_is_made_twice(
+    fanout: Inside, harm: str, moment: str, calls: bool
+) -> None:
+    with WireServer(calculating(change)) as server:
+        run = Run(fanout, server, calls=calls)
+        code, out, err = run.run(harm, MOMENTS[moment])
+        assert code == 1, err
+        assert f"{run.path} was " in err
+        assert "Traceback" not in err
+        printed = {one["id"] for one in _objects(out)}
+        begun = run.begun()
+        if harm in ("removed", "folder removed"):
+            assert run.told() == set(NAMES), "nothing was in the way: all of it is written anew"
+            assert not printed
+            assert not notes_of(run.path).exists()
+        else:
+            assert notes_of(run.path).exists()
+            if harm != "truncated":
+                assert printed | run.told() >= set(begun) | {"earlier"}
+            if moment != "before notes go":
+                assert "last" not in begun, "no more changes are begun"
+        code, _, err = run.run()
+        assert "Traceback" not in err
+        if run.path.is_dir() or harm == "appended":
+            assert code == 2
+            if run.path.is_dir():
+                shutil.rmtree(run.path)
+            else:
+                run.path.unlink()
+            assert run.run()[0] == 1
+        assert max(run.begun().values()) == 1
+        assert "earlier" not in run.begun()
+
+
+def test_a_file_under_another_name_too_is_the_same_file(fanout: Inside) -> None:
+    """A link that leads to what the run writes to keeps the promise."""
+    with WireServer(calculating(change)) as server:
+        run = Run(fanout, server, calls=True)
+        real = run.path.with_name("real.jsonl")
+        run.path.rename(real)
+        run.path.symlink_to(real)
+        assert run.run()[0] == 0
+        assert run.told() == set(NAMES)
+        assert not notes_of(run.path).exists()

@@ -1,0 +1,114 @@
+"""The cluster that `--engine dask` starts is this user's alone, and whatever goes wrong with one is a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.batch.certificates import Authority
+from tests.batch.journal import Journal
+from tests.patience import PATIENCE, until_there
+from tests.program.process import Fanout
+
+KNOCKING = Path(__file__).with_name("knocking.py")
+OTHER = pytest.param(
+    "nobody", marks=pytest.mark.skipif(os.getuid() != 0, reason="only root may try it as another user")
+)
+RUN = ("batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp", "--engine")
+
+
+@pytest.mark.parametrize("user", ["-", OTHER])
+def test_who_has_not_its_keys_gets_into_nothing_that_the_cluster_opens(program: Fanout, user: str) -> None:
+    journal = Journal(program)
+    journal.write(("change", "wait"))
+    process = program.start(*journal.arguments("--engine", "dask"))
+    journal.wait("wait")
+    listening = [
+        one.laddr
+        for each in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True))
+        for one in each.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN
+    ]
+    knocking = subprocess.run(
+        [sys.executable, "-P", str(KNOCKING), user, *(str(port) for _, port in listening)],
+        capture_output=True,
+        cwd="/",
+        timeout=PATIENCE,
+        check=False,
+    )
+    journal.go()
+    _, said = process.communicate(timeout=PATIENCE)
+    assert knocking.returncode == 0, knocking.stderr.decode()
+    assert json.loads(knocking.stdout) == []
+    assert listening
+    assert {host for host, _ in listening} == {"127.0.0.1"}
+    assert process.returncode == 0, said.decode()
+    assert journal.begun() == {"wait": 1}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_a_scheduler_without_tls_on_this_machine_is_open_to_its_other_users(program: Fanout, host: str) -> None:
+    program.write("items.txt", "p\n")
+    done = program.run(*RUN, f"dask://{host}:8786")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "other users of this machine" in done.err
+    assert "--insecure" in done.err
+
+
+@pytest.mark.parametrize("wrong", ["not there", "no certificate"])
+@pytest.mark.parametrize("which", ["ca", "cert", "key"])
+def test_certificates_that_cannot_be_read_are_named(program: Fanout, tmp_path: Path, which: str, wrong: str) -> None:
+    authority = Authority(tmp_path, "ours")
+    env = authority.client(authority.ca)
+    path = getattr(authority, which)
+    path.unlink()
+    if wrong == "no certificate":
+        path.write_text("hello\n")
+    program.write("items.txt", "p\n")
+    done = program.run(*RUN, "tls://127.0.0.1:1", env=env)
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert str(path) in done.err
+
+
+@pytest.mark.parametrize("all_of_them", [False, True], ids=["one", "all"])
+def test_a_worker_killed_while_the_cluster_starts_is_no_crash(program: Fanout, all_of_them: bool) -> None:
+    program.write("items.txt", "p\n")
+    process = program.start(*RUN, "dask")
+    killed: set[int] = set()
+    started: list[psutil.Process] = []
+
+    def one_more() -> bool:
+        for child in _workers(process.pid):
+            started.append(child)
+            if child.pid not in killed:
+                killed.add(child.pid)
+                child.kill()
+                return not all_of_them
+        return process.poll() is not None
+
+    until_there(one_more, "a worker")
+    _, said = process.communicate(timeout=PATIENCE)
+    lines = said.decode().splitlines()
+    assert killed
+    until_there(lambda: not any(one.is_running() for one in started), "all workers to be gone")
+    assert "unexpected" not in said.decode()
+    assert "Traceback" not in said.decode()
+    if all_of_them:
+        assert (process.returncode, len(lines)) == (1, 1)
+    if process.returncode:
+        assert lines[-1].startswith("fanout: Cluster: ")
+    assert not list((program.home / "state").rglob("crash*"))
+
+
+def _workers(pid: int) -> list[psutil.Process]:
+    """Processes that the run started for its cluster, however young."""
+    try:
+        return [one for one in psutil.Process(pid).children() if "spawn_main" in " ".join(one.cmdline())]
+    except psutil.NoSuchProcess:
+        return []
