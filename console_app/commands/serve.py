@@ -63,9 +63,10 @@ def run_serve(setup: Setup) -> int:
 def _token(setup: Setup) -> str | None:
     """The token of one's own: an argument, what a file or a pipe holds, or a variable. Raises UsageError."""
     path: str | None = setup.arguments.token_file
+    asked: str | None = setup.arguments.token
     if path is None:
-        return setup.arguments.token or setup.environ.get(VARIABLE)
-    if setup.arguments.token is not None:
+        return setup.environ.get(VARIABLE) if asked is None else asked
+    if asked is not None:
         raise UsageError("--token and --token-file are two tokens", "Give one: other users see the argument.")
     try:
         return contents(setup.cwd / path, piped=True).decode().strip()

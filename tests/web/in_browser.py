@@ -202,7 +202,7 @@ async def test_nothing_that_opens_a_console_is_left_in_an_address(chromium: Chro
         secrets = (server.door.token, server.door.ticket)
         history = await asyncio.to_thread(chromium.driver.execute_cdp_cmd, "Page.getNavigationHistory", {})
         addresses = [one["url"] for one in history["entries"]] + [
-            *await chromium.ask("return performance.getEntries().map((one) => one.name)"),
+            *await chromium.ask("return performance.getEntriesByType('resource').map((one) => one.name)"),
             *await chromium.ask("return [location.href, document.referrer, JSON.stringify(history.state)]"),
         ]
         assert [one for one in addresses for secret in secrets if secret in one] == []

@@ -161,7 +161,7 @@ def test_a_token_of_ones_own_is_seen_by_nobody_else(tmp_path: Path, way: str) ->
         link = serving.stdout.readline().decode().strip()
         told = serving.stderr.readline().decode()
         with console_at(link, token=token):
-            consoles = [one for one in psutil.Process(serving.pid).children() if "in_terminal" in str(one.cmdline())]
+            consoles = [one for one in psutil.Process(serving.pid).children() if "offline/rehearsal" in one.cmdline()]
             (console_of_page,) = consoles
             for process in (psutil.Process(serving.pid), console_of_page):
                 assert token not in " ".join(process.cmdline())
