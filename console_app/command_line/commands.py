@@ -248,9 +248,10 @@ _SERVE = CommandSpec(
     "the console in a browser",
     Words("CONSOLE OPTIONS", help="behind --: what each console is started with"),
     (
-        flag("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here; beyond loopback with --token"),
+        flag("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here; beyond loopback with a token"),
         flag("--port", metavar="N", type=port, default=8021, help="listen on this port (8021); 0: any"),
-        flag("--token", metavar="TOKEN", help="asked of browsers, not a link that works once"),
+        flag("--token-file", metavar="FILE", completes="file", help="a token in place of a link that works once"),
+        flag("--token", metavar="TOKEN", help="the same, but other users see it"),
         flag("--public-url", metavar="URL", action="append", help="seen as this through a proxy or tunnel"),
         flag("--consoles", metavar="N", type=count, default=8, help="as many at a time (8)"),
         flag("--keep", metavar="MINUTES", type=minutes, default=0.0, help="a console without its page goes on (0)"),

@@ -14,6 +14,7 @@ _ENVIRONMENT = {
     "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL": "the key and the endpoint of the provider anthropic",
     "OLLAMA_HOST": "where Ollama answers",
     "FANOUT_HOME": "one folder for configuration, data and state",
+    "FANOUT_SERVE_TOKEN": "the token that fanout serve asks browsers for",
     "FANOUT_SETTING": "the value of any setting, in capitals, as FANOUT_MODEL",
     "NO_COLOR": "no colours",
     "VISUAL, EDITOR": "the editor that Ctrl+G opens",

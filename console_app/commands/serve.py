@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from console_app.command_line.parser import parse_arguments
 from console_app.config.machine.extras import how_to_install
+from console_app.config.machine.plain_files import contents
 from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.child_environment import for_consoles
 from console_app.domain.errors import UsageError
 from console_app.wiring import Setup
 
+VARIABLE = "FANOUT_SERVE_TOKEN"
 ADDRESSES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
 
 
@@ -27,12 +29,13 @@ def run_serve(setup: Setup) -> int:
         raise UsageError(missing, how_to_install("web")) from None
 
     asked = setup.arguments
-    token: str | None = asked.token
+    token = _token(setup)
     if token is not None and len(token) < LEAST_TOKEN:
-        raise UsageError(f"--token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
+        raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
+    setup.redactor.add(token)
     if not is_loopback(asked.host):
         if token is None:
-            raise UsageError(f"--host {asked.host} can be reached from elsewhere", "Give a --token with it.")
+            raise UsageError(f"--host {asked.host} can be reached from elsewhere", "Give it a token: --token-file.")
         sys.stderr.write(
             f"fanout: {asked.host} speaks plain http: put TLS in front. Whoever has the token runs tools as you.\n"
         )
@@ -57,6 +60,23 @@ def run_serve(setup: Setup) -> int:
     return 0
 
 
+def _token(setup: Setup) -> str | None:
+    """The token of one's own: an argument, what a file or a pipe holds, or a variable. Raises UsageError."""
+    path: str | None = setup.arguments.token_file
+    asked: str | None = setup.arguments.token
+    if path is None:
+        return setup.environ.get(VARIABLE) if asked is None else asked
+    if asked is not None:
+        raise UsageError("--token and --token-file are two tokens", "Give one: other users see the argument.")
+    try:
+        return contents(setup.cwd / path, piped=True).decode().strip()
+    except UnicodeError:
+        why = "it is no UTF-8 text"
+    except OSError as error:
+        why = str(error.strerror)
+    raise UsageError(f"--token-file {path} can't be read: {why}", "Name a file that holds the token alone.")
+
+
 def _for_consoles(words: Sequence[str]) -> Sequence[str]:
     """What each console is started with; what is no console's is a usage error, said as the console says it."""
     parsed = parse_arguments(words)
@@ -76,4 +96,5 @@ def _environment(setup: Setup, given: Sequence[str]) -> dict[str, str]:
     values = dict(one.split("=", 1) for one in given if "=" in one)
     if "" in values or "" in named:
         raise UsageError("--env has no name", "As NAME, or NAME=VALUE.")
-    return {**for_consoles(setup.environ, [*keys, *ADDRESSES, *named]), **values}
+    environ = {name: value for name, value in setup.environ.items() if name != VARIABLE}
+    return {**for_consoles(environ, [*keys, *ADDRESSES, *named]), **values}

@@ -1,8 +1,8 @@
 """Who may come in: a host that this server goes by, a page of that very host, and whoever showed the token.
 
 The host is checked because a name of a stranger's may point here; the origin because any page that you have open can
-make a browser connect; the token because others use the same machine. Who showed it gets a cookie, which pages of
-other sites never send.
+make a browser connect; the token because others use the same machine. A page that showed the token gets a ticket, which
+its storage keeps for one scheme, host and port. A cookie would go to every port of the host, whoever listens there.
 """
 
 from __future__ import annotations
@@ -10,17 +10,14 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
 LEAST_TOKEN: Final = 16  # characters of a token that was chosen
-WRONG_TOKENS: Final = 20  # in a minute; then nobody is let in for as long
-MINUTE: Final = 60.0
 
-Answer = Literal["in", "no", "used", "wait"]
+Answer = Literal["in", "no", "used"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +48,31 @@ class Addresses:
             return False
         return origin.lower() in self.origins or (self.any_host and scheme == "http" and _is_address(name, self.port))
 
-    def is_secure(self, host: str) -> bool:
-        """Whether browsers reach this host over https alone."""
-        return f"https://{host}".lower() in self.origins and f"http://{host}".lower() not in self.origins
-
 
 class Door:
-    """The token and the cookie. A token that was made here works once; one that was chosen, for each device."""
+    """The token and the ticket. A token that was made here works once; one that was chosen, for each device.
+
+    Wrong tokens are not counted: others could shut the owner out with them, and none of this length is guessed.
+    """
 
     def __init__(self, chosen: str | None = None) -> None:
         self.reusable = chosen is not None
         self.token = chosen or secrets.token_urlsafe(32)
-        self._pass = secrets.token_urlsafe(32)
+        self.ticket = secrets.token_urlsafe(32)
         self._used = False
-        self._wrong: deque[float] = deque(maxlen=WRONG_TOKENS)
 
-    def redeem(self, token: str, now: float) -> Answer:
-        """Whether `token` opens the door; `now` in seconds of a steady clock."""
-        if self.reusable and len(self._wrong) == WRONG_TOKENS and now - self._wrong[0] < MINUTE:
-            return "wait"
-        if not hmac.compare_digest(token.encode(), self.token.encode()):
-            self._wrong.append(now)
+    def redeem(self, token: str) -> Answer:
+        """Whether `token` opens the door."""
+        if not _same(token, self.token):
             return "no"
         if self._used and not self.reusable:
             return "used"
         self._used = True
         return "in"
 
-    def cookie(self) -> str:
-        """What whoever came in shows from then on."""
-        return self._pass
-
-    def lets_in(self, cookie: str | None) -> bool:
-        """Whether this was given by `cookie`."""
-        return cookie is not None and hmac.compare_digest(cookie.encode(), self._pass.encode())
+    def lets_in(self, ticket: str) -> bool:
+        """Whether a page that shows `ticket` came in before."""
+        return _same(ticket, self.ticket)
 
 
 def origin_of(url: str) -> str:
@@ -122,3 +110,7 @@ def _is_address(host: str, port: int) -> bool:
         return (parts.port or 80) == port
     except ValueError:
         return False
+
+
+def _same(given: str, ours: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), ours.encode())

@@ -14,14 +14,15 @@ from console_app.web.door import Addresses
 # xterm.js writes its colours into a style element; scripts come from here alone, and nothing else from anywhere.
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
-    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 ALWAYS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # with none, forms would come without their origin
+    "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
+    "Connection": "close",  # a request a connection: `server.py` waits for no second one
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }

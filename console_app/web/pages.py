@@ -9,11 +9,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -31,15 +30,10 @@ SERVED: Final = {  # all there is
     "addon-unicode11.mjs": "text/javascript",
     "xterm.css": "text/css",
 }
-LONGEST_FORM: Final = 4096  # bytes
-_REFUSED: Final[Mapping[Answer, tuple[int, str]]] = {
-    "no": (403, "That is not the token."),
-    "used": (403, "This link was used. It works once: start `fanout serve` again, or give it a --token."),
-    "wait": (429, "Too many wrong tokens. Wait a minute."),
+_REFUSED: Final[Mapping[Answer, str]] = {
+    "no": "That is not the token.",
+    "used": "This link was used. It works once: start `fanout serve` again, or give it a token of yours.",
 }
-_TOKEN_FIELD: Final = """\
-<input type="password" name="token" aria-label="Token" autocomplete="current-password" autofocus required>
-<button>Open</button>"""
 
 log = logging.getLogger(__name__)
 
@@ -70,57 +64,22 @@ class _Page:
 class BrowserPages:
     """The ASGI application's routes."""
 
-    def __init__(self, door: Door, addresses: Addresses, consoles: Consoles) -> None:
-        self._door, self._addresses, self._consoles = door, addresses, consoles
+    def __init__(self, door: Door, addresses: Addresses, consoles: Consoles, patience: float) -> None:
+        self._door, self._addresses, self._consoles, self._patience = door, addresses, consoles, patience
         self._downloads = Downloads()
-        self._cookie = f"fanout_{addresses.port}"  # browsers keep cookies by host, whatever the port
 
     def app(self) -> Headers:
         """The application with its guard around it."""
         routes = [
             Route("/", self._page),
-            Route("/sign-in", self._sign_in, methods=["POST"]),
             Route("/static/{name}", self._static),
             Route("/files/{key}", self._file),
             WebSocketRoute("/socket", self._socket),
         ]
         return Headers(Starlette(routes=routes), self._addresses)
 
-    async def _page(self, request: Request) -> Response:
-        token = request.query_params.get("token")
-        if self._is_in(request):
-            return _html("page.html")
-        if token is None or request.method != "GET":  # HEAD must not use up the link
-            return self._closed("", 403)
-        return self._tried(request, token)
-
-    async def _sign_in(self, request: Request) -> Response:
-        if not self._addresses.knows_origin(request.headers.get("origin", ""), request.headers.get("host", "")):
-            return PlainTextResponse("This form was sent from elsewhere.\n", 403)
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LONGEST_FORM:
-                return PlainTextResponse("Too long.\n", 413)
-        fields = parse_qs(body.decode("utf-8", "replace"))
-        return self._tried(request, fields.get("token", [""])[0])
-
-    def _tried(self, request: Request, token: str) -> Response:
-        answer = self._door.redeem(token, time.monotonic())
-        if answer != "in":
-            code, line = _REFUSED[answer]
-            return self._closed(line, code)
-        response = _html("page.html")
-        secure = self._addresses.is_secure(request.headers.get("host", ""))
-        response.set_cookie(self._cookie, self._door.cookie(), httponly=True, samesite="strict", secure=secure)
-        return response
-
-    def _closed(self, line: str, code: int) -> Response:
-        """The page of who is not in: the line, and a form where a token may be typed."""
-        if self._door.reusable:
-            return _html("closed.html", code, line=line or "Fanout asks for its token.", field=_TOKEN_FIELD)
-        line = line or "This page opens with the link that `fanout serve` printed."
-        return _html("closed.html", code, line=line, field="")
+    async def _page(self, _request: Request) -> Response:
+        return FileResponse(STATIC / "page.html")
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -129,15 +88,10 @@ class BrowserPages:
         return FileResponse(STATIC / name, media_type=SERVED[name])
 
     async def _file(self, request: Request) -> Response:
-        if not self._is_in(request):
-            return PlainTextResponse("This needs the token.\n", 403)
         path = self._downloads.take(request.path_params["key"], time.monotonic()) if request.method == "GET" else None
         if path is None:
             return PlainTextResponse("This address is used or too old, or the file is gone.\n", 404)
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
-
-    def _is_in(self, connection: Request | WebSocket) -> bool:
-        return self._door.lets_in(connection.cookies.get(self._cookie))
 
     async def _socket(self, socket: WebSocket) -> None:
         headers = socket.headers
@@ -145,12 +99,10 @@ class BrowserPages:
             log.warning("a page from elsewhere was refused")
             await socket.close()  # before it is accepted: 403
             return
-        if not self._is_in(socket):
-            await socket.close()
-            return
         await socket.accept()
         page = _Page(socket, self._downloads)
-        console = await self._console_for(socket, page)
+        asked = await self._first_message(socket)
+        console = await self._console_for(asked, page) if await self._lets_in(asked, page) else None
         if console is None:
             await socket.close()
             return
@@ -159,11 +111,36 @@ class BrowserPages:
         finally:
             console.gone(page)
 
-    async def _console_for(self, socket: WebSocket, page: _Page) -> RunningConsole | None:
+    async def _first_message(self, socket: WebSocket) -> Mapping[str, Any]:
+        """What a page shows and asks for; nothing where that doesn't come in time."""
+        try:
+            async with asyncio.timeout(self._patience):
+                message = await socket.receive()
+        except TimeoutError:
+            return {}
+        return _fields(message.get("text") or "")
+
+    async def _lets_in(self, asked: Mapping[str, Any], page: _Page) -> bool:
+        """Whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
+        if self._door.lets_in(str(asked.get("ticket"))):
+            return True
+        token = asked.get("token")
+        answer = self._door.redeem(str(token))
+        if answer == "in":
+            await page.tell({"ticket": self._door.ticket})
+            return True
+        line = (
+            "Fanout asks for its token."
+            if self._door.reusable
+            else "Fanout opens with the link that `fanout serve` printed."
+        )
+        await page.tell({"closed": _REFUSED[answer] if token else line, "asks": self._door.reusable})
+        return False
+
+    async def _console_for(self, asked: Mapping[str, Any], page: _Page) -> RunningConsole | None:
         """The console that the page knows of, or a new one; None, and the page told why, where there is none."""
-        asked = socket.query_params
-        size = _size([asked.get("columns"), asked.get("rows")]) or (80, 24)
-        known = asked.get("console", "")
+        size = _size(asked.get("size")) or (80, 24)
+        known = str(asked.get("console") or "")
         console = self._consoles.find(known)
         again = console is not None
         try:
@@ -196,33 +173,23 @@ async def _read(socket: WebSocket, console: RunningConsole) -> None:
             return
         if data := message.get("bytes"):
             await console.process.write(data)
-        elif (size := _told_size(message.get("text") or "")) is not None:
+        elif (size := _size(_fields(message.get("text") or "").get("size"))) is not None:
             console.process.resize(size)
 
 
-def _told_size(text: str) -> tuple[int, int] | None:
+def _fields(text: str) -> Mapping[str, Any]:
+    """What a page says: an object of JSON; nothing where it is none."""
     try:
         message: object = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict):
-        return None
-    size = cast("dict[str, Any]", message).get("size")
-    return _size(cast("list[Any]", size)) if isinstance(size, list) else None
+        return {}
+    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
-def _size(values: list[Any]) -> tuple[int, int] | None:
+def _size(values: Any) -> tuple[int, int] | None:
     """Columns and rows, within limits; None for what is no size."""
     try:
         columns, rows = (float(value) for value in values)
         return within_limits(columns, rows)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _html(name: str, code: int = 200, **parts: str) -> HTMLResponse:
-    """A page of ours; `parts`, which stand in its braces, are ours too."""
-    page = (STATIC / name).read_text(encoding="utf-8")
-    for part, text in parts.items():
-        page = page.replace(f"{{{part}}}", text)
-    return HTMLResponse(page, code)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console_app.domain.ending_signals import ending_signals
 from console_app.domain.errors import UsageError
@@ -22,13 +24,14 @@ from console_app.web.pages import BrowserPages
 from console_app.web.terminal_process import Size, TerminalProcess
 
 LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
+PATIENCE: Final = 10.0  # seconds in which a request, and a page's first message, are whole
 STOPPING: Final = 2  # seconds for answers under way when the server ends
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """What `fanout serve` was asked for. `token` None: a link that works once; `keep` in seconds, as `alive`, which lie
-    between two signs of life asked of a page, and before its answer."""
+    between two signs of life asked of a page, and before its answer, and `patience` with half a request."""
 
     host: str
     port: int
@@ -40,6 +43,7 @@ class ServeOptions:
     environ: Mapping[str, str]
     cwd: Path
     alive: float = 10.0
+    patience: float = PATIENCE
 
 
 def starter(options: ServeOptions) -> Starts:
@@ -80,6 +84,21 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
+def _ending_half_requests(patience: float) -> type[H11Protocol]:
+    """HTTP as uvicorn speaks it, but that a connection ends on which no whole request came in time."""
+
+    class Impatient(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            super().connection_made(transport)
+            self.loop.call_later(patience, self._end_half_a_request)
+
+        def _end_half_a_request(self) -> None:
+            if self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and self.transport.get_protocol() is self:
+                self.transport.close()
+
+    return Impatient
+
+
 class WebServer:
     """The server on a socket that listens."""
 
@@ -91,7 +110,8 @@ class WebServer:
         addresses = Addresses.of(options.host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(
-                BrowserPages(self.door, addresses, self.consoles).app(),
+                BrowserPages(self.door, addresses, self.consoles, options.patience).app(),
+                http=_ending_half_requests(options.patience),
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE,
                 ws_ping_interval=options.alive,
@@ -109,8 +129,8 @@ class WebServer:
 
     @property
     def link(self) -> str:
-        """What to open: with the token, where it is one that works once."""
-        return self.url if self.door.reusable else f"{self.url}?token={self.door.token}"
+        """What to open: with the token, where it is one that works once, and where no browser sends it by itself."""
+        return self.url if self.door.reusable else f"{self.url}#token={self.door.token}"
 
     async def run(self) -> None:
         """Serves until `stop` or a signal; no console is left then."""

@@ -6,8 +6,10 @@ Pictures of what was seen are left in the folder that WEB_PICTURES names.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -16,7 +18,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.patience import until_so, until_told
 from tests.web.chromium import TO_PROMPT, Chromium, opened
-from tests.web.parts import OFFLINE, console_processes, gone, serving
+from tests.web.parts import OFFLINE, TOKEN, console_processes, gone, page_of, serving
 from tests.web.test_opening import ARGUMENTS, with_filing_server
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # selenium's own
@@ -121,20 +123,17 @@ async def test_two_tabs_are_two_consoles_and_a_closed_one_ends(chromium: Chromiu
 
 
 async def test_a_wrong_token_and_a_foreign_page_get_nothing(chromium: Chromium, tmp_path: Path) -> None:
-    async with serving(tmp_path, token="a-token-that-was-chosen") as server, serving(tmp_path) as foreign:
-        await chromium.open(f"{server.url}?token=wrong")
+    async with serving(tmp_path, token=TOKEN) as server, serving(tmp_path) as foreign:
+        await chromium.open(f"{server.url}#token=wrong")
         await chromium.see("That is not the token.")
+        assert await chromium.ask("return location.hash") == ""
         await chromium.press("another-wrong-one", Keys.ENTER)
-
-        async def refused(shown: str) -> bool:
-            return "not the token" in shown and await chromium.ask("return location.pathname") == "/sign-in"
-
-        await chromium.until(refused)
+        await chromium.see("That is not the token.")
         chromium.picture("wrong-token")
-        await chromium.press("a-token-that-was-chosen", Keys.ENTER)
+        await chromium.press(TOKEN, Keys.ENTER)
         await chromium.see(TO_PROMPT[1:])
         (mine,) = console_processes()
-        await chromium.open(foreign.link)  # a page of another origin, in the same browser with the same cookies
+        await chromium.open(foreign.link)  # a page of another origin, in the same browser
         await chromium.see(TO_PROMPT[1:])
         script = """
             const done = arguments[0];
@@ -147,6 +146,98 @@ async def test_a_wrong_token_and_a_foreign_page_get_nothing(chromium: Chromium, 
         await gone(mine)
 
 
+class _Neighbour(BaseHTTPRequestHandler):
+    """Another program of the same machine: it keeps whatever a browser gives it."""
+
+    def do_GET(self) -> None:
+        self.server.given += [f"{name}: {value}" for name, value in self.headers.items()]  # pyright: ignore[reportAttributeAccessIssue]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<title>neighbour</title>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def neighbour() -> Iterator[ThreadingHTTPServer]:
+    """It listens on another port of the very host; `given` is what it was sent."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Neighbour)
+    server.given = []  # pyright: ignore[reportAttributeAccessIssue]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+async def test_a_program_on_another_port_is_given_nothing_that_opens_a_console(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    async with opened(chromium, tmp_path, keep=600.0, most=2) as server:
+        with neighbour() as other:
+            for host in ("127.0.0.1", "localhost"):
+                await chromium.open(f"http://{host}:{other.server_port}/")
+                assert await chromium.ask("return document.title") == "neighbour"
+                assert await chromium.ask("return [document.cookie, sessionStorage.length, localStorage.length]") == [
+                    "",
+                    0,
+                    0,
+                ]
+            given: list[str] = other.given  # pyright: ignore[reportAttributeAccessIssue]
+        assert [line for line in given if "fanout" in line.lower() or "cookie" in line.lower()] == []
+        assert await asyncio.to_thread(chromium.driver.get_cookies) == []
+        sent = {"Origin": f"http://127.0.0.1:{server.port}", "Cookie": "; ".join(given)}
+        async with page_of(server, {"ticket": "; ".join(given)}, **sent) as page:
+            await page.until(lambda page: page.told)
+            assert "closed" in page.told[0], "a forged origin alone opens nothing"
+        assert len(console_processes()) == 1
+
+
+async def test_nothing_that_opens_a_console_is_left_in_an_address(chromium: Chromium, tmp_path: Path) -> None:
+    async with opened(chromium, tmp_path) as server:
+        secrets = (server.door.token, server.door.ticket)
+        history = await asyncio.to_thread(chromium.driver.execute_cdp_cmd, "Page.getNavigationHistory", {})
+        addresses = [one["url"] for one in history["entries"]] + [
+            *await chromium.ask("return performance.getEntriesByType('resource').map((one) => one.name)"),
+            *await chromium.ask("return [location.href, document.referrer, JSON.stringify(history.state)]"),
+        ]
+        assert [one for one in addresses for secret in secrets if secret in one] == []
+        assert server.url in addresses
+        kept = await chromium.ask(
+            "return [Object.values(sessionStorage), Object.values(localStorage), document.cookie]"
+        )
+        assert server.door.ticket in kept[0], "this tab's, of this scheme, host and port"
+        assert kept[1:] == [[], ""]
+
+
+async def test_a_new_link_opens_in_the_tab_of_the_old_one(chromium: Chromium, tmp_path: Path) -> None:
+    async with opened(chromium, tmp_path) as before:
+        port = before.port
+    await chromium.see("The connection is gone")
+    async with serving(tmp_path, port=port) as server:
+        await chromium.open(server.url)
+        await chromium.see("opens with the link")
+        await chromium.open(server.link)  # of the same page but for what stands behind #
+        await chromium.see(TO_PROMPT[1:])
+
+
+async def test_a_link_that_was_used_opens_no_other_browser(chromium: Chromium, tmp_path: Path) -> None:
+    async with opened(chromium, tmp_path) as server:
+        other = Chromium(tmp_path / "other")
+        try:
+            await other.open(server.link)
+            await other.see("This link was used")
+            await other.open(server.url)
+            await other.see("opens with the link")
+        finally:
+            other.driver.quit()
+        assert len(console_processes()) == 1
+
+
 async def test_a_link_opens_here_and_a_file_is_downloaded(chromium: Chromium, tmp_path: Path) -> None:
     with_filing_server(tmp_path)
     async with opened(chromium, tmp_path, arguments=ARGUMENTS):
@@ -156,9 +247,13 @@ async def test_a_link_opens_here_and_a_file_is_downloaded(chromium: Chromium, tm
         await chromium.chord(Keys.ALT, Keys.UP)
         await chromium.see("f files")
         await chromium.press("f")
-        await until_so(lambda: any((tmp_path / "downloads").glob("*.html")), "the download")
+
+        def saved() -> list[str]:  # the browser makes an empty file first
+            return [text for one in (tmp_path / "downloads").glob("*.html") if (text := one.read_text())]
+
+        await until_so(lambda: bool(saved()), "the download")
         chromium.picture("downloaded")
-        assert [one.read_text() for one in (tmp_path / "downloads").glob("*.html")] == ["<script>alert(1)</script>"]
+        assert saved() == ["<script>alert(1)</script>"]
         assert chromium.faults() == []
 
 

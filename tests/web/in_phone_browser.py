@@ -39,7 +39,7 @@ async def test_a_finger_approves_behind_tls_and_the_keys_of_the_page_work(phone:
         serving(tmp_path, token=TOKEN, public_urls=(proxy.url,), arguments=ASKING) as server,
     ):
         proxy.to = server.port
-        await phone.open(f"{proxy.url}?token={TOKEN}")
+        await phone.open(f"{proxy.url}#token={TOKEN}")
         await phone.see(TO_PROMPT[1:], "● ")
         columns, rows = await phone.ask("return fanout.size()")
         assert columns >= 60, "what the console needs"

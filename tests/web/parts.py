@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -56,17 +56,9 @@ async def serving(tmp_path: Path, **changes: Any) -> AsyncIterator[WebServer]:
 
 @asynccontextmanager
 async def browsing(server: WebServer) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client that keeps cookies and follows nothing."""
+    """A client that follows nothing."""
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", timeout=PATIENCE) as client:
         yield client
-
-
-async def cookie_of(server: WebServer) -> str:
-    """Comes in with the token; the cookie, as it is sent back."""
-    async with browsing(server) as client:
-        answer = await client.get("/", params={"token": server.door.token})
-        assert answer.status_code == 200, answer.text
-        return answer.headers["set-cookie"].partition(";")[0]
 
 
 class Page:
@@ -116,7 +108,7 @@ class Page:
 @asynccontextmanager
 async def page_of(
     server: WebServer,
-    cookie: str | None,
+    shows: Mapping[str, Any] | None = None,
     *,
     console: str = "",
     columns: int = 100,
@@ -124,12 +116,14 @@ async def page_of(
     name: str = "127.0.0.1",
     **headers: str,
 ) -> AsyncIterator[Page]:
-    """A page of the server's own origin, unless `headers` say another; `name` is the host that it connects to."""
-    sent = {"Origin": f"http://127.0.0.1:{server.port}", **({"Cookie": cookie} if cookie else {}), **headers}
+    """A page of the server's own origin, unless `headers` say another; `name` is the host that it connects to.
+
+    It `shows` the ticket of a page that came in before, unless told otherwise.
+    """
+    sent = {"Origin": f"http://127.0.0.1:{server.port}", **headers}
     origin = sent.pop("Origin")
-    address = f"ws://{name}:{server.port}/socket?columns={columns}&rows={rows}&console={console}"
     async with connect(
-        address,
+        f"ws://{name}:{server.port}/socket",
         host="127.0.0.1",
         origin=origin or None,
         additional_headers=sent,
@@ -138,6 +132,8 @@ async def page_of(
         proxy=None,
         **PATIENT,
     ) as socket:
+        proof = {"ticket": server.door.ticket} if shows is None else shows
+        await socket.send(json.dumps({**proof, "size": [columns, rows], "console": console}))
         yield Page(socket, columns, rows)
 
 

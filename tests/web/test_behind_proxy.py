@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.patience import PATIENCE
 from tests.web.parts import PATIENT, TOKEN, Page, serving
-from tests.web.tls_proxy import CERTIFICATE, NAME, TlsProxy, tls_proxy
+from tests.web.tls_proxy import CERTIFICATE, NAME, tls_proxy
 
 
 def trusting() -> ssl.SSLContext:
@@ -22,29 +23,16 @@ def trusting() -> ssl.SSLContext:
     return context
 
 
-async def cookie_through(proxy: TlsProxy) -> str:
-    async with httpx2.AsyncClient(verify=trusting(), timeout=PATIENCE, trust_env=False) as client:
-        host = {"Host": f"{NAME}:{proxy.port}"}
-        answer = await client.get(f"https://127.0.0.1:{proxy.port}/", params={"token": TOKEN}, headers=host)
-    assert answer.status_code == 200, answer.text
-    return answer.headers["set-cookie"]
-
-
-async def test_a_page_behind_tls_has_its_console_and_a_cookie_for_https_alone(tmp_path: Path) -> None:
+async def test_a_page_behind_tls_has_its_console_and_one_of_http_has_none(tmp_path: Path) -> None:
     async with tls_proxy() as proxy, serving(tmp_path, token=TOKEN, public_urls=(proxy.url,)) as server:
         proxy.to = server.port
-        cookie = await cookie_through(proxy)
-        assert "secure" in cookie.lower()
-        assert "httponly" in cookie.lower()
-        address = f"wss://{NAME}:{proxy.port}/socket?columns=80&rows=24"
-        sent = {"Cookie": cookie.partition(";")[0]}
+        address = f"wss://{NAME}:{proxy.port}/socket"
 
         def page(origin: str) -> connect:
             return connect(
                 address,
                 host="127.0.0.1",
                 origin=origin,  # pyright: ignore[reportArgumentType]  # a NewType of a text
-                additional_headers=sent,
                 ssl=trusting(),
                 max_size=None,
                 max_queue=None,
@@ -57,6 +45,7 @@ async def test_a_page_behind_tls_has_its_console_and_a_cookie_for_https_alone(tm
                 async with page(foreign):
                     pass
         async with page(proxy.url.rstrip("/")) as socket:
+            await socket.send(json.dumps({"token": TOKEN, "size": [80, 24]}))
             shown = Page(socket, 80, 24)
             await shown.see("sk, or / for commands")
             await shown.type("typed through TLS")

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from tests.web import filing_server
-from tests.web.parts import browsing, cookie_of, page_of, serving
+from tests.web.parts import browsing, page_of, serving
 
 ARGUMENTS = ("-m", "offline/rehearsal", "--mcp", "filing", "--approval-mode", "yolo")
 
@@ -22,44 +22,44 @@ def with_filing_server(tmp_path: Path) -> None:
     (home / "mcp.json").write_text(json.dumps({"mcpServers": {"filing": server}}))
 
 
-async def test_a_file_of_a_result_downloads_once_and_for_who_is_in(tmp_path: Path) -> None:
+async def test_a_file_of_a_result_downloads_once(tmp_path: Path) -> None:
     with_filing_server(tmp_path)
-    async with serving(tmp_path, arguments=ARGUMENTS) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page, browsing(server) as client:
-            await page.see("● 1 server")
-            await page.type("filing.report {}\r")
-            await page.until(lambda page: "✓ done ·" in page.text)
-            await page.type("\x1b[1;3A")
-            await page.see("f files")
-            await page.type("f")
-            await page.until(lambda page: any("download" in one for one in page.told))
-            (told,) = [one for one in page.told if "download" in one]
-            assert told["name"].endswith(".html")
-            path = f"/{told['download']}"
-            assert (await client.get(path)).status_code == 403
-            answer = await client.get(path, headers={"Cookie": cookie})
-            assert (answer.status_code, answer.text) == (200, "<script>alert(1)</script>")
-            assert answer.headers["content-disposition"].startswith("attachment;")
-            assert answer.headers["content-type"] == "application/octet-stream"
-            assert answer.headers["x-content-type-options"] == "nosniff"
-            assert (await client.get(path, headers={"Cookie": cookie})).status_code == 404
+    async with (
+        serving(tmp_path, arguments=ARGUMENTS) as server,
+        page_of(server) as page,
+        browsing(server) as client,
+    ):
+        await page.see("● 1 server")
+        await page.type("filing.report {}\r")
+        await page.until(lambda page: "✓ done ·" in page.text)
+        await page.type("\x1b[1;3A")
+        await page.see("f files")
+        await page.type("f")
+        await page.until(lambda page: any("download" in one for one in page.told))
+        (told,) = [one for one in page.told if "download" in one]
+        assert told["name"].endswith(".html")
+        path = f"/{told['download']}"
+        assert (await client.head(path)).status_code == 404, "uses nothing up"
+        answer = await client.get(path)
+        assert (answer.status_code, answer.text) == (200, "<script>alert(1)</script>")
+        assert answer.headers["content-disposition"].startswith("attachment;")
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert (await client.get(path)).status_code == 404
 
 
 async def test_a_link_of_a_result_opens_in_the_browser_and_not_here(tmp_path: Path) -> None:
     with_filing_server(tmp_path)
-    async with serving(tmp_path, arguments=ARGUMENTS) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page:
-            await page.see("● 1 server")
-            await page.type("filing.link {}\r")
-            await page.until(lambda page: "✓ done ·" in page.text)
-            before = {one.pid for one in psutil.Process().children(recursive=True)}
-            await page.type("\x1b[1;3A")
-            await page.see("f files")
-            await page.type("f")
-            await page.see("enter select · esc cancel")  # the panel shows the address too
-            await page.see("https://example.org/page")
-            await page.type("\r")
-            await page.until(lambda page: {"open": "https://example.org/page"} in page.told)
-            assert {one.pid for one in psutil.Process().children(recursive=True)} <= before, "no browser was started"
+    async with serving(tmp_path, arguments=ARGUMENTS) as server, page_of(server) as page:
+        await page.see("● 1 server")
+        await page.type("filing.link {}\r")
+        await page.until(lambda page: "✓ done ·" in page.text)
+        before = {one.pid for one in psutil.Process().children(recursive=True)}
+        await page.type("\x1b[1;3A")
+        await page.see("f files")
+        await page.type("f")
+        await page.see("enter select · esc cancel")  # the panel shows the address too
+        await page.see("https://example.org/page")
+        await page.type("\r")
+        await page.until(lambda page: {"open": "https://example.org/page"} in page.told)
+        assert {one.pid for one in psutil.Process().children(recursive=True)} <= before, "no browser was started"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import signal
 import socket
@@ -31,8 +33,13 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--host", "0.0.0.0"], "--host 0.0.0.0 can be reached from elsewhere. Give a --token with it."),
-        (["--token", "short"], "--token has fewer than 16 characters."),
+        (["--host", "0.0.0.0"], "--host 0.0.0.0 can be reached from elsewhere. Give it a token: --token-file."),
+        (["--token", "short"], "the token has fewer than 16 characters."),
+        (["--token-file", "short"], "the token has fewer than 16 characters."),
+        (["--token-file", "none"], "--token-file none can't be read: No such file or directory."),
+        (["--token-file", "."], "--token-file . can't be read: Is a directory."),
+        (["--token-file", "binary"], "--token-file binary can't be read: it is no UTF-8 text."),
+        (["--token-file", "short", "--token", "a-token-that-was-chosen"], "--token and --token-file are two tokens."),
         (["--public-url", "nowhere"], "--public-url nowhere is no web address."),
         (["--env", "NOT_SET_ANYWHERE"], "--env NOT_SET_ANYWHERE is not set."),
         (["--env", "=x"], "--env has no name."),
@@ -45,6 +52,8 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
     ],
 )
 def test_what_is_wrong_is_one_line(inside: Inside, arguments: list[str], says: str) -> None:
+    (inside.cwd / "short").write_text("short\n")
+    (inside.cwd / "binary").write_bytes(b"\xff" * 20)
     done = inside.run("serve", *arguments)
     assert (done.code, done.out) == (2, "")
     assert says in done.err
@@ -74,11 +83,13 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
 
 
 @contextmanager
-def console_at(origin: str, cookie: str) -> Iterator[None]:
+def console_at(link: str, **shows: str) -> Iterator[None]:
     """A page whose console is there to be typed into."""
-    address = f"{origin.replace('http', 'ws')}/socket?columns=80&rows=24"
-    headers = {"Cookie": cookie}
-    with connect(address, origin=Origin(origin), additional_headers=headers, proxy=None, **PATIENT) as page:
+    origin, _, token = link.partition("/#token=")
+    origin = origin.rstrip("/")
+    address = f"{origin.replace('http', 'ws')}/socket"
+    with connect(address, origin=Origin(origin), proxy=None, **PATIENT) as page:
+        page.send(json.dumps({"size": [80, 24], "token": token, **shows}))
         seen = b""
         while b"sk, or / for" not in seen:  # what is drawn at once may come in pieces
             message = page.recv(timeout=PATIENCE)
@@ -94,10 +105,8 @@ def test_the_link_it_prints_works_and_nothing_outlives_it(tmp_path: Path, how: s
         assert serving.stdout is not None
         link = serving.stdout.readline().decode().strip()
         assert link.startswith("http://127.0.0.1:")
-        opened = httpx2.get(link, timeout=PATIENCE)
-        assert opened.status_code == 200
-        cookie, origin = opened.headers["set-cookie"].partition(";")[0], link.partition("/?")[0]
-        with console_at(origin, cookie):
+        assert httpx2.get(link, timeout=PATIENCE).status_code == 200
+        with console_at(link):
             pass
         children = psutil.Process(serving.pid).children(recursive=True)
         assert children, "it is kept"
@@ -118,9 +127,7 @@ def test_keys_of_providers_and_what_is_named_reach_the_console_and_nothing_else(
     try:
         assert serving.stdout is not None
         link = serving.stdout.readline().decode().strip()
-        opened = httpx2.get(link, timeout=PATIENCE)
-        cookie, origin = opened.headers["set-cookie"].partition(";")[0], link.partition("/?")[0]
-        with console_at(origin, cookie):
+        with console_at(link):
             (console,) = [one for one in psutil.Process(serving.pid).children() if one.terminal()]
             found = console.environ()
         wanted = {
@@ -131,6 +138,36 @@ def test_keys_of_providers_and_what_is_named_reach_the_console_and_nothing_else(
         }
         assert {name: found.get(name) for name in wanted} == wanted
         assert "UNRELATED" not in found
+    finally:
+        serving.terminate()
+        serving.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("way", ["file", "pipe", "variable", "variable beside a file"])
+def test_a_token_of_ones_own_is_seen_by_nobody_else(tmp_path: Path, way: str) -> None:
+    fanout, token = Fanout(tmp_path), "a-token-that-was-chosen"
+    (fanout.cwd / "token").write_text(f"  {token}\n")
+    os.mkfifo(fanout.cwd / "pipe")
+    named = {"file": ["--token-file", "token"], "pipe": ["--token-file", "pipe"], "variable": []}
+    arguments = named.get(way, ["--token-file", "token"])
+    env = {"FANOUT_SERVE_TOKEN": {"variable": token}.get(way, "another-token-in-a-variable")}
+    console = ("--", "-m", "offline/rehearsal", "--no-mcp")
+    serving = fanout.start("serve", "--port", "0", *arguments, *console, env=env if "variable" in way else {})
+    try:
+        if way == "pipe":
+            (fanout.cwd / "pipe").write_text(f"{token}\n")
+        assert serving.stdout is not None
+        assert serving.stderr is not None
+        link = serving.stdout.readline().decode().strip()
+        told = serving.stderr.readline().decode()
+        with console_at(link, token=token):
+            consoles = [one for one in psutil.Process(serving.pid).children() if "offline/rehearsal" in one.cmdline()]
+            (console_of_page,) = consoles
+            for process in (psutil.Process(serving.pid), console_of_page):
+                assert token not in " ".join(process.cmdline())
+            assert "FANOUT_SERVE_TOKEN" not in console_of_page.environ(), "nor do consoles have it"
+        assert token not in f"{link}{told}"
+        assert "unknown" not in told
     finally:
         serving.terminate()
         serving.communicate(timeout=PATIENCE)

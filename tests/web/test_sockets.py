@@ -6,42 +6,127 @@ import asyncio
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from console_app.web.server import WebServer
 from tests.escape_reader import read
-from tests.web.parts import OFFLINE, console_processes, cookie_of, gone, page_of, serving
+from tests.patience import PATIENCE
+from tests.web.parts import OFFLINE, TOKEN, Page, console_processes, gone, page_of, serving
 
 TO_PROMPT = "Ask, or / for commands"
 
 
 @pytest.mark.parametrize(
-    ("signed_in", "headers"),
+    "headers",
     [
-        (False, {}),
-        (True, {"Origin": "http://evil.example"}),
-        (True, {"Origin": "null"}),
-        (True, {"Origin": ""}),
-        (True, {"name": "evil.example"}),
-        (True, {"Cookie": "fanout_1=x"}),
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"name": "evil.example"},
     ],
 )
-async def test_a_page_from_elsewhere_and_one_without_the_cookie_start_nothing(
-    tmp_path: Path, signed_in: bool, headers: dict[str, str]
-) -> None:
+async def test_a_page_from_elsewhere_starts_nothing_whatever_it_shows(tmp_path: Path, headers: dict[str, str]) -> None:
     async with serving(tmp_path) as server:
-        cookie = await cookie_of(server) if signed_in else None
         with pytest.raises(InvalidStatus) as refused:
-            async with page_of(server, cookie, **headers):
+            async with page_of(server, **headers):
                 pass
         assert refused.value.response.status_code == 403
         assert console_processes() == []
 
 
+NO_PROOF: list[Any] = ["", None, 5, True, [], {}, ["x"], "x", "é", "\ud800", "x" * 100_000]
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+@pytest.mark.parametrize("field", ["ticket", "token"])
+async def test_a_forged_origin_without_the_token_starts_nothing(tmp_path: Path, token: str | None, field: str) -> None:
+    async with serving(tmp_path, token=token) as server, serving(tmp_path) as other:
+        for value in [*NO_PROOF, other.door.ticket, other.door.token]:
+            async with page_of(server, {field: value}, Cookie=f"fanout_{server.port}={value!a}"[:4000]) as page:
+                await page.until(lambda page: page.told)
+                assert set(page.told[0]) == {"closed", "asks"}
+                assert page.told[0]["asks"] is (token is not None)
+                assert "closed" in (await ended(page))
+        assert console_processes() == []
+
+
+async def ended(page: Page) -> str:
+    """Until the server has closed the socket, having said nothing else."""
+    with pytest.raises(ConnectionClosed):
+        await page.until(lambda _: False)
+    return " ".join(name for one in page.told for name in one)
+
+
+async def test_the_link_opens_once_and_what_it_gave_from_then_on(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        link = {"token": server.link.partition("#token=")[2]}
+        async with page_of(server, link) as page:
+            await page.see(TO_PROMPT)
+            ticket = page.told[0]["ticket"]
+        async with page_of(server, link) as page:
+            await page.until(lambda page: page.told)
+            assert "This link was used" in page.told[0]["closed"]
+            await ended(page)
+        async with page_of(server, {"ticket": ticket}) as page:
+            await page.see(TO_PROMPT)
+            assert "ticket" not in page.told[0]
+
+
+async def test_tokens_that_others_guess_do_not_shut_the_owner_out(tmp_path: Path) -> None:
+    async with serving(tmp_path, token=TOKEN) as server:
+        for number in range(100):
+            async with page_of(server, {"token": f"wrong-{number}"}) as page:
+                await page.until(lambda page: page.told)
+                assert "not the token" in page.told[0]["closed"]
+        async with page_of(server, {"token": TOKEN}) as page:
+            await page.see(TO_PROMPT)
+
+
+HALVES = {
+    "nothing": b"",
+    "half a line": b"GET / HT",
+    "half of the headers": b"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n",
+    "a form without an end": b"POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\nx",
+    "a whole request and half of another": b"GET /none HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\nGET / HT",
+    "a socket that says nothing": (
+        b"GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+        b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    ),
+}
+HALVES["half a first message"] = HALVES["a socket that says nothing"] + b"\x81\xfe\x10\x00"
+
+
+@pytest.mark.parametrize("half", HALVES)
+async def test_half_a_request_is_not_held(tmp_path: Path, half: str) -> None:
+    async with serving(tmp_path, patience=0.2) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        try:
+            writer.write(HALVES[half].replace(b"{port}", str(server.port).encode()))
+            async with asyncio.timeout(PATIENCE):
+                assert await reader.read() is not None  # to its end
+        finally:
+            writer.close()
+        assert console_processes() == []
+        async with page_of(server) as page:
+            await page.see(TO_PROMPT)
+            await asyncio.wait_for(pass_by(server), PATIENCE)
+            await page.type("longer than a half one")
+            await page.see("longer than a half one")
+
+
+async def pass_by(server: WebServer) -> None:
+    """Until a connection that came after this page's was ended for what it did not send."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    await reader.read()
+    writer.close()
+
+
 async def test_the_first_paint_has_the_pages_size_and_keys_go_to_the_prompt(tmp_path: Path) -> None:
-    async with serving(tmp_path) as server, page_of(server, await cookie_of(server), columns=133, rows=33) as page:
+    async with serving(tmp_path) as server, page_of(server, columns=133, rows=33) as page:
         await page.see(TO_PROMPT)
         assert page.text.splitlines()[29].rstrip().endswith("╮"), "the prompt's box is as wide as the page"
         assert len(page.text.splitlines()[29].rstrip()) >= 131
@@ -55,7 +140,7 @@ async def test_the_first_paint_has_the_pages_size_and_keys_go_to_the_prompt(tmp_
 async def test_what_is_foreign_is_cleaned_on_this_way_too(tmp_path: Path) -> None:
     hostile = json.dumps({"message": "\x1b]52;c;b3duZWQ=\x07\x1b]8;;http://evil.example\x07owned\x1b[2J\x9b31m\u202e"})
     arguments = ("-m", "offline/rehearsal", "--mcp", "demo", "--approval-mode", "yolo")
-    async with serving(tmp_path, arguments=arguments) as server, page_of(server, await cookie_of(server)) as page:
+    async with serving(tmp_path, arguments=arguments) as server, page_of(server) as page:
         await page.see("● 1 server")
         await page.type(f"demo.fail {hostile}\r")
         await page.until(lambda page: "failed" in page.text and "owned" in page.text)
@@ -66,8 +151,7 @@ async def test_what_is_foreign_is_cleaned_on_this_way_too(tmp_path: Path) -> Non
 
 async def test_a_page_that_goes_ends_its_console(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page, page_of(server, cookie) as other:
+        async with page_of(server) as page, page_of(server) as other:
             await page.see(TO_PROMPT)
             await other.see(TO_PROMPT)
             first, second = console_processes()
@@ -85,15 +169,14 @@ async def test_a_page_that_goes_ends_its_console(tmp_path: Path) -> None:
 
 async def test_a_kept_console_is_shown_by_a_reload_as_it_was(tmp_path: Path) -> None:
     async with serving(tmp_path, keep=600.0) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
             await page.type("written before")
             await page.see("written before")
             console = page.told[0]["console"]
             assert page.told[0] == {"console": console, "kept": True, "lost": False}
         (process,) = console_processes()
-        async with page_of(server, cookie, console=console, columns=110, rows=28) as page:
+        async with page_of(server, console=console, columns=110, rows=28) as page:
             await page.see("written before")
             assert page.told[0]["console"] == console
             assert b"\x1b[?1049h" in page.raw
@@ -101,10 +184,10 @@ async def test_a_kept_console_is_shown_by_a_reload_as_it_was(tmp_path: Path) -> 
             await page.type(" and behind")
             await page.see("written before and behind")
             assert console_processes() == [process]
-            async with page_of(server, cookie, console=console) as other:
+            async with page_of(server, console=console) as other:
                 await other.see("written before and behind")
                 await page.until(lambda page: {"moved": True} in page.told)
-        async with page_of(server, cookie, console="unknown") as page:
+        async with page_of(server, console="unknown") as page:
             await page.until(lambda page: page.told)
             assert page.told[0]["lost"] is True
             assert page.told[0]["console"] != console
@@ -112,7 +195,7 @@ async def test_a_kept_console_is_shown_by_a_reload_as_it_was(tmp_path: Path) -> 
 
 async def test_a_console_is_kept_so_long_and_no_longer(tmp_path: Path) -> None:
     async with serving(tmp_path, keep=0.05) as server:
-        async with page_of(server, await cookie_of(server)) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
             (process,) = console_processes()
         await gone(process)
@@ -120,37 +203,32 @@ async def test_a_console_is_kept_so_long_and_no_longer(tmp_path: Path) -> None:
 
 async def test_there_are_as_many_as_may_and_a_reload_takes_its_own_place(tmp_path: Path) -> None:
     async with serving(tmp_path, most=1) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
-            async with page_of(server, cookie) as other:
+            async with page_of(server) as other:
                 await other.until(lambda page: page.told)
                 assert "As many consoles run as may" in other.told[0]["refused"]
-        async with page_of(server, cookie) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
 
 
 async def test_a_console_that_ends_says_so_and_with_what(tmp_path: Path) -> None:
     arguments = (*OFFLINE, "--theme", "there-is-none")
-    async with serving(tmp_path, arguments=("--resume", "nothing", *OFFLINE)) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page:
-            await page.until(lambda page: any("ended" in one for one in page.told))
-            assert {"ended": 2} in page.told
-            assert "fanout: " in page.text, "what was wrong is there to be read"
-    async with serving(tmp_path, arguments=arguments) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page:
-            await page.see(TO_PROMPT)
-            await page.type("\x11")
-            await page.until(lambda page: {"ended": 0} in page.told)
+    async with serving(tmp_path, arguments=("--resume", "nothing", *OFFLINE)) as server, page_of(server) as page:
+        await page.until(lambda page: any("ended" in one for one in page.told))
+        assert {"ended": 2} in page.told
+        assert "fanout: " in page.text, "what was wrong is there to be read"
+    async with serving(tmp_path, arguments=arguments) as server, page_of(server) as page:
+        await page.see(TO_PROMPT)
+        await page.type("\x11")
+        await page.until(lambda page: {"ended": 0} in page.told)
 
 
 async def test_the_console_has_the_environment_that_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UNRELATED_SECRET", "s3cret")
-    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+    async with serving(tmp_path) as server, page_of(server) as page:
         await page.see(TO_PROMPT)
         (process,) = console_processes()
         found = process.environ()
@@ -166,7 +244,7 @@ async def test_the_console_has_the_environment_that_it_was_given(
 
 
 async def test_no_shell_and_no_stop_is_behind_a_page(tmp_path: Path) -> None:
-    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+    async with serving(tmp_path) as server, page_of(server) as page:
         await page.see(TO_PROMPT)
         await page.type("\x1a")
         await page.see("There is no shell behind this page")
@@ -175,7 +253,7 @@ async def test_no_shell_and_no_stop_is_behind_a_page(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_message_of_a_page_changes_nothing(tmp_path: Path) -> None:
-    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+    async with serving(tmp_path) as server, page_of(server) as page:
         await page.see(TO_PROMPT)
         for text in ("", "{", "[]", "[" * 100_000, '{"size": 3}', '{"size": ["a", 1]}', '{"size": [1e999, 2]}',
                      '{"size": [NaN, 2]}', '{"size": [1, 2, 3]}', '{"resize": [1, 2]}'):  # fmt: skip
@@ -186,7 +264,7 @@ async def test_what_is_no_message_of_a_page_changes_nothing(tmp_path: Path) -> N
 
 async def test_a_console_that_hangs_is_ended_by_force(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
-        async with page_of(server, await cookie_of(server)) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
             (process,) = console_processes()
             process.send_signal(signal.SIGSTOP)
@@ -195,10 +273,9 @@ async def test_a_console_that_hangs_is_ended_by_force(tmp_path: Path) -> None:
 
 async def test_the_end_of_the_server_is_the_end_of_all_consoles(tmp_path: Path) -> None:
     async with serving(tmp_path, keep=600.0) as server:
-        cookie = await cookie_of(server)
-        async with page_of(server, cookie) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
-        async with page_of(server, cookie) as page:
+        async with page_of(server) as page:
             await page.see(TO_PROMPT)
             processes: list[psutil.Process] = console_processes()
             assert len(processes) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
 from tests.patience import PATIENCE, until_so
-from tests.web.parts import console_processes, cookie_of, gone, page_of, serving
+from tests.web.parts import console_processes, gone, page_of, serving
 
 TO_PROMPT = "Ask, or / for commands"
 FLOOD = """
@@ -22,8 +23,7 @@ steps = [{ text = "All work and no play makes dull lines {{n}}.\\n", times = 200
 
 async def test_of_a_hundred_pages_at_once_as_many_as_may_have_a_console(tmp_path: Path) -> None:
     async with serving(tmp_path, most=2) as server, AsyncExitStack() as stack:
-        cookie = await cookie_of(server)
-        pages = await asyncio.gather(*[stack.enter_async_context(page_of(server, cookie)) for _ in range(100)])
+        pages = await asyncio.gather(*[stack.enter_async_context(page_of(server)) for _ in range(100)])
         await asyncio.gather(*[page.until(lambda page: page.told) for page in pages])
         inside = [page for page in pages if "refused" not in page.told[0]]
         assert len(inside) == len(console_processes()) == 2
@@ -36,32 +36,33 @@ async def test_of_a_hundred_pages_at_once_as_many_as_may_have_a_console(tmp_path
 
 async def test_a_page_that_takes_nothing_holds_up_no_other_and_its_end_is_its_consoles(tmp_path: Path) -> None:
     (tmp_path / "flood.toml").write_text(FLOOD)
-    async with serving(tmp_path, arguments=("-m", "scripted/flood.toml", "--no-mcp")) as server:
-        cookie = await cookie_of(server)
-        async with connect(
-            f"ws://127.0.0.1:{server.port}/socket?columns=200&rows=60&console=",
+    async with (
+        serving(tmp_path, arguments=("-m", "scripted/flood.toml", "--no-mcp")) as server,
+        connect(
+            f"ws://127.0.0.1:{server.port}/socket",
             origin=Origin(f"http://127.0.0.1:{server.port}"),
-            additional_headers={"Cookie": cookie},
             max_queue=1,  # what comes is not even read from the network
             proxy=None,
             open_timeout=PATIENCE,
             ping_interval=None,
-        ) as deaf:
-            await until_so(lambda: len(console_processes()) == 1, "the first console")
-            (first,) = console_processes()
-            await deaf.send(b"go\r")
-            async with page_of(server, cookie) as page:
-                await page.see(TO_PROMPT)
-                await page.type("go\r")
-                await page.see("dull lines")
-                deaf.transport.abort()
-                await gone(first)
-                await page.type("next")
-                await page.see("next")
+        ) as deaf,
+    ):
+        await deaf.send(json.dumps({"ticket": server.door.ticket, "size": [200, 60]}))
+        await until_so(lambda: len(console_processes()) == 1, "the first console")
+        (first,) = console_processes()
+        await deaf.send(b"go\r")
+        async with page_of(server) as page:
+            await page.see(TO_PROMPT)
+            await page.type("go\r")
+            await page.see("dull lines")
+            deaf.transport.abort()
+            await gone(first)
+            await page.type("next")
+            await page.see("next")
 
 
 async def test_of_a_storm_of_sizes_the_last_holds(tmp_path: Path) -> None:
-    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+    async with serving(tmp_path) as server, page_of(server) as page:
         await page.see(TO_PROMPT)
         await page.type("a draft")
         for step in range(1000):

@@ -27,7 +27,9 @@ from console_app.domain.safe_text import one_line
 
 PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
-_OTHER_VARIABLES = {"FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL"}
+_OTHER_VARIABLES = {
+    *("FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL", "FANOUT_SERVE_TOKEN")
+}
 _NEVER_FROM_A_PROJECT = {
     "keys": "it could put an approval under a key that you press for something else",
 }
