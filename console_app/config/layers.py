@@ -174,9 +174,8 @@ def _usable(layer: Layer) -> Layer:
                 break
             except ValidationError as error:
                 keys = {_written_key((*above, *one["loc"]), [replace(layer, values=values)]) for one in error.errors()}
-                for key in sorted(
-                    keys, key=lambda key: [f"{part:>9}" for part in key], reverse=True
-                ):  # of a list the last first
+                # The last of a list goes first: what stands behind it would move.
+                for key in sorted(keys, key=lambda key: [f"{part:>9}" for part in key], reverse=True):
                     _leave_out(values, key)
     return replace(layer, values=values)
 
