@@ -10,15 +10,17 @@ import asyncio
 import gc
 import logging
 import os
+import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
 from console_app.config.machine.log_setup import log_nowhere, log_to
-from console_app.config.machine.paths import Paths
+from console_app.config.machine.paths import Paths, project_mcp, read_text
 from console_app.config.models.known_refusals import KnownRefusals
 from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
 from console_app.config.secrets.private_files import make_private_again
@@ -89,11 +91,30 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
             raise
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
     make_private_again(paths)
-    layered = read_settings(paths, cwd, arguments, environ)
+    layered = read_settings(paths, cwd, arguments, environ, forgiving=True)
+    if headless and layered.project is not None and layered.project.wrong:
+        sys.stderr.write(f"fanout: {one_line(redactor.clean(layered.project.wrong))}\n")
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*secrets_of_settings(layered.settings, environ))
-    return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
+    setup = Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
+    redactor.add_later(lambda: _secrets_of_servers(setup))  # read where something is printed: it takes a while
+    return setup
+
+
+def _secrets_of_servers(setup: Setup) -> Iterator[str]:
+    """Of every mcp.json that may have been in force as a session was made: the user's own, the one that settings name,
+    and the project's. A pipe gives what it holds once, to `choose_servers`."""
+    from console_app.config import trust
+    from console_app.config.servers.mcp_servers import load_mcp_config
+
+    named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
+    for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
+        with suppress(ConfigError):
+            # What nobody trusted must not say which words are hidden.
+            if path.is_file() and (path != project or trust.is_trusted(setup.paths, path, read_text(path))):
+                for server in load_mcp_config(path, setup.environ).servers:
+                    yield from secrets_of_server(server)
 
 
 def working_folder(arguments: Namespace) -> Path:
@@ -106,12 +127,15 @@ def working_folder(arguments: Namespace) -> Path:
     return Path.cwd()
 
 
-def read_settings(paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str]) -> LayeredSettings:
-    """All layers as they are now. Raises ConfigError or UsageError for the first thing wrong."""
+def read_settings(
+    paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str], *, forgiving: bool = False
+) -> LayeredSettings:
+    """All layers as they are now. Raises ConfigError or UsageError for the first thing wrong; with `forgiving`, in the
+    project's file nothing is an error."""
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
     rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
-    return load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+    return load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ, forgiving=forgiving)
 
 
 def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:

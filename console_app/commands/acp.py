@@ -84,6 +84,8 @@ class OpenedSessions:
         setup = await asyncio.to_thread(self._setup_in, folder)
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)
         notes = [*setup.layered.notes, *chosen.notes]
+        if setup.layered.project is not None and setup.layered.project.wrong:
+            notes.append(setup.layered.project.wrong)
         source = wiring.model_source(setup)
         choice = _with_key(source.choose())
         library = wiring.open_library(setup)
@@ -135,7 +137,7 @@ class OpenedSessions:
 
     def _setup_in(self, folder: Path) -> Setup:
         base = self._setup
-        layered = wiring.read_settings(base.paths, folder, base.arguments, base.environ)
+        layered = wiring.read_settings(base.paths, folder, base.arguments, base.environ, forgiving=True)
         base.redactor.add(*secrets_of_settings(layered.settings, base.environ))
         return replace(base, cwd=folder, layered=layered)
 

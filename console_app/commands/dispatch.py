@@ -359,7 +359,8 @@ def _validate(setup: Setup) -> int:
     project = setup.layered.project
     untrusted = setup.layered.notes if project is not None and not project.trusted else ()
     waiting = project.lines if untrusted and project is not None else ()
-    problems = [*untrusted, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
+    problems = [project.wrong] if project is not None and project.wrong else []
+    problems += (*untrusted, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ)))
     if setup.arguments.json:
         report = ValidationReport(ok=not problems, problems=tuple(problems), waiting=tuple(waiting))
         _print(setup.redactor.clean(json_line(report.model_dump())))

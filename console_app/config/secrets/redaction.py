@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -43,6 +43,7 @@ class Redactor:
         self._beside = beside
         self._known: frozenset[str] = frozenset()
         self._finder = _Finder.of(self._known)
+        self._later: Callable[[], Iterable[str]] | None = None
         self.add(*secrets)
 
     @classmethod
@@ -56,8 +57,15 @@ class Redactor:
         if self._beside is not None:
             self._beside.add(*secrets)
 
+    def add_later(self, source: Callable[[], Iterable[str]]) -> None:
+        """What `source` gives is secret too; it is asked once, before the first text is cleaned."""
+        self._later = source
+
     def _current(self) -> _Finder:
         """Built when it is first needed after a change: half a millisecond a secret."""
+        if (source := self._later) is not None:
+            self._later = None  # first: to read a file may log, which comes here again
+            self.add(*source())
         finder, known = self._finder, self._known
         if finder.known != known:
             finder = self._finder = _Finder.of(known)
@@ -77,7 +85,7 @@ class Redactor:
 
         Numbers stay: to hide one would change what the data is.
         """
-        if not self._known:
+        if not self._current().known:
             return value
         match value:
             case str():

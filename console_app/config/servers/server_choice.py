@@ -73,7 +73,10 @@ def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], 
     own = paths.mcp if paths.mcp.exists() else bundled
     if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
         return own, [], None, None
-    text = read_text(project)
+    try:
+        text = read_text(project)
+    except ConfigError as error:  # what nobody can have trusted stops nothing
+        return own, [f"{error.detail}; it is not used."], None, None
     # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
     if project.suffix not in {".toml", ".md"} and trust.is_trusted(paths, project, text):
         return project, [], text, None

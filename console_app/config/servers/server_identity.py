@@ -8,6 +8,8 @@ import shlex
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets.secret_sources import secrets_of_server
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.tools import ServerIdentity
 
@@ -17,15 +19,19 @@ def identity_of(config: ServerConfig, folder: Path) -> ServerIdentity:
 
     A command that names a file relative to where it is started (`folder`, where mcp.json has no `cwd`) is another
     program in another folder, so that folder is part of it. Values of `env` and headers are not: they are often keys,
-    which change without the program being another.
+    which change without the program being another. The text is stored and exported, so it holds no secret of the
+    entry; the digest knows every word as it is, since another secret argument may be another program.
     """
+    clean = Redactor(secrets_of_server(config, sure=True)).clean
     if config.url:
-        return ServerIdentity(digest=_digest([config.url]), text=_without_keys(config.url))
+        return ServerIdentity(digest=_digest([config.url]), text=clean(_without_keys(config.url)))
     words = (config.command or "", *config.args)
     where = folder / Path(config.cwd).expanduser() if config.cwd else folder
     place = str(where) if config.cwd or any(_is_there(where, word) for word in words) else ""
-    shown = shlex.join(words)
-    return ServerIdentity(digest=_digest([*words, place]), text=f"{shown}, in {place}" if place else shown)
+    # A word is cleaned before it is quoted, which would change what is looked for.
+    shown = " ".join(shlex.quote(word) if (cleaned := clean(word)) == word else cleaned for word in words)
+    text = f"{shown}, in {clean(place)}" if place else shown
+    return ServerIdentity(digest=_digest([*words, place]), text=text)
 
 
 def _without_keys(url: str) -> str:

@@ -7,6 +7,7 @@ the value. A project file comes with a checkout that anyone may have written: se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -61,14 +62,21 @@ class LayeredSettings:
 
 
 def load_settings(
-    paths: Paths, *, cwd: Path, flags: Mapping[str, Any], rules: Rules, environ: Mapping[str, str]
+    paths: Paths,
+    *,
+    cwd: Path,
+    flags: Mapping[str, Any],
+    rules: Rules,
+    environ: Mapping[str, str],
+    forgiving: bool = False,
 ) -> LayeredSettings:
-    """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong."""
+    """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong; with
+    `forgiving`, what is wrong in the project's file, which anyone may have written, is left out instead."""
     layers = [
         Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
         Layer("the environment", _from_environment(environ), "environment"),
     ]
-    files, project = _files(paths, cwd)
+    files, project = _files(paths, cwd, forgiving=forgiving)
     layers += files
     sources: dict[str, str] = {}
     merged: dict[str, Any] = {}
@@ -120,7 +128,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name in names if (value := environ.get(PREFIX + name.upper()))}
 
 
-def _files(paths: Paths, cwd: Path) -> tuple[list[Layer], ProjectFile | None]:
+def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], ProjectFile | None]:
     """The project's layer as far as it counts, then the user's."""
     user = list[Layer]()
     if paths.settings.exists():
@@ -128,21 +136,64 @@ def _files(paths: Paths, cwd: Path) -> tuple[list[Layer], ProjectFile | None]:
             user.append(_read(paths.settings, "user"))
             _check(user[0])
     path = project_settings(cwd)
-    if not path.is_file() or path.resolve() == paths.settings.resolve():
+    if not path.exists() or path.resolve() == paths.settings.resolve():
         return user, None
-    with settings_file(path):
-        layer = _read(path, "project")
-        _check_project(layer)
+    wrong = ""
+    try:
+        with settings_file(path):
+            layer = _read(path, "project")
+            _check_project(layer)
+    except ConfigError as error:
+        if not forgiving:
+            raise
+        wrong = f"{error.detail}; it counts for nothing."
+        try:
+            layer = _usable(_read(path, "project"))
+        except ConfigError:
+            return user, ProjectFile(str(path), False, (), wrong)
     below = _valid({name: value for one in user for name, value in one.values.items() if name != "rules"}, user)
     at_once, by_trust = divided(layer.values, below)
     trusted = trust.is_trusted(paths, path, layer.text)
     counts = replace(layer, values=_merge(by_trust, at_once) if trusted else at_once)
-    return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)))
+    return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)), wrong)
 
 
 def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
     text = read_text(path)
     return Layer(str(path), parse_toml(text, path), kind, text)
+
+
+def _usable(layer: Layer) -> Layer:
+    """A project's layer without what is wrong in it, part by part: a rule that can be read counts beside one that
+    can't."""
+    values = {name: value for name, value in deepcopy(dict(layer.values)).items() if name not in _NEVER_FROM_A_PROJECT}
+    models: tuple[tuple[type[BaseModel], tuple[str, ...]], ...] = ((Settings, ()), (Rules, ("rules",)))
+    for model, above in models:
+        while True:
+            said = values.get("rules", {}) if above else {name: one for name, one in values.items() if name != "rules"}
+            try:
+                model.model_validate(said)
+                break
+            except ValidationError as error:
+                keys = {_written_key((*above, *one["loc"]), [replace(layer, values=values)]) for one in error.errors()}
+                # The last of a list goes first: what stands behind it would move.
+                for key in sorted(keys, key=lambda key: [f"{part:>9}" for part in key], reverse=True):
+                    _leave_out(values, key)
+    return replace(layer, values=values)
+
+
+def _leave_out(values: dict[str, Any], key: Sequence[str | int]) -> None:
+    if not _has(values, key):
+        key = key[:1] if _has(values, key[:1]) else ()
+    if not key:  # the settings as a whole
+        rules = values.pop("rules", {})
+        values.clear()
+        values["rules"] = rules
+        return
+    holder: Any = values
+    for part in key[:-1]:
+        holder = holder[part]
+    del holder[key[-1]]
 
 
 def _check_project(layer: Layer) -> None:

@@ -21,11 +21,13 @@ _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # t
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A project's settings. `lines` are what takes trust, as `name = value`; they count only when it is `trusted`."""
+    """A project's settings. `lines` are what takes trust, as `name = value`; they count only when it is `trusted`.
+    `wrong` says what can't be used, and counts for nothing."""
 
     path: str
     trusted: bool
     lines: tuple[str, ...]
+    wrong: str = ""
 
     @property
     def note(self) -> str:
