@@ -1,11 +1,10 @@
 """Makes whole calls out of the fragments of an answer. Every fragment has one owner, or its arguments run nowhere.
 
 A fragment is labelled with the index and the id that its server gave, as far as it gave them, and belongs to the one
-open call under that label. Where several fit, or a label says less or more than the one that a call began with, there
-is no telling, and every call that it might belong to becomes invalid. Only what can't take arguments any more is left
-out: a call that has ended, and one that holds a whole object while another still waits for its own.
+open call under that label, or to the only open one where it has no index. What belongs to none is kept until the
+answer ends, and then told by elimination (`unowned`).
 
-A call ends, and may run, only when its end is certain: the server marked it (`close`), a later call began and this
+A call ends, and may run, only when its end is certain: a later call began and this
 one's object is whole, or the answer came to a normal end (`finish`). What was cut off, is in doubt or can't be read
 becomes a CallBroken, which says why. Complete arguments that are almost JSON are mended, and then a person is asked.
 """
@@ -13,15 +12,13 @@ becomes a CallBroken, which says why. Complete arguments that are almost JSON ar
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallOpened, ProviderData
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, ProviderData
 from console_app.providers.chunk_buffer import ChunkBuffer
-from console_app.providers.loose_json import object_problem
 from console_app.providers.offered_tools import OfferedTools
-
-UNOWNED = "arguments came without a label that says which call they belong to, so this call may not be whole"
+from console_app.providers.unowned import CallInPieces, Unowned
 
 
 class Label(NamedTuple):
@@ -35,41 +32,12 @@ class Label(NamedTuple):
         return self.key == other.key or self.key is None or other.key is None
 
 
-@dataclass(slots=True, eq=False)
-class CallInPieces:
-    """A call that has begun. `initial` are arguments that came whole with its name; pieces that follow replace them."""
-
-    index: int
-    id: str
-    name: str
-    initial: str = ""
-    pieces: list[str] = field(default_factory=list[str])
-    opened: bool = False
-    ended: bool = False
-    marked: bool = False  # the server marked its end, but it holds no whole object: what follows will tell
-    doubt: str = ""  # why it may not run, though it may look whole
-
-    @property
-    def arguments(self) -> str:
-        """The arguments so far."""
-        if len(self.pieces) > 1:
-            self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else self.initial
-
-    @property
-    def whole(self) -> bool:
-        """Whether an object of arguments is complete."""
-        text = self.arguments
-        return text.rstrip().endswith("}") and not object_problem(text)
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Call(CallInPieces):
     """One that its fragments are told to be of by a label."""
 
     label: Label
     tentative: bool = False  # a name that came again behind a whole object: another call only if arguments follow
-    late: bool = False  # arguments that may be its own came before it: it may run only with a whole object of its own
     data: dict[str, Any] | None = None  # what its endpoint wants back with it
 
 
@@ -83,7 +51,7 @@ class CallAccumulator:
         self.open: list[Call] = []  # in call order
         self._ended: dict[int | None, Call] = {}  # the latest under each key
         self._ended_ids: dict[str, list[Call]] = {}
-        self._nameless: list[Label] = []  # where arguments came before any name
+        self._unowned = Unowned()
         self._last: tuple[Label, Call] | None = None  # the owner of the last fragment, while nothing else happened
 
     def __len__(self) -> int:
@@ -106,15 +74,17 @@ class CallAccumulator:
             self.announce(earlier)
             # Interleaved calls go on after a later one began, so only a whole object tells that this one is over; one
             # that came with the name doesn't, as pieces may still replace it.
-            if earlier.marked or (earlier.pieces and earlier.whole):
+            if earlier.pieces and earlier.whole and not earlier.late:
                 self._end(earlier)
         call = Call(self._count, id, name, arguments, label=label, data=data)
-        call.late = any(before.may_be(label) for before in self._nameless)
         self._count += 1
         self.open.append(call)
         self._last = None
         if announce and name:
             self.announce(call)
+        if name and (text := self._unowned.take(_stream(label))):
+            call.late = True
+            self.add(call, text)
         return call
 
     def fragment(self, label: Label, arguments: Any) -> None:
@@ -144,34 +114,15 @@ class CallAccumulator:
             call.pieces.append(text)
             self._out.add_arguments(call.index, text)
             return
-        if not call.name and not call.pieces:
-            self._nameless.append(call.label)
         call.pieces.append(text)
         if call.name:
             self.announce(call)
 
-    def close(self, label: Label, arguments: str = "") -> None:
-        """The server marked the end of the call under `label`; `arguments`, where it repeats them, is the truth."""
-        near = self._near(label)
-        if len(near) != 1 or not _same(near[0].label, label):
-            return  # the finish reason has to tell
-        (call,) = near
-        if label.key in self._ended and (not label.id or call.label.id != label.id):
-            return  # as an end may be marked twice, it may be that of the call before
-        if arguments:
-            call.doubt = ""
-            if not call.pieces:
-                self.add(call, arguments)
-            call.pieces[:] = [arguments]
-        # At the token limit a server may mark the end of a call that it cut off; nothing cut off may run.
-        if call.whole:
-            self._end(call)
-        else:
-            call.marked = True
-
     def finish(self, cut: str = "") -> None:
         """The answer is over. `cut` says by what it was cut off, "" for a normal end: open calls end, or are broken."""
         self._drop_tentative()
+        for text in () if cut else self._unowned.settle(self.open, self._tools):
+            self.add(self.begin(Label(), "", ""), text)
         for call in self.open.copy():
             self._end(call, cut)
 
@@ -181,7 +132,7 @@ class CallAccumulator:
 
     def labelled(self, label: Label) -> Call | None:
         """The latest call under `label`, ended or not."""
-        near = [call for call in self._near(label) if _same(call.label, label)]
+        near = [call for call in self._near(label) if self._same(call.label, label)]
         return near[-1] if near else self._past(label) or self._ended.get(label.key)
 
     def announce(self, call: Call) -> None:
@@ -226,19 +177,21 @@ class CallAccumulator:
         return next((call for call in reversed(self._ended_ids.get(label.id, ())) if call.label.may_be(label)), None)
 
     def _owner(self, label: Label, text: str) -> Call | None:
-        """The one call that a fragment belongs to; None when there's no telling, and those it might be are in doubt."""
+        """The one call that a fragment belongs to; None when there's no telling, and it is kept as nobody's."""
         near = self._near(label)
         if len(near) > 1:
             near = [call for call in near if not call.whole] or near[-1:]
-        if len(near) == 1 and _same(near[0].label, label):
+        if len(near) == 1 and self._same(near[0].label, label):
             return self.named(near[0], label)
-        if not text.strip():
-            return None
-        for call in near:
-            call.doubt = UNOWNED
-        if near or self._past(label) or label.key in self._ended:
-            return None
-        return self.begin(label, label.id, "")
+        self._unowned.add(_stream(label), text)
+        return None
+
+    def _same(self, begun: Label, label: Label) -> bool:
+        """Whether a label says enough to be that of the call which began under `begun`, or that call alone is open.
+        Some servers change ids midway."""
+        if begun.id and label.id and (begun.key is None or label.key is None):
+            return begun.id == label.id
+        return begun.key == label.key or (len(self.open) == 1 and (begun.key is None or label.key is None))
 
     # -- how a call ends
 
@@ -264,8 +217,10 @@ class CallAccumulator:
         elif not call.name:
             problem = "the call names no tool"
         else:
-            problem = call.doubt or (UNOWNED if call.late and not call.whole else "")
+            problem = call.doubt
         end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        if isinstance(end, CallClosed) and call.paired:
+            end = replace(end, must_ask=end.must_ask or call.paired)
         self._out.append(end)
 
 
@@ -276,8 +231,6 @@ def arguments_text(arguments: Any) -> str:
     return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
 
-def _same(begun: Label, label: Label) -> bool:
-    """Whether a label says enough to be that of the call which began under `begun`. Some servers change ids midway."""
-    if begun.id and label.id and (begun.key is None or label.key is None):
-        return begun.id == label.id
-    return begun.key == label.key
+def _stream(label: Label) -> int | str:
+    """Where arguments without an owner are kept: some servers change ids midway."""
+    return label.id if label.key is None else label.key

@@ -4,8 +4,8 @@ A call runs when its own closing event came: at once with a whole object, else a
 event is missing though others came, something was lost, and the call doesn't run; an endpoint that closes nothing says
 by the normal end that its calls are whole, and a person is asked. A label is the place in the answer, the item's id and
 the call's id, as far as an event says them. A fragment or a closing event belongs to
-the one call that agrees with it best and contradicts it nowhere; where there is none, or several, it belongs to nobody,
-and every call that it might have been meant for is in doubt until its own closing event repeats its arguments whole.
+the one call that agrees with it and contradicts it nowhere, or to the only open one where it has no label; where there
+is none, or several, it is kept until the answer ends, and then told by elimination (`unowned`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from console_app.domain.ports.provider import (
     NoticeChunk,
     ProviderData,
 )
-from console_app.providers.call_accumulator import UNOWNED, CallInPieces, arguments_text
+from console_app.providers.call_accumulator import arguments_text
 from console_app.providers.chunk_buffer import ChunkBuffer
 from console_app.providers.offered_tools import OfferedTools
+from console_app.providers.unowned import CallInPieces, Unowned
 
 NOT_MARKED = "its endpoint did not mark where it ends"
-NEVER_BEGUN = "The endpoint sent arguments of a call that it never began: that call was not run."
+NEVER_BEGUN = "The endpoint sent arguments that belong to no call: they were not run."
 
 
 class Where(NamedTuple):
@@ -55,12 +56,6 @@ class Where(NamedTuple):
             same += 1
         return same
 
-    def may_be(self, other: Where) -> bool:
-        """Whether both may label one call, though servers change ids midway and lose labels."""
-        return self.agreement(other) >= 0 or any(
-            a == b for a, b in zip(self, other, strict=True) if a not in (None, "")
-        )
-
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class LabelledCall(CallInPieces):
@@ -84,7 +79,7 @@ class LabelledCalls:
         self.closes = False  # a closing event came, of a call or of what stands beside them
         self._tools = tools or OfferedTools()
         self._calls: list[LabelledCall] = []
-        self._unowned: list[Where] = []  # of fragments that came before any call they might be of
+        self._unowned = Unowned()
         self._told: set[int] = set()  # those that a closing event without their id named
         self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
         self._whole = 0  # so many calls had begun when the answer came to a normal end
@@ -99,11 +94,7 @@ class LabelledCalls:
             return
         for earlier in self.open:
             self._announce(earlier)
-            if earlier.marked:
-                self._end(earlier)  # the model went on, so its end was one
         call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), where=where)
-        if any(place.may_be(where) for place in self._unowned):
-            call.doubt = UNOWNED
         self._calls.append(call)
         if name:
             self._announce(call)
@@ -121,8 +112,7 @@ class LabelledCalls:
             if call is not None and known > call.where.agreement(where):
                 call = None
         if call is None:
-            if text.strip():
-                self._disown(where)
+            self._unowned.add(where, text)
             return
         self._last = where, call
         call.pieces.append(text)
@@ -184,15 +174,15 @@ class LabelledCalls:
         which some servers still send the closing events."""
         if not cut:
             self._whole = len(self._calls)
-        for call in self.open:
-            if cut or call.marked:
-                self._end(call, cut)
+        for call in self.open if cut else ():
+            self._end(call, cut)
 
     def over(self) -> None:
         """Nothing more comes: calls that were open at a normal end are ended, those that began behind it broken."""
+        unowned = self._unowned.settle(self._calls, self._tools)
         for call in self.open:
             self._end(call, "" if call.index < self._whole else "the end of the answer")
-        if any(not any(call.where.may_be(where) for call in self._calls) for where in self._unowned):
+        if unowned:
             self._out.append(NoticeChunk(NEVER_BEGUN, "warning"))
 
     @property
@@ -207,14 +197,7 @@ class LabelledCalls:
         if len(ranked) != 1:
             return None
         ((agreement, call),) = ranked
-        return call if agreement or (where == Where() and call.where == where) else None
-
-    def _disown(self, where: Where) -> None:
-        """A fragment is nobody's: whose it might be may not be whole, now or later."""
-        for call in self.open:
-            if call.where.may_be(where):
-                call.doubt = UNOWNED
-        self._unowned.append(where)
+        return call if agreement or where == Where() else None
 
     def _announce(self, call: LabelledCall) -> None:
         if call.opened:
@@ -243,6 +226,6 @@ class LabelledCalls:
         else:
             problem = ""
         end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
-        if isinstance(end, CallClosed) and not call.marked:
-            end = replace(end, must_ask=end.must_ask or NOT_MARKED)
+        if isinstance(end, CallClosed) and (call.paired or not call.marked):
+            end = replace(end, must_ask=end.must_ask or call.paired or NOT_MARKED)
         self._out.append(end)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from console_app.providers.call_accumulator import UNOWNED, Call, CallAccumulator, Label, arguments_text
+from console_app.providers.call_accumulator import Call, CallAccumulator, Label, arguments_text
+from console_app.providers.unowned import UNOWNED
 
 NAMED_AGAIN = "its name came again without a label that says of which call, so this may be one call or two"
 
@@ -44,7 +45,8 @@ class ChatCalls:
             call.tentative = repeated
         elif not call.name and call.pieces:
             call = self._calls.named(call, label)
-            call.name, call.doubt = name, "its name came after its arguments"
+            call.doubt = "its name came when another call had begun" if call.opened else call.doubt
+            call.name, call.late = name, True
         elif call.ended or call.whole:
             return  # the whole call, repeated at its end
         elif not (call.opened or call.tentative):

@@ -125,19 +125,6 @@ def test_a_call_is_closed_when_the_next_begins_and_not_before() -> None:
     assert calls_of(out) == [("get_all", '{"a": {}}')]
 
 
-def test_what_the_server_repeats_at_the_end_is_the_truth() -> None:
-    out = ChunkBuffer()
-    calls = CallAccumulator(out)
-    calls.begin(Label(0), "a", "get_all")
-    calls.fragment(Label(0), '{"a": 1')
-    calls.close(Label(0), '{"a": 12}')
-    calls.begin(Label(1), "b", "get_all")
-    calls.close(Label(1), '{"b": 1}')
-    calls.finish()
-    assert calls_of(out) == [("get_all", '{"a": 12}'), ("get_all", '{"b": 1}')]
-    assert deltas_of(out, 1) == '{"b": 1}'
-
-
 def test_numbers_that_json_does_not_have_are_refused() -> None:
     for text, reason in (
         ('{"a": NaN}', "NaN is not JSON"),
