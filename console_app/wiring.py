@@ -105,8 +105,8 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 def _secrets_of_servers(setup: Setup) -> Iterator[str]:
     """Of every mcp.json that may have been in force as a session was made: the user's own, the one that settings name,
     and the project's. A pipe gives what it holds once, to `choose_servers`."""
-    from console_app.config.trust import trusted as trust
     from console_app.config.servers.mcp_servers import load_mcp_config
+    from console_app.config.trust import trusted as trust
 
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:

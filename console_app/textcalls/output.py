@@ -148,7 +148,14 @@ class ScanOutput:
         return began
 
     def _has_words(self, segment: Segment) -> bool:
-        return segment.kind == "text" and self._src.text(segment.start, segment.end).strip() != ""
+        return segment.kind == "text" and self._end_of(segment).strip() != ""
+
+    def _end_of(self, segment: Segment) -> str:
+        """The end of a text as it was written, for one of many refused calls is long: all of it is read only where
+        its end is white space.
+        """
+        end = self._src.text(max(segment.start, segment.end - LOOKAHEAD), segment.end)
+        return self._src.text(segment.start, segment.end) if end.isspace() else end
 
     @property
     def follows_words(self) -> bool:
@@ -159,7 +166,7 @@ class ScanOutput:
                 return segment.after_words
             if segment.kind == "thought":
                 return False
-            text = self._src.text(segment.start, segment.end)
+            text = self._end_of(segment)
             if text.strip():
                 return bool(text.rpartition("\n")[2].strip())
             if "\n" in text and (index == 0 or self.segments[index - 1].kind != "dropped"):

@@ -10,6 +10,7 @@ from console_app.textcalls import parse
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.scan_state import MOST_CALLS
 from console_app.textcalls.scanner import LONGEST_ANSWER
+from console_app.textcalls.source import Source
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.work import work
@@ -213,3 +214,25 @@ def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"] * 3 + ["True"] * 3
+
+
+@pytest.mark.parametrize("piece", [f"a {PING.strip()} b, ", f"| {PING.strip()} | a |\n"], ids=["line", "table"])
+def test_a_refused_call_reads_no_more_of_the_answer_where_many_stand_before_it(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+    text_of = Source.text
+
+    def counted(source: Source, start: int, end: int) -> str:
+        nonlocal read
+        text = text_of(source, start, end)
+        read += len(text)
+        return text
+
+    monkeypatch.setattr(Source, "text", counted)
+    each: list[float] = []
+    for many in (200, 1600):
+        read = 0
+        parse(piece * many, TOOLS)
+        each.append(read / many)
+    assert each[1] < 2 * each[0]
