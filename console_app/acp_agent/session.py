@@ -22,7 +22,7 @@ from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
 from console_app.console.attachments import Attachments
 from console_app.console.conversation import Conversation
-from console_app.console.permissions import Permissions
+from console_app.console.permissions import MODES, Permissions
 from console_app.console.sessions import Disk
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
@@ -38,12 +38,6 @@ if TYPE_CHECKING:
     from console_app.acp_agent.json_lines import JsonLines
     from console_app.engine.turn import Turn
 
-MODES = {
-    ApprovalMode.ASK: "Asks before whatever no rule allows",
-    ApprovalMode.AUTO: "Runs what is known to be read-only, asks before the rest",
-    ApprovalMode.PLAN: "Runs only what is known to be read-only",
-    ApprovalMode.YOLO: "Runs everything",
-}
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {
     TOKEN_LIMIT: "max_tokens",

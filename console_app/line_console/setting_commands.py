@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from console_app.config.own_settings import NEXT_START
 from console_app.config.settings_file import BrokenSettings
 from console_app.console.own_editor import edited
+from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
@@ -109,22 +110,17 @@ class SettingCommands:
             self._say(f"Protocol {mode}, from the next request on.")
 
     async def _mode(self, rest: str) -> None:
-        abouts = {
-            "ask": "what no rule allows asks",
-            "auto": "what only reads runs",
-            "plan": "nothing that changes anything runs",
-            "yolo": "every call runs",
-        }
-        picked = rest or await self._d.choose("Approvals", abouts)
+        abouts = {mode.value: about for mode, about in MODES.items()}
+        picked = rest or await self._d.choose("Mode", abouts)
         if picked and picked not in abouts:
             raise UsageError(f"there is no mode {one_line(picked, 40)}")
         if picked == ApprovalMode.PLAN.value and self._c.permissions.mode is not ApprovalMode.PLAN:
             self._before_plan = self._c.permissions.mode
         if picked:
-            released = self._c.permissions.use_mode(ApprovalMode(picked))
-            runs = "runs" if released == 1 else "run"
-            now = f" {plural(released, 'call')} that waited {runs} now." if released else ""
-            self._say(f"Approvals: {picked}, {abouts[picked]}.{now}")
+            self._c.permissions.use_mode(ApprovalMode(picked))
+            many = len(self._c.approvals.waiting)
+            runs = f" /approve all runs the {plural(many, 'call')} waiting." if many else ""
+            self._say(f"Mode: {picked}, {abouts[picked]}.{runs}")
 
     async def _plan(self, _rest: str) -> None:
         there = self._c.permissions.mode is ApprovalMode.PLAN
@@ -151,7 +147,7 @@ class SettingCommands:
             removed = rule is not None and self._c.permissions.remove_rule(rule)
             self._say("The rule is removed." if removed else "That rule can't be removed here.")
             return
-        self._say(f"Approvals: {self._c.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
+        self._say(f"Mode: {self._c.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
         for place, row in enumerate(rows, 1):
             self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
 

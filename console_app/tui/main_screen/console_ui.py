@@ -14,7 +14,6 @@ from textual.screen import Screen
 from console_app.console.by_hand import without_success
 from console_app.console.conversation import Conversation
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Event, Level
 from console_app.tui.lineview.view import ConversationView
 from console_app.tui.lineview.wording import plural
@@ -58,11 +57,10 @@ class ConsoleUi:
         self._unpainted = 0  # characters of an answer since the last wait for a frame
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
-    def connect(self, conversation: Conversation, activity: ActivityStatus, mode: Callable[[], ApprovalMode]) -> None:
-        """What is shown: the conversation, what it is busy with, and the approval mode that you are on."""
+    def connect(self, conversation: Conversation, activity: ActivityStatus) -> None:
+        """What is shown: the conversation, and what it is busy with."""
         self._conversation = conversation
         self._activity = activity
-        self._mode = mode
 
     # What happens
 
@@ -145,7 +143,7 @@ class ConsoleUi:
         self.view.wake()
         self._name_window()
         screen.refresh_bindings()
-        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript, self._mode())
+        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript)
         provider = self._services.engine.provider
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model

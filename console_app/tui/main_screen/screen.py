@@ -7,18 +7,20 @@ from functools import partial
 
 from textual import events, getters, on
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.message import Message
 
 from console_app.console.attachments import Attachments
 from console_app.console.calls import Calls
 from console_app.console.conversation import Conversation
-from console_app.console.permissions import Permissions
+from console_app.console.permissions import MODES, Permissions
 from console_app.console.readiness import Readiness
 from console_app.console.sessions import Sessions
 from console_app.console.starting import ConsoleStart
 from console_app.domain.amounts import plural
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import no_pictures
-from console_app.tui.approvals.mode_keys import ModeKeys
+from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import CommandRegistry
@@ -95,8 +97,8 @@ class ChatScreen(MainScreen):
         )
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
         self._keys = KeysThatGo(self, ui)
-        self._mode_keys = ModeKeys(self.permissions, ui, partial(services.timing.later, self), services.timing.now)
-        self.modes = self._mode_keys.modes
+        later = partial(services.timing.later, self)
+        self.modes = ModeSwitch(self.permissions, ui, services.timing, later, self._show_mode)
         self._leaving = Leaving(
             self, ui, lambda: self.prompt_area.stop(), partial(self.action_command, "rewind"), services.timing.now
         )
@@ -104,7 +106,7 @@ class ChatScreen(MainScreen):
         equip(self.offers, services, ui, self.dialogs)
         self.custom = CustomCommandList(services.custom_commands, self.commands, ui, engine, services.models)
         self.dialogs.commands_changed = self.custom.read
-        ui.connect(self.conversation, self.activity, lambda: self.modes.shown)
+        ui.connect(self.conversation, self.activity)
         self._command_line = CommandLine(self.commands, self.offers.is_prompt, ui.toast)
         self._themes = themes
         self._news = ServerNews(services.server_statuses, ui.tell)
@@ -320,11 +322,19 @@ class ChatScreen(MainScreen):
 
     def action_cycle_mode(self) -> None:
         """Shift+Tab: ask, auto, plan, yolo, ask."""
-        self._mode_keys.next()
+        self.modes.next()
+
+    def _show_mode(self, mode: ApprovalMode | None) -> None:
+        line, board = None, self.boards.approvals
+        if mode is not None:
+            many = len(board.selection.waiting)
+            key, them = "Y" if board.has_focus else "tab Y", f"the {many} that wait" if many > 1 else "what waits"
+            line = strip(mode) + Content(f"  {f'{key} runs {them} · ' if many else ''}{MODES[mode]}")
+        self.query_one(KeyHints).say_instead(line)
 
     def action_toggle_plan(self) -> None:
         """Alt+P: into plan mode and out of it, to the mode before."""
-        self._mode_keys.toggle_plan()
+        self.modes.toggle_plan()
 
     def action_search_history(self) -> None:
         """Ctrl+R."""
