@@ -186,8 +186,9 @@ class OnScreen(Face):
             await pass_by(self._pilot, 0.2)
             await self._pilot.press("shift+tab")
         await pass_by(self._pilot)
+        await until(self._pilot, lambda: self.gate.mode.value == mode or self._pilot.app.screen is not screen)
         if self._pilot.app.screen is not screen:
-            await self._pilot.press("y")
+            await decide(self._pilot, "y")
         await until(self._pilot, lambda: self.gate.mode.value == mode)
 
     async def send(self, prompt: str) -> None:
@@ -233,7 +234,7 @@ async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
     tmp_path: Path, face: Opened, waiting: list[str], last: str
 ) -> None:
     answers = [calls(*named(waiting, 1))] if waiting else []
-    model = WrittenModel(*answers, calls(*named(NEXT[last], 2)), say("Done."))
+    model = WrittenModel(*answers, calls(*named(list(NEXT[last]), 2)), say("Done."))
     gate, kept = ApprovalGate(ApprovalMode.ASK, [Rule("ask", "lab.keep")]), Kept()
     still = dict.fromkeys(waiting, "asked")
     async with asyncio.timeout(60), face(tmp_path, model, gate, kept) as one:
