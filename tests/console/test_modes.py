@@ -181,9 +181,9 @@ class OnScreen(Face):
 
     async def use(self, mode: str) -> None:
         screen = chat(self._pilot.app)
-        screen.prompt.focus()
         while screen.modes.shown.value != mode:
             await pass_by(self._pilot, 0.2)
+            screen.set_focus(screen.prompt)  # a board takes the focus by itself, where Shift+Tab goes a row back
             await self._pilot.press("shift+tab")
         await pass_by(self._pilot)
         await until(self._pilot, lambda: self.gate.mode.value == mode or self._pilot.app.screen is not screen)

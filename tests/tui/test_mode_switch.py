@@ -140,7 +140,7 @@ async def test_the_strip_shows_all_modes_and_what_runs_those_that_wait(tmp_path:
         await go(pilot)
         chat(console).prompt.focus()
         for mode in (ApprovalMode.AUTO, ApprovalMode.PLAN, ApprovalMode.YOLO):
-            await pass_by(pilot, ALONE)
+            await pass_by(pilot, 0.2)
             await pilot.press("shift+tab")
             await see(pilot, f"tab Y runs the 3 that wait · {MODES[mode][:20]}")
             await see(pilot, "mode  ask  auto  plan  yolo ")
