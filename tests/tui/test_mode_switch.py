@@ -144,7 +144,9 @@ async def test_the_strip_shows_all_modes_and_what_runs_those_that_wait(tmp_path:
             await pilot.press("shift+tab")
             await see(pilot, f"tab Y runs the 3 that wait · {MODES[mode][:20]}")
             await see(pilot, "mode  ask  auto  plan  yolo ")
-            assert chat(console).query_one(StatusBar).status.mode is ApprovalMode.ASK
+            status = chat(console).query_one(StatusBar).status
+            assert status is not None
+            assert status.mode is ApprovalMode.ASK
         await pass_by(pilot, SETTLE)
         await see(pilot, "Run everything unasked?")
         await decide(pilot, "n")
