@@ -20,6 +20,7 @@ from console_app.acp_agent.commands import EditorCommands
 from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
 from console_app.console.console import Console
+from console_app.console.permissions import MODES
 from console_app.console.ui_port import UiPort
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
@@ -34,12 +35,6 @@ if TYPE_CHECKING:
     from console_app.acp_agent.json_lines import JsonLines
     from console_app.engine.turn import Turn
 
-MODES = {
-    ApprovalMode.ASK: "Asks before whatever no rule allows",
-    ApprovalMode.AUTO: "Runs what is known to be read-only, asks before the rest",
-    ApprovalMode.PLAN: "Runs only what is known to be read-only",
-    ApprovalMode.YOLO: "Runs everything",
-}
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {
     TOKEN_LIMIT: "max_tokens",

@@ -27,6 +27,12 @@ Scope = Literal["once", "session", "always"]
 SESSION = "this session"
 MOST_NAMED = 3  # tools that are named of those a rule matches
 MOST_ARGUMENT = 80  # characters of an argument that a rule is offered for
+MODES = {
+    ApprovalMode.ASK: "what no rule allows asks",
+    ApprovalMode.AUTO: "what only reads runs, the rest asks",
+    ApprovalMode.PLAN: "what only reads runs, the rest is denied",
+    ApprovalMode.YOLO: "every call runs unasked",
+}
 _ORDER: tuple[Action, ...] = ("deny", "ask", "allow")  # as they count
 
 
@@ -92,10 +98,9 @@ class Permissions:
         """The approval mode."""
         return self._engine.gate.mode
 
-    def use_mode(self, mode: ApprovalMode) -> int:
-        """Another mode holds, for what waits too; how many of the calls that waited it answered."""
+    def use_mode(self, mode: ApprovalMode) -> None:
+        """Another mode holds, for calls that come from now on: what waits is decided by a person or a rule."""
         self._engine.gate.mode = mode
-        return self.reconsider()
 
     @property
     def rules_path(self) -> str:
@@ -129,7 +134,7 @@ class Permissions:
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:
-        """Asks the gate again about every call that waits, after a change of rules; how many it answered."""
+        """Has the rules look again at every call that waits, after one of them has changed; how many they answered."""
         running = self._running()
         return running.reconsider() if running is not None else 0
 

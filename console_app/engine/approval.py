@@ -175,7 +175,7 @@ class Approvals:
         if shown != spec.fingerprint:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
         if arguments is not None and arguments != call.arguments:
-            return checked_edit(self._gate, spec, arguments)
+            return checked_edit(self._gate, spec, arguments, waits=True)
         if spec.fingerprint != waiting.first and (problem := args.problem(spec.input_schema, call.arguments or {})):
             raise args.UnreadableArguments(problem)
         return None
@@ -192,7 +192,10 @@ class Approvals:
         return True
 
     def reconsider(self) -> int:
-        """Asks the gate again about each call that waits, of its tool as it is now; how many it answered."""
+        """Has the rules look again at each call that waits, and its tool as it is now; how many they answered.
+
+        The mode is not asked again, since it is about later calls: it may have changed while these waited.
+        """
         answered = 0
         for call_id, waiting in self._waiting.items():
             if not self.waits(call_id):
@@ -200,7 +203,7 @@ class Approvals:
             if self._renew(waiting) or waiting.repeats:
                 continue
             verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.must_ask)
-            if verdict.action != "ask":
+            if verdict.action != "ask" and verdict.by is DecidedBy.RULE:
                 waiting.answer.set_result(Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule))
                 answered += 1
         return answered
@@ -229,13 +232,18 @@ def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolS
     return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
 
 
-def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A copy of edited arguments, as they will run; raises UnreadableArguments for what can't."""
+def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any], *, waits: bool) -> dict[str, Any]:
+    """A copy of edited arguments, as they will run; raises UnreadableArguments for what can't.
+
+    No mode is asked for a call that `waits`, since it came before the mode.
+    """
     try:
         edited = args.read(args.compact(arguments))
     except (TypeError, ValueError, RecursionError) as error:
         raise args.UnreadableArguments(str(error)) from None
-    if problem := gate.check(spec, edited).denial or args.problem(spec.input_schema, edited):
+    verdict = gate.check(spec, edited)
+    denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
+    if problem := denial or args.problem(spec.input_schema, edited):
         raise args.UnreadableArguments(problem)
     return edited
 

@@ -96,7 +96,7 @@ class Rerun(Activity):
         return self._approvals.is_as_shown(call_id, shown)
 
     def reconsider(self) -> int:
-        """Asks the gate again, after a change of rules or mode; see Turn."""
+        """Has the rules look again, after one has changed; see Turn."""
         return self._approvals.reconsider()
 
     def _begin(self) -> None:

@@ -62,7 +62,7 @@ class Restarts:
 def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
     """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are denied."""
     if arguments is not None:
-        fresh = call.again(checked_edit(session.gate, spec, arguments))
+        fresh = call.again(checked_edit(session.gate, spec, arguments, waits=False))
         if spec.changed or (call.spec is not None and call.spec.fingerprint != spec.fingerprint):
             fresh.resolution = None  # who edits the arguments has not seen what became of the tool, or of its program
         return fresh

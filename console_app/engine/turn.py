@@ -173,7 +173,7 @@ class Turn(Activity):
         return self._step is not None and self._step.approvals.is_as_shown(call_id, shown)
 
     def reconsider(self) -> int:
-        """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""
+        """Has the rules look again at every call that waits, after one has changed; how many they answered."""
         return self._step.approvals.reconsider() if self._step else 0
 
     def _find(self, call_id: str) -> CallExecution | None:

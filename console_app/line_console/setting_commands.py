@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 from console_app.config.settings.own_settings import NEXT_START
 from console_app.config.settings.settings_file import BrokenSettings
 from console_app.console.files.own_editor import edited
-from console_app.console.intents.settings import MODES
+from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, UsageError
@@ -38,17 +38,17 @@ class SettingWays:
 
     async def mode(self, console: Console, rest: str) -> None:
         """Chooses which later calls run without asking."""
-        abouts = MODES
-        picked = rest or await self._d.choose("Approvals", abouts)
+        abouts = {mode.value: about for mode, about in MODES.items()}
+        picked = rest or await self._d.choose("Mode", abouts)
         if picked and picked not in abouts:
             raise UsageError(f"there is no mode {one_line(picked, 40)}")
         if picked == ApprovalMode.PLAN.value and console.permissions.mode is not ApprovalMode.PLAN:
             self._before_plan = console.permissions.mode
         if picked:
-            released = console.permissions.use_mode(ApprovalMode(picked))
-            runs = "runs" if released == 1 else "run"
-            now = f" {plural(released, 'call')} that waited {runs} now." if released else ""
-            self._say(f"Approvals: {picked}, {abouts[picked]}.{now}")
+            console.permissions.use_mode(ApprovalMode(picked))
+            many = len(self._c.approvals.waiting)
+            runs = f" /approve all runs the {plural(many, 'call')} waiting." if many else ""
+            self._say(f"Mode: {picked}, {abouts[picked]}.{runs}")
 
     async def plan(self, console: Console, _rest: str) -> None:
         """Goes into plan mode, and out of it to the mode before."""
@@ -77,7 +77,7 @@ class SettingWays:
             removed = rule is not None and console.permissions.remove_rule(rule)
             self._say("The rule is removed." if removed else "That rule can't be removed here.")
             return
-        self._say(f"Approvals: {console.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
+        self._say(f"Mode: {console.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
         for place, row in enumerate(rows, 1):
             self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
 

@@ -34,6 +34,7 @@ from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of, end_by_error, forget_toasts
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 from console_app.tui.widgets.motion import Blinking, use_motion
+from console_app.tui.widgets.too_small import is_covered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -209,8 +210,11 @@ class FanoutApp(StartupApp[int]):
         forget_toasts(self, event.notification.message)
 
     async def on_event(self, event: events.Event) -> None:
-        """No key begins anything while the console ends."""
-        if self._ending is None or not isinstance(event, events.InputEvent | events.Paste):
+        """No key begins anything while the console ends, nor on what is covered but to stop and to leave."""
+        ends = self._ending is not None and isinstance(event, events.InputEvent | events.Paste)
+        leaves = isinstance(event, events.Key) and event.key in ("ctrl+c", "ctrl+d")
+        unseen = isinstance(event, events.Key | events.Paste) and not leaves
+        if not (ends or (unseen and self.screen_stack and is_covered(self.screen))):
             await super().on_event(event)
 
     def _end_within(self, seconds: float, code: int) -> None:

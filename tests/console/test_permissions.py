@@ -121,16 +121,6 @@ async def test_a_waiting_call_runs_with_other_arguments(tmp_path: Path) -> None:
     assert len(asked.screen.toasts) == 2
 
 
-async def test_another_mode_answers_what_waits(tmp_path: Path) -> None:
-    asked = Asked(tmp_path)
-    await asked.wait()
-    assert asked.permissions.use_mode(ApprovalMode.AUTO) == 0
-    assert asked.permissions.use_mode(ApprovalMode.YOLO) == 2
-    await asked.conversation.ended()
-    assert sorted(map(str, asked.ran)) == ["1", "2"]
-    assert asked.permissions.reconsider() == 0
-
-
 async def test_a_call_that_runs_again_between_turns_is_decided_too(tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     first, second = await asked.wait()

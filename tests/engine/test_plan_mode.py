@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode
+from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
@@ -65,20 +65,24 @@ def test_the_model_is_told_once_that_it_is_on_and_once_that_it_is_off() -> None:
     run(scene)
 
 
-def test_a_call_that_waits_is_denied_when_plan_mode_begins() -> None:
+def test_a_call_that_waits_when_plan_mode_begins_is_yours_to_decide_edited_too() -> None:
     async def scene() -> None:
         tools = Tools([WRITES])
         engine = engine_of(Model(calls({"n": "a"}, name="demo_write")), tools, mode=ApprovalMode.ASK)
 
+        def decide(turn: Turn, call_id: str) -> None:
+            assert turn.reconsider() == 0
+            assert turn.resolve(call_id, Decision.ALLOW, arguments={"n": "b"})
+
         def react(turn: Turn, event: ev.Event) -> None:
             if isinstance(event, ev.ApprovalRequested):
                 engine.gate.mode = ApprovalMode.PLAN
-                asyncio.get_running_loop().call_soon(turn.reconsider)
+                asyncio.get_running_loop().call_soon(decide, turn, event.call_id)
 
         events = await play(engine, react=react)
-        assert not tools.ran
+        assert [one.arguments for one in tools.ran] == [{"n": "b"}]
         [resolved] = only(events, ev.ApprovalResolved)
-        assert (resolved.decision.value, resolved.by.value) == ("deny", "mode")
+        assert (resolved.decision.value, resolved.by.value) == ("allow", "user")
 
     run(scene)
 

@@ -36,9 +36,11 @@ async def test_one_call_is_one_call(tmp_path: Path) -> None:
         shown.type("/calls")
         await shown.see("\n1 call.\n")
         shown.type("/mode yolo")
-        await shown.see("every call runs. 1 call that waited runs now.")
+        await shown.see("Mode: yolo, every call runs unasked. /approve all runs the 1 call waiting.")
+        shown.type("/approve all")
+        await shown.see("Done.")
         shown.type("/mode ask")
-        await shown.see("Approvals: ask, what no rule allows asks.\n")
+        await shown.see("Mode: ask, what no rule allows asks.\n")
 
 
 async def test_calls_at_once_end_in_a_sentence_of_all_and_one_alone_in_its_own(tmp_path: Path) -> None:

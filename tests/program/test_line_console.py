@@ -234,7 +234,7 @@ def settings(terminal: Terminal) -> None:
     typed(terminal, "/config max_steps", "max_steps: .*by default")
     typed(terminal, "/config max_steps many", "Error: .*max_steps")
     typed(terminal, "/config approval_mode plan", "approval_mode is written to")
-    typed(terminal, "/mode plan", "Approvals: plan")
+    typed(terminal, "/mode plan", "Mode: plan")
     typed(terminal, 'lab.do {"text": "never"}', "lab.do, denied", OVER)
 
 

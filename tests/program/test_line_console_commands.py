@@ -128,8 +128,8 @@ def test_calls_by_state_rules_plan_to_dos_and_settings_are_changed(fanout: Fanou
         typed(terminal, "/copy 1", r"1\. result of do", PICK)
         typed(terminal, "result", r"^Copied result.*: 7 characters\.")
         assert base64.b64encode(b"did one") in terminal.raw
-        typed(terminal, "/plan", "^Approvals: plan")
-        typed(terminal, "/plan", "^Approvals: yolo")
+        typed(terminal, "/plan", "^Mode: plan")
+        typed(terminal, "/plan", "^Mode: yolo")
         typed(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold", PICK)
         typed(terminal, "session", "^Until you leave: ")
         typed(terminal, "/config max_steps 7", "is written to")

@@ -101,7 +101,7 @@ def test_the_line_console_says_no_secret(fanout: Fanout) -> None:
             terminal.expect("400")
             for command, last in {
                 "/doctor": "Endpoints",
-                "/permissions": r"^Approvals: yolo\. /mode changes it\. \d+ rule",
+                "/permissions": r"^Mode: yolo\. /mode changes it\. \d+ rule",
                 "/config": r"^  ui\.screen_reader: ",  # the last of them
                 "/log": r'^(\d{4}-\d\d-\d\d | +File ".*", line)',
                 "/status": "^Nothing runs",

@@ -23,7 +23,23 @@ from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_
 SETTLE, WAIT = "half a second passes", "the decision proves to be alone"
 ALLOWS = {"y", "a", "A", "Y", "e", "shift+tab", "r"}
 KEYS = [SETTLE, SETTLE, SETTLE, WAIT, WAIT, "tab", "tab", "y", "y", "a", "A", "n", "N", "Y", "f", "e", "j", "k", "2"]
-KEYS += ["escape", "x", "r", "s", "o", "h", "alt+up", "alt+down", "shift+tab", "ctrl+o", "question_mark", "space"]
+SIZES = {"tiny": (20, 5), "low": (80, 12), "narrow": (40, 24), "large": (100, 40)}
+KEYS += [
+    *SIZES,
+    "large",
+    "escape",
+    "x",
+    "r",
+    "s",
+    "o",
+    "h",
+    "alt+up",
+    "alt+down",
+    "shift+tab",
+    "ctrl+o",
+    "question_mark",
+    "space",
+]
 
 batches = st.lists(st.sampled_from(["quick", "slow"]), min_size=1, max_size=9)
 presses = st.lists(st.sampled_from(KEYS), max_size=24)
@@ -62,17 +78,21 @@ async def press(pilot: Pilot[Any], key: str) -> None:
         await pass_by(pilot, 0.5)
     elif key == WAIT:
         await pass_by(pilot, 0.2)
+    elif key in SIZES:
+        await pilot.resize_terminal(*SIZES[key])
     else:
         screen = chat(pilot.app)
         elsewhere, text = screen.boards.has_focus_within or screen.view.cursor is not None, screen.prompt.text
         await pilot.press(key)
         if elsewhere:
             assert screen.prompt.text == text, f"{key} was written into the prompt"
+    assert pilot.app.focused is not None, f"nothing has the focus after {key}"
 
 
 async def end(pilot: Pilot[Any], lab: Lab) -> None:
     """Closes what is open, denies what waits, lets go what runs, until nothing happens any more."""
     screen = chat(pilot.app)
+    await pilot.resize_terminal(*SIZES["large"])
     for _ in range(9):
         if pilot.app.screen is not screen:
             await pilot.press("escape")

@@ -25,6 +25,7 @@ from tests.tui.parts import (
     app,
     calls,
     chat,
+    decide,
     echo,
     pass_by,
     say,
@@ -286,6 +287,10 @@ async def test_shift_tab_goes_through_the_approval_modes(tmp_path: Path) -> None
         for _ in range(4):
             await pass_by(pilot)
             await pilot.press("shift+tab")
+            await pass_by(pilot)
+            if pilot.app.screen is not chat(pilot.app):
+                await decide(pilot, "y")
+            await pilot.pause()
             modes.append(bar.status.mode.value)
         assert modes == ["plan", "yolo", "ask", "auto"]
 

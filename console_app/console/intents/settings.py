@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.safe_text import one_line
@@ -29,12 +29,6 @@ EFFORT_WORDS = {
     "high": "much",
     "xhigh": "more than high, where supported",
     "max": "as much as possible",
-}
-MODES = {
-    ApprovalMode.ASK.value: "what no rule allows asks",
-    ApprovalMode.AUTO.value: "what only reads runs",
-    ApprovalMode.PLAN.value: "nothing that changes anything runs",
-    ApprovalMode.YOLO.value: "every call runs",
 }
 
 

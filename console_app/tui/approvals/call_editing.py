@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import arguments as args
 from console_app.engine.approval import checked_edit
@@ -26,19 +26,19 @@ def editor_for(
         f"Edit the arguments of {one_line(call.label, 60)}",
         call.arguments or {},
         spec.input_schema if spec else {},
-        checker(spec, gate),
+        checker(spec, gate, waits=call.state is CallState.WAITING),
         accept=accept,
         clock=clock,
     )
 
 
-def checker(spec: ToolSpec | None, gate: ApprovalGate) -> Callable[[str], dict[str, Any]]:
+def checker(spec: ToolSpec | None, gate: ApprovalGate, *, waits: bool) -> Callable[[str], dict[str, Any]]:
     """Reads the text of edited arguments; raises UnreadableArguments (a ValueError) for what can't run."""
 
     def check(text: str) -> dict[str, Any]:
         if not text.strip():
             raise args.UnreadableArguments("the arguments are one JSON object; {} is none at all")
         arguments = args.read(text)
-        return arguments if spec is None else checked_edit(gate, spec, arguments)
+        return arguments if spec is None else checked_edit(gate, spec, arguments, waits=waits)
 
     return check

@@ -1,87 +1,112 @@
-"""Goes through the approval modes by key, so that nobody passes by a looser mode on the way to a stricter one.
+"""Goes through the approval modes by key: a strip shows them all, and one holds when the key was let go.
 
-From auto, ask is three keys away, and plan and yolo lie between. So ask holds at once; a mode further on holds when it
-was stayed on for half a second, and decides then about what waits, as far as it covers it. A held key ends on ask.
-Plan has a key of its own as well, which goes back to the mode that was there before: none lies between.
+From auto, ask is three keys away, and plan and yolo lie between. So a mode holds once it was stayed on for half a
+second; none is passed by, and a held key ends where it began. Yolo is asked about once a session. Plan has a key of its
+own as well, which goes back to the mode that was there before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual.content import Content
+
 from console_app.console.permissions import Permissions
-from console_app.console.timing import Later
+from console_app.console.timing import Later, Timing
 from console_app.domain.approvals import ApprovalMode
+from console_app.tui.ui import Ui
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 
+READ = 2.5  # seconds that the strip stays behind the last key
 _MODES = list(ApprovalMode)  # as the key goes through them
+_YOLO = "In yolo every call runs unasked, but those that a rule or require_approval asks for."
 
 
-MODE_NOTES = {
-    ApprovalMode.ASK: "Approvals: ask. Whatever no rule allows needs approval.",
-    ApprovalMode.AUTO: "Approvals: auto. Read-only tools run, the rest needs approval.",
-    ApprovalMode.PLAN: "Approvals: plan. Read-only tools run, the rest is denied.",
-    ApprovalMode.YOLO: "Approvals: yolo. Every call runs without asking.",
-}
+def strip(mode: ApprovalMode) -> Content:
+    """All modes in a line, the one that you are on marked."""
+    styles = {one: "bold reverse" if one is mode else "$foreground" for one in _MODES}
+    names = [Content.styled(f" {one.value} ", styles[one]) for one in _MODES]
+    return Content.assemble("mode ", *names)
 
 
 class ModeSwitch:
-    """Of one chat screen. `later` runs something after seconds; `settled` is called when a mode that
-    wasn't taken at once holds, with how many calls that waited it answered."""
+    """Of one chat screen. `later` runs something after seconds, `show` draws the mode that you are on, or nothing any
+    more with None."""
 
     def __init__(
         self,
         permissions: Permissions,
+        ui: Ui,
+        timing: Timing,
         later: Callable[[float, Callable[[], None]], Later],
-        settled: Callable[[int], None],
-        clock: Callable[[], float],
+        show: Callable[[ApprovalMode | None], None],
     ) -> None:
         self._permissions = permissions
+        self._ui = ui
+        self._timing = timing
         self._later = later
-        self._settled = settled
-        self._clock = clock
+        self._show = show
         self._wanted: ApprovalMode | None = None
-        self._timer: Later | None = None
+        self._timers: list[Later] = []
         self._pressed = float("-inf")
+        self._agreed = permissions.mode is ApprovalMode.YOLO
         self._before_plan = ApprovalMode.ASK
+        self.on_change: Callable[[], None] = lambda: None  # for who shows the mode besides
 
     @property
     def shown(self) -> ApprovalMode:
         """The mode you are on, which may be about to hold."""
         return self._wanted or self._permissions.mode
 
-    def next(self) -> bool:
-        """To the next mode; False for a key that comes too fast behind another, as of a held key."""
-        now = self._clock()
+    def next(self) -> None:
+        """To the next mode; back to the one that holds for a key that comes too fast behind another, as a held one."""
+        now = self._timing.now()
         alone, self._pressed = now - self._pressed >= ALONE, now
         wanted = _MODES[(_MODES.index(self.shown) + 1) % len(_MODES)]
         self._forget()
-        if not alone:
-            return False
-        if _MODES.index(wanted) <= _MODES.index(self._permissions.mode):
-            self._use(wanted)
-        else:
+        if alone:
             self._wanted = wanted
-            self._timer = self._later(SETTLE, self._take)
-        return True
+            self._timers.append(self._later(SETTLE, self._let_go))
+        self._tell()
 
-    def toggle_plan(self) -> int:
-        """Into plan mode at once, or back to the mode before it; how many of the calls that waited it answered."""
+    def toggle_plan(self) -> None:
+        """Into plan mode at once, or back to the mode before it."""
         self._forget()
-        wanted = self._before_plan if self._permissions.mode is ApprovalMode.PLAN else ApprovalMode.PLAN
-        return self._use(wanted)
+        self._use(self._before_plan if self._permissions.mode is ApprovalMode.PLAN else ApprovalMode.PLAN)
 
-    def _use(self, wanted: ApprovalMode) -> int:
-        if wanted is ApprovalMode.PLAN:
+    def _let_go(self) -> None:
+        wanted = self.shown
+        if wanted is ApprovalMode.YOLO is not self._permissions.mode and not self._agreed:
+            self._ui.open_beside(self._ask)
+        else:
+            self._use(wanted)
+
+    async def _ask(self) -> None:
+        from console_app.tui.servers.trust_screen import TrustScreen
+
+        words = "run everything unasked", "stay as it is"
+        self._agreed = await self._ui.push(TrustScreen(_YOLO, self._timing, "Run everything unasked?", *words))
+        if self._agreed and self._wanted is ApprovalMode.YOLO:
+            self._use(ApprovalMode.YOLO)
+        else:
+            self._forget()
+            self._tell()
+
+    def _use(self, wanted: ApprovalMode) -> None:
+        if wanted is ApprovalMode.PLAN is not self._permissions.mode:
             self._before_plan = self._permissions.mode
-        return self._permissions.use_mode(wanted)
+        self._permissions.use_mode(wanted)
+        self._wanted = None
+        self._tell()
+
+    def _tell(self) -> None:
+        self._show(self.shown)
+        self._timers.append(self._later(READ, lambda: self._show(None)))
+        self._ui.changed()
+        self.on_change()
 
     def _forget(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._wanted = self._timer = None
-
-    def _take(self) -> None:
-        released = self._use(self.shown)
-        self._forget()
-        self._settled(released)
+        for timer in self._timers:
+            timer.stop()
+        self._timers.clear()
+        self._wanted = None

@@ -12,24 +12,17 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.console.permissions import SESSION, PermissionRow, Permissions
-from console_app.domain.approvals import ApprovalMode
+from console_app.console.permissions import MODES, SESSION, PermissionRow, Permissions
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
 from console_app.engine.approval_gate import Action
-from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.hinted_input import HintedInput
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
 _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
-_MODES = {
-    ApprovalMode.ASK: ("ask", "$accent", "what no rule allows needs approval"),
-    ApprovalMode.AUTO: ("auto", "$accent", "what only reads runs, what no rule allows needs approval"),
-    ApprovalMode.PLAN: ("plan", "$accent", "what only reads runs, everything else is denied"),
-    ApprovalMode.YOLO: ("yolo", "bold $error", "everything runs that no rule denies or asks for"),
-}
 KEYS = "a add for session · A permanently · m mode · d remove · esc close"
 
 
@@ -75,7 +68,12 @@ class PermissionsScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         """All rules."""
+        self._modes.on_change = self._mode_changed
         self._fill()
+
+    def on_unmount(self) -> None:
+        """Nobody is to be told here any more."""
+        self._modes.on_change = lambda: None
 
     def action_add(self, how: str) -> None:
         """a, A: a line for the rule."""
@@ -104,6 +102,8 @@ class PermissionsScreen(Dialog[None]):
     def action_mode(self) -> None:
         """m: ask, auto, plan, yolo, ask."""
         self._modes.next()
+
+    def _mode_changed(self) -> None:
         self._fill()
         self._changed()
 
@@ -153,9 +153,8 @@ class PermissionsScreen(Dialog[None]):
         self.query_one(".dialog--note", Static).update(Content.styled(text, "$error" if wrong else "$muted"))
 
     def _fill(self) -> None:
-        word, style, about = _MODES[self._modes.shown]
-        mode = Content.styled("Mode ", "$foreground") + Content.styled(word, style)
-        self.query_one("#mode", Static).update(mode + Content.styled(f"  {about}", "$muted"))
+        mode = self._modes.shown
+        self.query_one("#mode", Static).update(strip(mode) + Content.styled(f"  {MODES[mode]}", "$muted"))
         self._rows = self._permissions.rows()
         options = self.query_one(OptionList)
         at = options.highlighted

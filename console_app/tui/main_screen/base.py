@@ -40,7 +40,13 @@ class MainScreen(Screen[None]):
             Binding(f"alt+{n}", f"go('call', {n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
             for n in range(1, 10)
         ),
-        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, plan, yolo", id="chat.mode"),
+        Binding(
+            "shift+tab",
+            "cycle_mode",
+            "mode",
+            tooltip="approval mode of later calls: ask, auto, plan, yolo",
+            id="chat.mode",
+        ),
         Binding("alt+p", "toggle_plan", "plan mode, and back", id="chat.plan", show=False),
         Binding("ctrl+f", "command('find')", "find", tooltip="find in the conversation", id="chat.find", show=False),
         Binding("alt+pageup", "go('turn', -1)", "message of the previous turn", id="chat.turn_up", show=False),

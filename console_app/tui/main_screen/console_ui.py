@@ -15,7 +15,6 @@ from console_app.console.console import Console
 from console_app.console.services import Services
 from console_app.console.talk.by_hand import without_success
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Event, Level
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview.view import ConversationView
@@ -59,11 +58,10 @@ class ConsoleUi(Ui):
         self._unpainted = 0  # characters of an answer since the last wait for a frame
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
-    def connect(self, console: Console, mode: Callable[[], ApprovalMode]) -> None:
-        """Takes what is shown: the console, and the approval mode that you are on."""
+    def connect(self, console: Console) -> None:
+        """Takes the console, whose state is shown."""
         self._console = console
         self._conversation = console.conversation
-        self._mode = mode
 
     @property
     def transcript(self) -> Transcript:
@@ -151,7 +149,7 @@ class ConsoleUi(Ui):
         self.view.wake()
         self._name_window()
         screen.refresh_bindings()
-        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript, self._mode())
+        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript)
         provider = self._services.engine.provider
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model

@@ -7,13 +7,16 @@ from functools import partial
 
 from textual import events, getters, on
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.message import Message
 
 from console_app.console.console import Console
 from console_app.console.intents.table import slash_commands
+from console_app.console.permissions import MODES
 from console_app.console.services import Services
 from console_app.domain.amounts import plural
-from console_app.tui.approvals.mode_keys import ModeKeys
+from console_app.domain.approvals import ApprovalMode
+from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.lineview.view import ConversationView
@@ -68,14 +71,13 @@ class ChatScreen(MainScreen):
         self.offers = ServerOffers(services.hub, ui, self.commands, console, lambda text: self.prompt_area.send(text))
         self.keys_that_go = KeysThatGo(self, ui)
         later = partial(services.timing.later, self)
-        self._mode_keys = ModeKeys(console.permissions, ui, later, services.timing.now)
-        self.modes = self._mode_keys.modes
+        self.modes = ModeSwitch(console.permissions, ui, services.timing, later, self._show_mode)
         self._leaving = Leaving(
             self, ui, lambda: self.prompt_area.stop(), partial(self.action_command, "rewind"), services.timing.now
         )
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
-        ui.connect(console, lambda: self.modes.shown)
+        ui.connect(console)
         self.command_line = CommandLine(console, ui, self.commands, self.offers.is_prompt)
         self._themes = themes
         self._first_prompt = prompt
@@ -270,11 +272,19 @@ class ChatScreen(MainScreen):
 
     def action_cycle_mode(self) -> None:
         """Shift+Tab: ask, auto, plan, yolo, ask."""
-        self._mode_keys.next()
+        self.modes.next()
+
+    def _show_mode(self, mode: ApprovalMode | None) -> None:
+        line, board = None, self.boards.approvals
+        if mode is not None:
+            many = len(board.selection.waiting)
+            key, them = "Y" if board.has_focus else "tab Y", f"the {many} that wait" if many > 1 else "what waits"
+            line = strip(mode) + Content(f"  {f'{key} runs {them} · ' if many else ''}{MODES[mode]}")
+        self.query_one(KeyHints).say_instead(line)
 
     def action_toggle_plan(self) -> None:
         """Alt+P: into plan mode and out of it, to the mode before."""
-        self._mode_keys.toggle_plan()
+        self.modes.toggle_plan()
 
     def action_search_history(self) -> None:
         """Ctrl+R."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from console_app.console.services import Services
-from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import effort_for, protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import breakdown
 from console_app.tui.main_screen.status_bar import Status
 
 
-def read_status(services: Services, transcript: Transcript, mode: ApprovalMode) -> Status:
-    """The status as it is now, with the approval mode that you are on."""
+def read_status(services: Services, transcript: Transcript) -> Status:
+    """The status as it is now."""
     engine = services.engine
     model, provider, host = engine.provider.model, engine.provider.name, services.models.host
     states = [str(server.state) for server in services.server_statuses()]
@@ -21,7 +20,7 @@ def read_status(services: Services, transcript: Transcript, mode: ApprovalMode) 
         strategy=engine.settings.strategy,
         effort=effort_for(engine.provider, engine.settings.effort),
         policy=engine.settings.policy_for(engine.provider.protocol).value,
-        mode=mode,
+        mode=engine.gate.mode,
         servers_ready=states.count("ready"),
         servers_starting=states.count("starting") + states.count("reconnecting"),
         servers_failed=states.count("failed"),

@@ -1,4 +1,4 @@
-"""Shows what a project's files would run and set, and asks whether they may: y and n, each meant for it."""
+"""Shows what would come of a yes, a project's files or a mode, and asks for it: y and n, each meant for it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,16 @@ class TrustScreen(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,n", "leave", "leave them", id="trust.leave")]
 
-    def __init__(self, text: str, timing: Timing) -> None:
+    def __init__(
+        self,
+        text: str,
+        timing: Timing,
+        question: str = QUESTION,
+        yes: str = "trust them as shown",
+        no: str = "leave them",
+    ) -> None:
         super().__init__()
+        self._question, self._yes, self._no = question, yes, no
         self._text = text
         self._timing = timing
         self._keys = SettledKeys[bool](timing.now)
@@ -37,7 +45,7 @@ class TrustScreen(Dialog[bool]):
     def compose(self) -> ComposeResult:
         """The text in a frame that has the question."""
         with Vertical(id="box") as dialog:
-            dialog.border_title = Content(QUESTION)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            dialog.border_title = Content(self._question)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
 
     def on_mount(self) -> None:
@@ -63,7 +71,7 @@ class TrustScreen(Dialog[bool]):
 
     def _show_keys(self) -> None:
         style = "bold $foreground" if self._keys.settled else ""  # dimmed, what is muted could hardly be read
-        subtitle = Content.styled("y trust them as shown", style) + Content(" · n leave them")
+        subtitle = Content.styled(f"y {self._yes}", style) + Content(f" · n {self._no}")
         self.query_one("#box").border_subtitle = subtitle  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
 
     def _take(self) -> None:

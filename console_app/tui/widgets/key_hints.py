@@ -28,6 +28,7 @@ class KeyHints(Widget):
     """
 
     _last: Sequence[tuple[str, Binding, bool]] = ()
+    _instead: Content | None = None
 
     def on_mount(self) -> None:
         """Follows the bindings of the screen it is on."""
@@ -36,8 +37,15 @@ class KeyHints(Widget):
     def _changed(self, _screen: Screen[object]) -> None:
         self.refresh()
 
+    def say_instead(self, line: Content | None) -> None:
+        """Something else in their place, for a while; None: the keys again."""
+        self._instead = line
+        self.refresh()
+
     def render(self) -> Content:
         """`key what` pairs that fit; help and closing keep their place when others have to go."""
+        if self._instead is not None:
+            return self._instead.truncate(self.content_size.width, ellipsis=True)
         shown = self._shown()
         hints = [_hint(key, binding) for key, binding, _ in shown]
         order = [number for number, (_, binding, _) in enumerate(shown) if not (binding.id or "").endswith(KEPT)]

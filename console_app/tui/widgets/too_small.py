@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.content import Content
+from textual.screen import Screen
 from textual.widget import Widget
 
 LEAST_COLUMNS, LEAST_ROWS = 60, 15
 ROOMY = 20  # rows below which what is not needed just now gives its room away
 
 
+def is_covered(screen: Screen[Any]) -> bool:
+    """Whether nothing can be seen of a screen for want of room."""
+    return screen.has_class("-too-narrow") or screen.has_class("-too-low")
+
+
 class TooSmall(Widget):
     """Says how much room is needed. The stylesheet of the screen decides when it shows."""
 
-    DEFAULT_CSS = "TooSmall { width: 1fr; height: 1fr; content-align: center middle; text-align: center; }"
+    DEFAULT_CSS = """
+    TooSmall {
+        width: 100vw; height: 100vh; background: $background; content-align: center middle; text-align: center;
+    }
+    """
 
     BREAKPOINTS_ACROSS: ClassVar[list[tuple[int, str]]] = [(0, "-too-narrow"), (LEAST_COLUMNS, "-wide-enough")]
     BREAKPOINTS_DOWN: ClassVar[list[tuple[int, str]]] = [(0, "-too-low"), (LEAST_ROWS, "-low"), (ROOMY, "-high-enough")]
