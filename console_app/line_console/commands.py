@@ -67,7 +67,9 @@ class Commands:
             "calls", "the calls of the newest turn and their states; with a state only those", self._calls, "[STATE]"
         )
         yield LineCommand("timeline", "the calls of a turn in time", self._timeline, "[TURN]")
-        yield LineCommand("show", "the whole result of a call", self._show, "3")
+        yield LineCommand(
+            "show", "the whole result of a call, or what is left to say of one that waits", self._show, "3"
+        )
         yield LineCommand("inspect", "everything known of a call, what was sent and got too", self._inspect, "3")
         yield LineCommand("answer", "answer what a server or the model asks", questions.answer)
         yield LineCommand("decline", "don't answer it", questions.decline)
@@ -173,6 +175,8 @@ class Commands:
 
     async def _show(self, rest: str) -> None:
         call = self._c.numbers.call(rest)
+        if self._c.approvals.say_rest(call):
+            return
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
         for line in log_lines(call):
             self._say(f"  {line}")
