@@ -45,7 +45,8 @@ class Shown:
 @asynccontextmanager
 async def opened(folder: Path, model: WrittenModel, tools: Tools | None = None, **more: Any) -> AsyncGenerator[Shown]:
     tools = tools or Tools({("lab", "do"): echo})
-    made = services(folder, model, tools, gate=ApprovalGate(ApprovalMode.ASK), **more)
+    more.setdefault("gate", ApprovalGate(ApprovalMode.ASK))
+    made = services(folder, model, tools, **more)
     (keys, typing), (reading, out) = os.pipe(), os.pipe()
     output = OutputStreams(out)
     try:
