@@ -81,12 +81,15 @@ async def in_lines(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGat
         shown = lines.text
 
         async def rules() -> bool:
-            lines.type("/allow 1", ".", "/status")
-            await lines.see("Approval mode")
-            return "Never ask again about" in lines.text
+            lines.type("/allow 1")
+            await lines.see("Never ask again about", or_else="No rule can change that")
+            offered = "Never ask again about" in lines.text
+            if offered:
+                lines.type(".")
+            return offered
 
         async def reads() -> None:
-            lines.type("/approve reads", "/mode")
+            lines.type("/approve reads")
             await lines.see("is approved by you" if tool.spec.annotations.title == "runs" else "No such call waits")
 
         yield Face(" ".join(shown.split()), rules, reads)
