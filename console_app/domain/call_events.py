@@ -57,8 +57,8 @@ class ApprovalRequested(BaseEvent):
 
 
 class ApprovalResolved(BaseEvent):
-    """`arguments` is set when they were edited: it is what runs. Hashes tell what a person decided on: `definition` of the
-    tool and its server, `displayed` of the lines that were displayed."""
+    """`arguments` is set when they were edited: it is what runs. Hashes tell what a person decided on: `definition` of
+    the tool and its server, `displayed` of the lines that were displayed."""
 
     type: Literal["approval.resolved"] = "approval.resolved"
     call_id: str
