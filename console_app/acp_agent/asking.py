@@ -19,12 +19,12 @@ from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
-from console_app.console.permissions import helpful_rules, misfit
+from console_app.console.displayed import as_text, digest
+from console_app.console.pending import Pending, PendingCalls
+from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
-from console_app.domain.risk import risk_of
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import ToolSpec
+from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
     from console_app.engine.engine import Engine
 
-ONCE, SESSION, ALWAYS, REJECT = "once", "session", "always", "reject"
+ONCE: Scope = "once"
+SESSION: Scope = "session"
+ALWAYS: Scope = "always"
+REJECT = "reject"
 _TRIES = 2  # that a call is asked for which waits on though it was allowed
 T = TypeVar("T")
 Option = tuple[str, str, schema.PermissionOptionKind]
@@ -213,7 +216,7 @@ class CallQuestions:
         self, engine: Engine, conversation: Conversation, permissions: Permissions, asking: EditorQuestions,
         updates: Updates, folder: Path,
     ) -> None:  # fmt: skip
-        self._engine = engine
+        self.pending = PendingCalls(engine)
         self._conversation = conversation
         self._permissions = permissions
         self._asking = asking
@@ -253,12 +256,6 @@ class CallQuestions:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a question could not be asked", exc_info=error)
 
-    def spec_of(self, call: CallView) -> ToolSpec | None:
-        """The call's tool as it is now, a server's or Fanout's own."""
-        own = self._engine.spec(call.name)
-        servers = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
-        return servers or (own if own is not None and own.builtin else None)
-
     async def _approve(self, call: CallView) -> None:
         for _ in range(_TRIES):
             async with self._lock(call):
@@ -269,36 +266,32 @@ class CallQuestions:
 
     def _lock(self, call: CallView) -> asyncio.Lock:
         """Of calls that one rule would let run, one asks at a time: an editor may go on to show what was taken back."""
-        rule = self._rule(call)
+        rule = next(iter(self.pending.one(call).rules), "")
         return self._locks.setdefault(rule, asyncio.Lock()) if rule else asyncio.Lock()
-
-    def _rule(self, call: CallView) -> str:
-        """What would let this call run without asking; "" where nothing would."""
-        spec = self.spec_of(call)
-        rules = helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec is not None else ()
-        return rules[0] if rules else ""
 
     async def _decided(self, call: CallView) -> bool:
         """Asks for a call; whether there is nothing more to ask."""
-        spec, arguments, rule = self.spec_of(call), call.arguments or {}, self._rule(call)
-        fingerprint = spec.fingerprint if spec is not None else ""
+        pending = self.pending.one(call)
+        rule, fingerprint = next(iter(pending.rules), ""), pending.fingerprint or ""
         if (running := self._conversation.calls_of) is None or not running.is_as_shown(call.id, fingerprint):
             return running is None  # decided while another was asked for, or of a tool that changes just now
         if not self._updates.diffs(call.id):
+            arguments = call.arguments or {}
             changes = await asyncio.to_thread(tool_calls.whole_change, call.tool or call.name, arguments, self._folder)
             self._updates.keep_diffs(call.id, changes)
         try:
-            picked = await self._asking.choose(call.id, self._shown(call, spec), self._options(rule))
+            picked = await self._asking.choose(call.id, self._shown(pending), self._options(rule))
         except Withdrawn:
             running.cancel_call(call.id)
             return True
-        if picked in (SESSION, ALWAYS) and running.is_as_shown(call.id, fingerprint):
-            self._permissions.add_rule("allow", rule, keep=picked == ALWAYS)
         decision = Decision.ALLOW if picked in (ONCE, SESSION, ALWAYS) else Decision.DENY
-        if not running.resolve(call.id, decision, shown=fingerprint):
-            return False
-        self._permissions.reconsider()
-        return True
+        scope = ALWAYS if picked == ALWAYS else SESSION if picked == SESSION else ONCE
+        decided = ApprovalDecision(
+            *((call.id,), decision, scope, rule if scope != ONCE else ""),
+            shown={call.id: fingerprint},
+            displayed={call.id: digest(pending.lines())},
+        )
+        return self._permissions.decide(decided)
 
     def _options(self, rule: str) -> list[Option]:
         shown = one_line(rule, 120)
@@ -309,21 +302,13 @@ class CallQuestions:
             options.append((ALWAYS, f"Always allow {shown}", "allow_always"))
         return [*options, (REJECT, "Reject", "reject_once")]
 
-    def _shown(self, call: CallView, spec: ToolSpec | None) -> dict[str, Any]:
+    def _shown(self, pending: Pending) -> dict[str, Any]:
         """All that a person needs: some editors show nothing but what comes with the question."""
-        arguments = call.arguments or {}
-        risk = risk_of(spec, arguments)
-        why = (f"{risk.word}, {risk.by}", *filter(None, [one_line(call.why, 300)]))
-        lines = [" ".join(f"{one[:1].upper()}{one[1:]}." for one in why)]
-        if spec is not None and (runs := self._engine.runs(spec, arguments)):
-            lines.append(f"It runs {one_line(runs, 300)}")
-        if spec is not None and (wrong := misfit(spec, call)):
-            lines.append(f"Warning: {one_line(wrong, 300)}.")
-        if spec is not None and spec.changed:
-            lines.append(f"The tool is another than you trusted:\n\n{indent(visible(spec.changed), '    ')}")
-        said = [tool_calls.content("\n\n".join((*lines, tool_calls.as_json(arguments))))]
-        shape = tool_calls.shape(call, spec, self._folder)
-        return {**shape, "status": "pending", "content": [*self._updates.diffs(call.id), *said]}
+        call = pending.call
+        # Indented as a block, which no line of a value can end.
+        said = tool_calls.content("\n\n".join((*pending.reasons(), indent(as_text(pending.lines()), "    "))))
+        shape = tool_calls.shape(call, pending.spec, self._folder)
+        return {**shape, "status": "pending", "content": [*self._updates.diffs(call.id), said]}
 
     async def _answer(self, call: CallView) -> None:
         fields: dict[str, Any] = {"answer": {"type": "string", "title": "Your answer"}}

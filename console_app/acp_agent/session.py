@@ -262,7 +262,7 @@ class EditorSession(UiPort):
         return changed
 
     def _spec_of(self, call: Any) -> Any:
-        return self._questions.spec_of(call)
+        return self._questions.pending.tool(call)
 
     def _tell(self, update: Any) -> None:
         self._lines.tell(self.id, update)

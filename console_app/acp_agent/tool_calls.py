@@ -12,7 +12,7 @@ from acp import schema
 
 from console_app.console.files.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
 from console_app.console.reports.shown_results import shown_text
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact, Outcome, ToolSpec
 from console_app.domain.transcript_parts import CallView
 
@@ -110,11 +110,6 @@ def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Conte
 def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallContent:
     # A new file has the empty text: that it has none is told by nothing at all, and there are editors that miss it.
     return schema.FileEditToolCallContent(type="diff", path=str(path), old_text=old or "", new_text=new)
-
-
-def as_json(value: Any) -> str:
-    """A value to be read by people, whole. No text in it can end the block: it has no line breaks there."""
-    return f"```json\n{visible(json.dumps(value, indent=2, ensure_ascii=False))}\n```"
 
 
 def progress(call: CallView) -> schema.ContentToolCallContent:

@@ -58,6 +58,7 @@ class ApprovalDecision:
     """What was decided, the same for each of `call_ids`; with `rule`, that is written as well.
 
     `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
+    `displayed` has the hash (`console.displayed`) of the lines that were displayed of each.
     `comments` are words for the model by call id, for those that have some of their own.
     """
 
@@ -67,6 +68,7 @@ class ApprovalDecision:
     rule: str = ""
     feedback: str | None = None
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
+    displayed: Mapping[str, str] = field(default_factory=dict[str, str])
     comments: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -109,20 +111,29 @@ class Permissions:
 
     # Decisions
 
-    def decide(self, decided: ApprovalDecision) -> None:
-        """Carries out what was decided. A rule that can't be written leaves its call waiting, and one for a tool that
-        is not what was shown is not made: it would mean a server that nobody has seen."""
+    def decide(self, decided: ApprovalDecision) -> bool:
+        """Carries out what was decided; whether each call had waited for it.
+
+        Its call waits on where a rule can't be written, and where it always asks. A rule for a tool that is another
+        than the one that was shown is not made: nobody has seen the server that it would mean.
+        """
         running = self._running()
         seen = running is None or all(running.is_as_shown(one, decided.shown.get(one)) for one in decided.call_ids)
+        if decided.rule and seen and running is not None and any(map(running.always_asks, decided.call_ids)):
+            self._ui.toast("This call always asks: no rule can change that.")
+            return False
         if decided.rule and seen and not self.add_rule("allow", decided.rule, keep=decided.scope == "always"):
-            return
+            return False
         if running is None:
-            return
+            return False
+        resolved = True
         for call_id in decided.call_ids:
             words = decided.comments.get(call_id, decided.feedback)
-            running.resolve(call_id, decided.decision, feedback=words, shown=decided.shown.get(call_id))
+            shown, displayed = decided.shown.get(call_id), decided.displayed.get(call_id)
+            resolved &= running.resolve(call_id, decided.decision, feedback=words, shown=shown, displayed=displayed)
         if decided.rule and seen:
             self.reconsider()
+        return resolved
 
     def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None, comment: str = "") -> None:
         """Lets a waiting call run with other arguments; the model hears of them, and reads the comment. `shown`: see

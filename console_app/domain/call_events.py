@@ -57,7 +57,8 @@ class ApprovalRequested(BaseEvent):
 
 
 class ApprovalResolved(BaseEvent):
-    """`arguments` is set when they were edited: it is what runs."""
+    """`arguments` is set when they were edited: it is what runs. Hashes tell what a person decided on: `definition` of
+    the tool and its server, `displayed` of the lines that were displayed."""
 
     type: Literal["approval.resolved"] = "approval.resolved"
     call_id: str
@@ -66,6 +67,8 @@ class ApprovalResolved(BaseEvent):
     arguments: dict[str, Any] | None = None
     feedback: str | None = None
     rule: str | None = None
+    definition: str | None = None
+    displayed: str | None = None
 
 
 class CallQueued(BaseEvent):

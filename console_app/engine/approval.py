@@ -50,6 +50,11 @@ class _Waiting:
     answer: asyncio.Future[Resolution]
     first: str
 
+    @property
+    def always(self) -> bool:
+        """Whether nothing about this call itself lets a rule answer for the person."""
+        return bool(self.call.must_ask) or self.repeats
+
 
 class Approvals:
     """Of the calls of one step. `missed` are the approvals that nobody was there to give."""
@@ -111,7 +116,8 @@ class Approvals:
             await asyncio.to_thread(self._gate.keep, rule, spec)
 
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
-        self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=bool(call.must_ask)))
+        always = bool(call.must_ask) or repeats
+        self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=always))
         if self._gate.headless:
             self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text"))
             return Resolution(Decision.DENY, DecidedBy.LIMIT)
@@ -141,6 +147,11 @@ class Approvals:
         spec = current(self._toolset, self._settings, waiting.spec)
         return spec.fingerprint == (waiting.first if shown is None else shown)
 
+    def always_asks(self, call_id: str) -> bool:
+        """Whether a call waits that no rule could let run: an answer that makes a rule is none for it."""
+        waiting = self._waiting.get(call_id)
+        return waiting is not None and (waiting.always or waiting.spec.require_approval)
+
     def resolve(
         self,
         call_id: str,
@@ -148,6 +159,7 @@ class Approvals:
         arguments: dict[str, Any] | None,
         feedback: str | None,
         shown: str | None = None,
+        displayed: str | None = None,
     ) -> bool:
         """A person's answer for one call; False when it doesn't wait, or waits on.
 
@@ -166,7 +178,12 @@ class Approvals:
                 self._emit(ev.Notice(level="warning", text=f"{waiting.spec.label} still waits: {error}."))
                 return False
         words = feedback.strip() if feedback else ""
-        waiting.answer.set_result(Resolution(decision, DecidedBy.USER, edited, words or None))
+        definition = waiting.first if shown is None else shown
+        waiting.answer.set_result(
+            Resolution(
+                decision, DecidedBy.USER, edited, words or None, definition=definition or None, displayed=displayed
+            )
+        )
         return True
 
     def _checked(self, waiting: _Waiting, arguments: dict[str, Any] | None, shown: str) -> dict[str, Any] | None:
@@ -188,7 +205,7 @@ class Approvals:
         waiting.spec = waiting.call.spec = spec
         verdict = self._gate.check(spec, waiting.call.arguments or {}, waiting.call.must_ask)
         why = f"{spec.label} changed while it waited" if verdict.action != "ask" else verdict.why
-        self._emit(ev.ApprovalRequested(call_id=waiting.call.id, why=why, always=bool(waiting.call.must_ask)))
+        self._emit(ev.ApprovalRequested(call_id=waiting.call.id, why=why, always=waiting.always))
         return True
 
     def reconsider(self) -> int:
@@ -222,6 +239,8 @@ class Approvals:
                 arguments=resolution.arguments,
                 feedback=resolution.feedback,
                 rule=resolution.rule,
+                definition=resolution.definition,
+                displayed=resolution.displayed,
             )
         )
 

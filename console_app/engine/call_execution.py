@@ -27,6 +27,8 @@ class Resolution:
     arguments: dict[str, Any] | None = None  # set when they were edited
     feedback: str | None = None
     rule: str | None = None
+    definition: str | None = None  # hash of the tool and its server, as a person saw them
+    displayed: str | None = None  # hash of the lines that the person was shown
 
 
 @dataclass(slots=True, eq=False)

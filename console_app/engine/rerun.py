@@ -87,13 +87,18 @@ class Rerun(Activity):
         arguments: dict[str, Any] | None = None,
         feedback: str | None = None,
         shown: str | None = None,
+        displayed: str | None = None,
     ) -> bool:
         """Answers an `approval.requested`; see Turn."""
-        return self._approvals.resolve(call_id, decision, arguments, feedback, shown)
+        return self._approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Whether a call that waits is of the tool that was shown; see Turn."""
         return self._approvals.is_as_shown(call_id, shown)
+
+    def always_asks(self, call_id: str) -> bool:
+        """Whether a call waits that no rule could let run."""
+        return self._approvals.always_asks(call_id)
 
     def reconsider(self) -> int:
         """Has the rules look again, after one has changed; see Turn."""

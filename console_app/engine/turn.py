@@ -158,19 +158,24 @@ class Turn(Activity):
         arguments: dict[str, Any] | None = None,
         feedback: str | None = None,
         shown: str | None = None,
+        displayed: str | None = None,
     ) -> bool:
         """Answers an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too).
 
         `shown` is the fingerprint (`ToolSpec`) of the tool that was shown, None for the one first asked about. False
         when the call doesn't wait, and when the tool is another now, the new arguments don't fit its schema or a rule
-        denies them: then it waits on, and a notice says why.
+        denies them: then it waits on, and a notice says why. `displayed` is the hash of what a face displayed, kept.
         """
         step = self._step
-        return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown)
+        return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Whether a call that waits is of the tool with that fingerprint; see `resolve`."""
         return self._step is not None and self._step.approvals.is_as_shown(call_id, shown)
+
+    def always_asks(self, call_id: str) -> bool:
+        """Whether a call waits that no rule could let run."""
+        return self._step is not None and self._step.approvals.always_asks(call_id)
 
     def reconsider(self) -> int:
         """Has the rules look again at every call that waits, after one has changed; how many they answered."""

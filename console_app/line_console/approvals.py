@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from console_app.console.calls import Calls
+from console_app.console.displayed import as_text, digest
 from console_app.console.files.file_changes import change_of
-from console_app.console.permissions import ApprovalDecision, Permissions, Scope, helpful_rules, misfit
+from console_app.console.pending import Pending, PendingCalls
+from console_app.console.permissions import ApprovalDecision, Permissions, Scope
+from console_app.domain.amounts import plural
 from console_app.domain.approvals import Decision
 from console_app.domain.errors import UsageError
-from console_app.domain.risk import risk_of
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, ToolSpec
+from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.engine import Engine
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
-from console_app.line_console.wording import argument_lines, brief_arguments, change_lines, label_of
+from console_app.line_console.wording import brief_arguments, change_lines, label_of
 
+MOST_LINES, MOST_SAID = 40, 4000  # lines and characters of a call that are said at once
 _NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 
 
@@ -39,7 +42,7 @@ class LineApprovals:
         folder: Path,
     ) -> None:
         """`line` gives the number of the line that is acted on; relative paths of calls are in `folder`."""
-        self._engine = engine
+        self._pending = PendingCalls(engine)
         self._permissions = permissions
         self._calls = calls
         self._numbers = numbers
@@ -48,6 +51,8 @@ class LineApprovals:
         self._folder = folder
         self._due: list[CallView] = []  # that began to wait
         self._shown: dict[str, str] = {}  # call id -> fingerprint of the tool as it was said
+        self._displayed: dict[str, str] = {}  # call id -> hash of its lines as they were said
+        self._left: dict[str, str] = {}  # call id -> the lines of it that were not said yet
         self._said_at: dict[str, int] = {}  # call id -> the newest line that was typed by then
 
     @property
@@ -67,49 +72,54 @@ class LineApprovals:
                 await self._say(call)
 
     async def _say(self, call: CallView) -> None:
-        """What a call would do, whole; an approval from here on is for just this."""
-        arguments = call.arguments or {}
-        change = await asyncio.to_thread(change_of, call.tool or call.name, arguments, self._folder)
-        spec = self.spec_of(call)
-        fingerprint = spec.fingerprint if spec else ""
-        if call.state is not CallState.WAITING or self._is_said(call, fingerprint):
+        """What a call would do; an approval from here on is for just this. What is long is said in parts."""
+        change = await asyncio.to_thread(change_of, call.tool or call.name, call.arguments or {}, self._folder)
+        pending = self._pending.one(call)
+        if call.state is not CallState.WAITING or self._is_said(pending):
             return
-        self._shown[call.id] = fingerprint
+        number = self._numbers.of(call.id)
+        self._shown[call.id] = pending.fingerprint or ""
+        lines = pending.lines(change)
+        self._displayed[call.id] = digest(lines)
         self._said_at[call.id] = self._dialogue.newest()
-        risk, number = risk_of(spec, arguments), self._numbers.of(call.id)
-        why = [f"{risk.word}, {risk.by}", *([one_line(call.why, 200)] if call.why else [])]
-        said = [f"Call {number} needs approval: {label_of(call)}", *(f"{one[:1].upper()}{one[1:]}" for one in why)]
-        lines = [". ".join(said)]
-        if spec is not None and (runs := self._engine.runs(spec, arguments)):
-            lines.append(f"It runs {one_line(runs, 300)}")
-        said_so: Collection[str] = change.said if change is not None else ()
-        lines += argument_lines({name: value for name, value in arguments.items() if name not in said_so})
-        lines += change_lines(change) if change is not None else ()
-        if spec is not None and (wrong := misfit(spec, call)):
-            lines.append(f"Warning: {one_line(wrong, 300)}.")
-        if spec is not None and spec.changed:
-            lines += ["The tool is another than you trusted:", spec.changed]
-        lines.append(f"/approve {number}, /deny {number}, /edit {number} or /allow {number} decides.")
-        self._dialogue.say("\n".join(lines))
+        first, *reasons = pending.reasons()
+        own = lines[: len(lines) - len(change.lines)] if change is not None else lines
+        said = "\n".join(filter(None, (as_text(own), *(change_lines(change) if change is not None else ()))))
+        part = "\n".join(said[:MOST_SAID].split("\n")[:MOST_LINES])
+        if rest := said[len(part) :].removeprefix("\n"):
+            self._left[call.id] = rest
+            more = plural(rest.count("\n") + 1, "line") if "\n" in rest else plural(len(rest), "character")
+            ending = f"{more} more, /show {number} says them: before that it can be denied, not approved."
+        else:
+            self._left.pop(call.id, None)
+            ending = self._ways(number)
+        head = f"Call {number} needs approval: {label_of(call)}. {first}"
+        self._dialogue.say("\n".join((head, *reasons, part, ending)))
+
+    def _ways(self, number: int) -> str:
+        return f"/approve {number}, /deny {number}, /edit {number} or /allow {number} decides."
+
+    def say_rest(self, call: CallView) -> bool:
+        """Says what was left out of a call that waits; False where nothing was. Only then it can be approved."""
+        if call.state is not CallState.WAITING or (rest := self._left.pop(call.id, None)) is None:
+            return False
+        self._said_at[call.id] = self._dialogue.newest()
+        self._dialogue.say(f"{rest}\n{self._ways(self._numbers.of(call.id))}")
+        return True
 
     async def _say_again(self, call: CallView) -> None:
         """A call that was said whole, in a line; whole again where its tool is another since."""
-        spec = self.spec_of(call)
-        if not self._is_said(call, spec.fingerprint if spec else ""):
+        pending = self._pending.one(call)
+        if not self._is_said(pending):
             await self._say(call)
             return
-        risk, arguments = risk_of(spec, call.arguments or {}), brief_arguments(call.arguments)
+        arguments = brief_arguments(call.arguments)
         brief = f"{label_of(call)}{f': {arguments}' if arguments else ''}"
-        self._dialogue.say(f"Call {self._numbers.of(call.id)} needs approval, {risk.word}. {brief}")
+        self._dialogue.say(f"Call {self._numbers.of(call.id)} needs approval, {pending.risk.word}. {brief}")
 
-    def _is_said(self, call: CallView, fingerprint: str) -> bool:
-        return call.id in self._said_at and self._shown.get(call.id) == fingerprint
-
-    def spec_of(self, call: CallView) -> ToolSpec | None:
-        """The call's tool as it is now, a server's or Fanout's own."""
-        own = self._engine.spec(call.name)
-        servers = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
-        return servers or (own if own is not None and own.builtin else None)
+    def _is_said(self, pending: Pending) -> bool:
+        call_id = pending.call.id
+        return call_id in self._said_at and self._shown.get(call_id) == (pending.fingerprint or "")
 
     async def approve(self, rest: str) -> None:
         """/approve NUMBERS [COMMENT]; without numbers lists what waits, and asks."""
@@ -122,12 +132,23 @@ class LineApprovals:
     async def allow(self, rest: str) -> None:
         """/allow NUMBER: runs it, and from now on whatever the picked rule fits."""
         call = self._waiting_call(rest.strip())
-        spec = self.spec_of(call)
-        rules = helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec is not None else ()
+        rules = self._pending.one(call).rules
+        if not rules:
+            raise UsageError(f"call {rest.strip()} always asks", "No rule can change that; /approve runs it this time.")
+        if self.say_rest(call):
+            return
         rule = await self._dialogue.choose("Never ask again about", dict.fromkeys(rules, ""))
         scope = await self.how_long(rule) if rule else None
         if rule and scope:
-            self._permissions.decide(ApprovalDecision((call.id,), Decision.ALLOW, scope, rule, shown=self._shown))
+            self._permissions.decide(self._decision([call], Decision.ALLOW, scope, rule))
+
+    def _decision(
+        self, calls: Sequence[CallView], decision: Decision, scope: Scope = "once", rule: str = "", words: str = ""
+    ) -> ApprovalDecision:
+        ids = tuple(call.id for call in calls)
+        return ApprovalDecision(
+            *(ids, decision, scope, rule, words or None), shown=self._shown, displayed=self._displayed
+        )
 
     async def how_long(self, rule: str) -> Scope | None:
         """Asks how long a rule holds; None where that was left."""
@@ -140,7 +161,7 @@ class LineApprovals:
     async def edit(self, rest: str) -> None:
         """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
         call = self._numbers.call(rest.strip())
-        spec, shown = self.spec_of(call), self._shown.get(call.id)
+        spec, shown = self._pending.tool(call), self._shown.get(call.id)
         if spec is None:
             raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
         if call.state is CallState.WAITING:
@@ -168,8 +189,8 @@ class LineApprovals:
             self._dialogue.say("No such call waits for approval.")
             return
         calls = [self._waiting_call(word) for word in dict.fromkeys(words)]
-        ids = tuple(call.id for call in calls)
-        self._permissions.decide(ApprovalDecision(ids, decision, feedback=comment.strip() or None, shown=self._shown))
+        if decision is Decision.DENY or not [call for call in calls if self.say_rest(call)]:
+            self._permissions.decide(self._decision(calls, decision, words=comment.strip()))
 
     async def _asked(self, calls: Sequence[CallView]) -> str:
         """What was typed to the list of what waits."""
@@ -188,7 +209,7 @@ class LineApprovals:
             return [word] if word else []
         waiting = {self._numbers.of(call.id): call for call in calls if call.state is CallState.WAITING}
         if word == "reads":
-            meant = [n for n, call in waiting.items() if risk_of(self.spec_of(call), call.arguments or {}).word == word]
+            meant = [n for n, call in waiting.items() if self._pending.one(call).only_reads]
         else:
             first, last = (0, max(waiting, default=0)) if word == "all" else map(int, word.split("-"))
             meant = [n for n in waiting if first <= n <= last]

@@ -154,6 +154,8 @@ class _LineWays:
 
     async def _show(self, console: Console, rest: str) -> None:
         call = self._c.numbers.call(rest)
+        if self._c.approvals.say_rest(call):
+            return
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
         for line in log_lines(call):
             self._say(f"  {line}")

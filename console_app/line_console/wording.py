@@ -12,7 +12,7 @@ from console_app.console.files.file_changes import FileChange
 from console_app.console.files.line_diffs import FOLD
 from console_app.console.reports.shown_results import facts_of, shown_text
 from console_app.domain.amounts import measured, plural, size
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
@@ -43,13 +43,6 @@ def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
     """Arguments in one line, "" for none."""
     pairs = (f"{name} {_value(value)}" for name, value in (arguments or {}).items())
     return one_line(", ".join(pairs), BRIEF)
-
-
-def argument_lines(arguments: Mapping[str, Any] | None) -> Iterator[str]:
-    """All of them, whole: a text as text."""
-    for name, value in (arguments or {}).items():
-        text = visible(_value(value))
-        yield f"  {one_line(name)}: {text}" if "\n" not in text else f"  {one_line(name)}:\n{_indented(text)}"
 
 
 def change_lines(change: FileChange) -> Iterator[str]:

@@ -91,7 +91,7 @@ def _prompt(folder: Path) -> list[Any]:
 def _check_questions(editor: Editor, folder: Path) -> None:
     call, options, _ = editor.asked["edit"]
     assert [one.option_id for one in options] == ["once", "session", "always", "reject"]
-    assert "second" not in editor.asked  # it is of the same tool as the first
+    assert [one.option_id for one in editor.asked["first"][1]] == ["once", "reject"]  # it always asks
     assert [one.kind for one in options] == ["allow_once", "allow_always", "allow_always", "reject_once"]
     assert (call.title, call.kind, call.status) == ("disk · edit_file: a.txt", "edit", "pending")
     assert call.content is not None

@@ -37,9 +37,9 @@ class Shown:
     def type(self, *lines: str) -> None:
         os.write(self._typing, "".join(f"{line}\n" for line in lines).encode())
 
-    async def see(self, text: str, times: int = 1) -> None:
+    async def see(self, text: str, times: int = 1, *, or_else: str = "\0") -> None:
         async with asyncio.timeout(PATIENCE):
-            while self.text.count(text) < times:
+            while self.text.count(text) < times and or_else not in self.text:
                 loop = asyncio.get_running_loop()
                 self.text += (await loop.run_in_executor(self._thread, os.read, self._reading, 65536)).decode()
 

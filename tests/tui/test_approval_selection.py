@@ -7,18 +7,19 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app.console.pending import Pending
 from console_app.domain.approvals import Decision
 from console_app.domain.risk import UNKNOWN, Risk, risk_of
 from console_app.domain.tools import CallState, ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
+from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
 
 
-def case(name: str, *, rules: tuple[str, ...] = ("files.write",), risk: Risk = UNKNOWN) -> PendingApproval:
+def case(name: str, *, rules: tuple[str, ...] = ("files.write",), risk: Risk = UNKNOWN) -> Pending:
     call = CallView(name, 0, "files_write", "files", "write", "native", 0.0, CallState.WAITING)
     call.arguments = {"path": name}
-    return PendingApproval(call, rules=rules, risk=risk)
+    return Pending(call, rules=rules, risk=risk)
 
 
 @dataclass
@@ -42,8 +43,9 @@ class Person:
                 self.show([c for c in self.selection.waiting if c.call.id not in decision.call_ids])
         self.now = end
 
-    def show(self, waiting: list[PendingApproval]) -> None:
+    def show(self, waiting: list[Pending]) -> None:
         self.selection.show(waiting)
+        self.selection.seen = {one.call.id: "displayed" for one in waiting}
 
     def press(self, key: str) -> None:
         selection = self.selection
@@ -199,7 +201,8 @@ def test_always_shows_the_rule_and_wants_a_second_key() -> None:
     assert one.selection.stage == "rule"
     one.press("A")
     one.wait(0.3)
-    assert one.decided == [ApprovalDecision(("a",), Decision.ALLOW, "always", "files.write")]
+    seen = {"a": "displayed"}
+    assert one.decided == [ApprovalDecision(("a",), Decision.ALLOW, "always", "files.write", displayed=seen)]
 
 
 def test_a_call_that_always_asks_has_no_rule_to_write() -> None:

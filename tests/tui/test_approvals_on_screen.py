@@ -320,6 +320,7 @@ async def test_a_call_that_cant_be_shown_cant_be_approved(tmp_path: Path) -> Non
         for key in ("y", "Y", "a", "A"):
             await decide(pilot, key)
         assert outcomes(pilot) == ["None", "None"]
+        await pilot.press("2")
         await decide(pilot, "n")
         await see(pilot, "Approve 1 of 1")
         assert outcomes(pilot) == ["None", "denied"]

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
 
+from console_app.console.displayed import ArgumentLine, fold_blanks, folded
 from console_app.domain.safe_text import visible
 
 MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
 AROUND = 2  # lines shown before and behind a change
 FOLD = "⋯"
-Mark = Literal[" ", "+", "-"]
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentLine:
-    """One line: `name` is set on the first of a value. `+` is new, `-` is what was."""
-
-    text: str
-    name: str = ""
-    mark: Mark = " "
 
 
 def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:
@@ -36,8 +25,8 @@ def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list
             lines += [ArgumentLine(FOLD)] if lines else []
             hunks.append(len(lines))
         lines += [_line(n + 1, old[n]) for n in range(begin, i1)]
-        lines += [_line(n + 1, old[n], "-") for n in range(i1, i2)]
-        lines += [_line(n + 1, new[n], "+") for n in range(j1, j2)]
+        lines += folded(_line(n + 1, old[n], "-") for n in range(i1, i2))
+        lines += folded(_line(n + 1, new[n], "+") for n in range(j1, j2))
         after = stretches[place + 1][1] if place + 1 < len(stretches) else len(old)
         shown = min(i2 + AROUND, after)
         lines += [_line(n + 1, old[n]) for n in range(i2, shown)]
@@ -62,4 +51,4 @@ def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, in
 
 def _line(number: int, text: str, mark: str = " ") -> ArgumentLine:
     shown = visible(text.replace("\r", "␍") if text.endswith("\r") else text).replace("\n", " ").expandtabs(4)
-    return ArgumentLine(shown, str(number), "+" if mark == "+" else "-" if mark == "-" else " ")
+    return ArgumentLine(fold_blanks(shown), str(number), "+" if mark == "+" else "-" if mark == "-" else " ")

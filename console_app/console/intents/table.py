@@ -103,7 +103,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent("decline", "don't answer it"),
         # One call
         Intent("calls", "the calls of the newest turn; with a state only those", argument="[STATE]"),
-        Intent("show", "the whole result of a call", argument="CALL"),
+        Intent("show", "the whole result of a call, or all of one that waits", argument="CALL"),
         Intent("cancel", "end a call; the others go on", calls.cancel, "CALL"),
         Intent("edit", "run a call with other arguments", argument="CALL"),
         Intent("extend", "give a running call its whole time again", calls.extend, "CALL"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -13,17 +13,16 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.console.files.file_changes import FileChange
-from console_app.console.files.line_diffs import ArgumentLine
+from console_app.console.displayed import ArgumentLine
+from console_app.domain.amounts import plural
+from console_app.domain.safe_text import is_blank
 from console_app.tui.lineview.arguments_text import (
     ArgumentRow,
-    argument_lines,
-    difference_lines,
     name_column,
     rows,
 )
 
-_MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]")
+_MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]|[⏎␣] x \d+")
 
 
 class ArgumentsView(ScrollView, can_focus=False):
@@ -48,7 +47,7 @@ class ArgumentsView(ScrollView, can_focus=False):
     }
 
     class Resized(Message):
-        """More or fewer rows are in view."""
+        """Other rows are in view."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -60,13 +59,9 @@ class ArgumentsView(ScrollView, can_focus=False):
         self._hunks: list[int] = []  # the lines at which the parts of a diff begin
         self._laid_out_for = 0
 
-    def show(self, arguments: Mapping[str, Any], difference: str = "", change: FileChange | None = None) -> None:
-        """Other arguments, from their first line on; before them, how the tool differs from what was trusted, behind
-        them, what they change in a file."""
-        lines = difference_lines(difference) + argument_lines(arguments, change.said if change is not None else ())
-        self._hunks = [len(lines) + hunk for hunk in change.hunks] if change is not None else []
-        if change is not None:
-            lines += change.lines
+    def show(self, lines: list[ArgumentLine], hunks: Sequence[int] = ()) -> None:
+        """Other lines, from the first on; `hunks` are those at which the parts of a diff begin."""
+        self._hunks = [*hunks]
         if lines == self._lines:
             return
         self._lines = lines
@@ -111,11 +106,31 @@ class ArgumentsView(ScrollView, can_focus=False):
         if height <= 0 or count <= height:
             return ""
         first = int(self.scroll_offset.y)
+        below = self._rows[first + height :]
+        said = f"{plural(first, 'line')} above" if first else ""
+        if below:
+            said = f"{said}, {len(below):,} below" if said else f"{plural(len(below), 'line')} below"
+            written = sum(not is_blank(row.text) for row in below)
+            said += f", {written:,} not blank" if written < len(below) else ""
         if len(starts := self._starts()) > 1:
             here = max(sum(start < first + height for start in starts), 1)
-            return f"change {here} of {len(starts)}"
-        last = min(first + height, count)
-        return f"line {last} of {count:,}" if last == first + 1 else f"{first + 1}-{last} of {count:,} lines"
+            return f"change {here} of {len(starts)} · {said}"
+        return said
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last row is in view."""
+        height = self.scrollable_content_region.height
+        return self.display and height > 0 and len(self._rows) <= int(self.scroll_offset.y) + height
+
+    def show_end(self) -> None:
+        """Brings the last row into view."""
+        self.scroll_to(y=max(len(self._rows) - self.scrollable_content_region.height, 0), animate=False, immediate=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The wheel moves it, too."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Resized())
 
     def _starts(self) -> list[int]:
         """The rows at which the parts of a diff begin."""

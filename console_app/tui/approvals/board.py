@@ -20,16 +20,17 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from console_app.console.displayed import ArgumentLine, digest, hidden_characters
 from console_app.console.files.file_changes import FileChanges
+from console_app.console.pending import Pending
 from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
-from console_app.tui.approvals.board_room import STYLES, SteadyHeight, first_row, room_of, shared
-from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
-from console_app.tui.lineview.arguments_text import hidden_characters
+from console_app.tui.approvals.board_room import STYLES, SteadyHeight, first_row, room_of, rows_of, shared
+from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_lines import KeyLines
@@ -87,16 +88,17 @@ class ApprovalBoard(FoldingBoard):
         super().__init__()
         self._timing = timing
         self._spare = spare  # lines that it may take at most
-        self.selection = ApprovalSelection(timing.now, lambda approval: approval.call.id not in self._broken)
+        self.selection = ApprovalSelection(timing.now)
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
         self._replayed = replayed  # nothing is decided here, nor known of the tools
         self.can_focus = not replayed
         self._first = 0  # row at the top
         self._height = SteadyHeight()
-        self._broken: set[str] = set()  # calls that can't be shown, and so not approved
+        self._lines: list[ArgumentLine] | None = None  # that are displayed of the selected call
+        self._calls_shown = 0  # that have a row
         self._changes = FileChanges(folder or Path())
-        self._compared: PendingApproval | None = None  # the call whose file was looked at last
+        self._compared: Pending | None = None  # the call whose file was looked at last
         self._clockwork: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -117,7 +119,7 @@ class ApprovalBoard(FoldingBoard):
         """Whether a call waits."""
         return bool(self.selection.waiting)
 
-    def show(self, waiting: Sequence[PendingApproval]) -> None:
+    def show(self, waiting: Sequence[Pending]) -> None:
         """The calls that wait now; none hides the board."""
         stage = self.selection.stage
         if not self.selection.show(waiting):
@@ -125,7 +127,6 @@ class ApprovalBoard(FoldingBoard):
         if stage != self.selection.stage:
             self._leave_stage()
         ids = {approval.call.id for approval in waiting}
-        self._broken &= ids
         self._changes.keep(ids)
         self._compared = None  # a call that was decided may have changed the file
         self.set_class(bool(waiting), "-waiting")
@@ -160,6 +161,9 @@ class ApprovalBoard(FoldingBoard):
             return
         if refusal := selection.refusal(what):
             self.post_message(self.Refused(refusal))
+            return
+        if (unseen := selection.unseen(what)) is not None:
+            self._go_to_unseen(unseen)
             return
         held = False
         match what:
@@ -208,7 +212,30 @@ class ApprovalBoard(FoldingBoard):
     def action_scroll_arguments(self, direction: int) -> None:
         """A page of the arguments."""
         self.query_one(ArgumentsView).page(direction)
-        self.say_place()
+
+    def _go_to_unseen(self, row: int) -> None:
+        """A key would approve what was not displayed: it shows that, up to its end, and the next press counts."""
+        if row != self.selection.selected and self.selection.go(row):
+            self._first = row
+        self.selection.keys.changed()
+        self._changed()
+        self.call_after_refresh(self.query_one(ArgumentsView).show_end)
+
+    def _note_displayed(self) -> None:
+        """Keeps what is on screen: the selected call once its end is, the others whose rows say all of them."""
+        selection, view = self.selection, self.query_one(ArgumentsView)
+        if not self._on_screen() or self.folded or selection.stage == "rule":
+            return
+        sizes, now = self._sizes(), self._now()
+        for n in range(self._first, min(self._first + self._calls_shown, len(selection.waiting))):
+            approval = selection.waiting[n]
+            if n != selection.selected and approval.call.id not in selection.seen and says_all(approval, sizes, now):
+                selection.seen[approval.call.id] = digest(approval.lines())
+        approval = selection.current
+        if approval is None or self._lines is None or approval.call.id in selection.seen:
+            return
+        if view.at_end or view.has_class("-in-row"):
+            selection.seen[approval.call.id] = digest(self._lines)
 
     def action_leave(self) -> None:
         """Escape: first out of the words or the rule, then out of the board."""
@@ -222,7 +249,8 @@ class ApprovalBoard(FoldingBoard):
         """A click on a row selects it."""
         rows = self.query_one(".board--rows", Static)
         inside = rows.region.contains(event.screen_x, event.screen_y)
-        if inside and self.selection.go(self._first + event.screen_y - rows.region.y):
+        at = event.screen_y - rows.region.y
+        if inside and at < self._calls_shown and self.selection.go(self._first + at):
             self._changed()
 
     @on(Input.Submitted)
@@ -295,7 +323,7 @@ class ApprovalBoard(FoldingBoard):
             self._paint_approval(approval)
         except Exception:
             log.exception("the arguments of call %s can't be shown", approval.call.id)
-            self._broken.add(approval.call.id)
+            self.selection.seen.pop(approval.call.id, None)
             head = self.query_one(".board--header", Static)
             head.display = True
             head.update(
@@ -305,16 +333,18 @@ class ApprovalBoard(FoldingBoard):
             self._first = self.selection.selected
             self._paint_rows(1)
 
-    def _paint_approval(self, approval: PendingApproval) -> None:
-        selection = self.selection
+    def _paint_approval(self, approval: Pending) -> None:
+        selection, self._lines = self.selection, None
         sizes = self._sizes()
-        arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
         taken = self._paint_keys() + line
         room = min(room_of(self.screen.size.height, taken, self.has_focus_within), max(self._spare() - 2 - taken, 3))
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
-        hidden, words = hidden_characters(arguments), "" if line else selection.comment  # the field has them
+        hidden, words = (
+            hidden_characters(approval.call.arguments or {}),
+            "" if line else selection.comment,
+        )  # the field has them
         head = header(approval, hidden, sizes, words, many=many)
         head += board_lines.warned(change, sizes)
         while line and len(head) > 1 and room - len(head) < 1 + many:
@@ -322,10 +352,13 @@ class ApprovalBoard(FoldingBoard):
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
         self.query_one(".board--header").display = selection.stage != "rule" or self.screen.size.height >= ROOMY
-        in_row = many and not approval.changed and change is None and says_all(approval, sizes, self._now())
+        in_row = many and change is None and says_all(approval, sizes, self._now())
         view = self.query_one(ArgumentsView)
         view.set_class(in_row, "-in-row")
-        view.show(arguments, approval.changed, change)
+        shown = approval.lines(change)
+        begins = len(shown) - len(change.lines) if change is not None else 0
+        view.show(shown, [begins + hunk for hunk in change.hunks] if change is not None else ())
+        self._lines = shown
         lines = view.lay_out(sizes.width - 1)
         spare = self._spare() - 2 - taken - len(head)
         edits = change is not None or bool(approval.changed)
@@ -339,7 +372,7 @@ class ApprovalBoard(FoldingBoard):
         left = self._height.left(same, needed, self._spare() - 2) if many and not rule else 0
         rows.styles.margin = (0, 0, share.gap + (left if in_row else 0), 0)
         rows.display = many
-        self._first = first_row(self._first, selection.selected, waiting, share.rows)
+        self._first = first_row(self._first, selection.selected, waiting, rows_of(share.rows, waiting))
         self._paint_rows(share.rows)
         view.styles.height = fitting + left
         self._compare(approval)
@@ -354,14 +387,17 @@ class ApprovalBoard(FoldingBoard):
         current = self.selection.current
         return brief(current, width, replayed=self._replayed) if current is not None else Content()
 
-    def _compare(self, approval: PendingApproval) -> None:
+    def _compare(self, approval: Pending) -> None:
         """Looks up, off the event loop, what the selected call would change in a file as that is now."""
         if approval is not self._compared:
             self._compared = approval
             self.run_worker(partial(self._look_up, approval), group="change", exclusive=True)
 
-    async def _look_up(self, approval: PendingApproval) -> None:
-        if await self._changes.look_up(approval.call) and approval is self.selection.current:
+    async def _look_up(self, approval: Pending) -> None:
+        if not await self._changes.look_up(approval.call):
+            return
+        self.selection.seen.pop(approval.call.id, None)
+        if approval is self.selection.current:
             self.selection.keys.changed()
             self._changed()
 
@@ -372,10 +408,15 @@ class ApprovalBoard(FoldingBoard):
         rows = self.query_one(".board--rows", Static)
         count = shown if shown is not None else rows.size.height
         sizes, now = self._sizes(), self._now()
-        visible = list(enumerate(selection.waiting))[self._first : self._first + count]
+        self._calls_shown = rows_of(count, len(selection.waiting))
+        end = self._first + self._calls_shown
+        visible = list(enumerate(selection.waiting))[self._first : end]
         lines = [row(approval, n == selection.selected, sizes, now) for n, approval in visible]
+        hidden = board_lines.more(self._first, len(selection.waiting) - end) if len(selection.waiting) > 1 else ""
+        lines += [Content.styled(f"  {hidden}", "$warning")] if hidden and self._calls_shown < count else []
         rows.update(Content("\n").join(lines))
         title = f"{'Waited' if self._replayed else 'Approve'} {selection.selected + 1} of {len(selection.waiting)}"
+        title += f" · {hidden}" if hidden and self._calls_shown == count else ""
         until = selection.waiting[selection.selected].until
         self.border_title = title if until is None else f"{title} · denied in {max(until - now, 0):.0f} s"
 
@@ -389,6 +430,7 @@ class ApprovalBoard(FoldingBoard):
             hidden = self.folded or self.selection.stage == "rule"
             place = "" if hidden else self.query_one(ArgumentsView).place
             self.border_subtitle = f"{place} · space to scroll" if place and self.has_focus else place
+            self.call_after_refresh(self._note_displayed)
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""

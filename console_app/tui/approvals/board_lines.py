@@ -9,9 +9,10 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from console_app.console.files.file_changes import FileChange
+from console_app.console.pending import Pending
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
-from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
+from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import REPLAYED, key_lines
 
@@ -67,13 +68,13 @@ class RowSizes:
     replayed: bool = False
 
 
-def row_sizes(waiting: Sequence[PendingApproval], width: int, *, replayed: bool = False) -> RowSizes:
+def row_sizes(waiting: Sequence[Pending], width: int, *, replayed: bool = False) -> RowSizes:
     """What the rows of these calls have in common."""
     label = max(len(one_line(approval.call.label, MOST_LABEL)) for approval in waiting)
     return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1, replayed)
 
 
-def row(approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) -> Content:
+def row(approval: Pending, selected: bool, sizes: RowSizes, now: float) -> Content:
     """One waiting call in a line."""
     call = approval.call
     name = f"{one_line(call.label, MOST_LABEL):<{sizes.label}}"
@@ -93,7 +94,13 @@ def row(approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) 
     return line + Content.styled(left, "$warning")
 
 
-def brief(approval: PendingApproval, width: int, *, replayed: bool) -> Content:
+def more(above: int, below: int) -> str:
+    """How many rows of a cut list are out of sight, "" for none."""
+    parts = (f"↑ {above}" if above else "", f"↓ {below}" if below else "")
+    return f"{' '.join(filter(None, parts))} more" if above or below else ""
+
+
+def brief(approval: Pending, width: int, *, replayed: bool) -> Content:
     """One waiting call in the line of a folded board."""
     line = Content.styled("▸", "bold $warning")
     if not replayed:
@@ -103,17 +110,21 @@ def brief(approval: PendingApproval, width: int, *, replayed: bool) -> Content:
     return line + Content.styled(one_line(brief_arguments(approval.call.arguments or {}, room), room), "$foreground")
 
 
-def says_all(approval: PendingApproval, sizes: RowSizes, now: float) -> bool:
-    """Whether a call's row says every argument whole, as it is."""
+def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
+    """Whether a call's row says every argument whole, as it is, and there is nothing else to know."""
     arguments = approval.call.arguments or {}
+    if approval.needs_a_look:
+        return False
     for name, value in arguments.items():
         plain = isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= PLAIN)
-        if not plain or not all(is_safe(text) and text.isprintable() for text in (str(name), str(value))):
+        if not plain or not all(
+            is_safe(text) and text.isprintable() and "  " not in text for text in (str(name), str(value))
+        ):
             return False
     return cell_len(brief_arguments(arguments, 1000)) <= _room(sizes, *_beside(approval, sizes, now))
 
 
-def _beside(approval: PendingApproval, sizes: RowSizes, now: float) -> tuple[str, str]:
+def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
     """What stands at the end of a row: why it asks, and how long it still does."""
     left = "" if approval.until is None else f"  {max(approval.until - now, 0):.0f} s"
     return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
@@ -124,9 +135,7 @@ def _room(sizes: RowSizes, why: str, left: str) -> int:
     return sizes.width - 5 - WORD - 2 - sizes.label - len(why) - len(left) - 4
 
 
-def header(
-    approval: PendingApproval, hidden: bool, sizes: RowSizes, comment: str = "", *, many: bool = False
-) -> list[Content]:
+def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", *, many: bool = False) -> list[Content]:
     """What its row does not say of the selected call: why it asks, who says what it may do, what it runs, what to look
     out for, and your words for the model. Without rows, what it is, too."""
     call = approval.call
@@ -173,7 +182,7 @@ def warned(change: FileChange | None, sizes: RowSizes) -> list[Content]:
     return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []
 
 
-def _risk(approval: PendingApproval, many: bool) -> Content:
+def _risk(approval: Pending, many: bool) -> Content:
     """What it may do, where no row says it, and who says so."""
     dot = Content.styled(" · ", "$muted")
     line = Content() if many else dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
@@ -191,7 +200,7 @@ def _middle_cut(text: str, width: int) -> str:
     return f"{text[:head]}…{text[-(width - 1 - head) :]}"
 
 
-def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) -> list[Content]:
+def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Content]:
     """The rule that would be written, others to choose from, and where."""
     path = one_line(path)
     if len(path) > width - 12:

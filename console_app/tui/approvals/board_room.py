@@ -72,6 +72,11 @@ def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_r
     return BoardRoom(rows, gap, max(min(lines, room - rows), 1))
 
 
+def rows_of(lines: int, waiting: int) -> int:
+    """How many calls have a row in so many lines: of a list that is cut, one line tells how many more there are."""
+    return lines - 1 if waiting > lines >= LEAST_ROWS else min(lines, waiting)
+
+
 def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
     """Which row is at the top, from 0: as before, as far as the selected one is among the rows that are shown."""
     return max(min(before, selected, waiting - rows), selected - rows + 1, 0)

@@ -8,62 +8,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
-from console_app.domain.risk import UNKNOWN, Risk
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import OtherServer
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 BESIDE = 1.0  # seconds in which two digits are one number
 Stage = Literal["choosing", "rule", "words", "comment"]
 
 
-@dataclass(frozen=True, slots=True)
-class PendingApproval:
-    """A waiting call, and what there is to say of it. `until` is when it is denied by itself, as `at` of events."""
-
-    call: CallView
-    risk: Risk = UNKNOWN
-    rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
-    until: float | None = None
-    changed: str = ""  # how the tool differs from what was trusted, as a diff
-    runs: str = ""  # the program or address of its server; "" where that is Fanout itself
-    others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
-    fingerprint: str | None = None  # of the tool as it is shown; None where it is gone
-    number: int = 0  # of its panel, from 1; 0 where the newest batch is not the one that it is of
-    wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
-
-    @property
-    def only_reads(self) -> bool:
-        """Whether the key for all that only read means it too: not where a rule could not let it run either."""
-        return self.risk.word == "reads" and bool(self.rules) and not self.changed
-
-
 class ApprovalSelection:
-    """`can_be_seen` says whether a call is on screen as it is: what isn't can't be approved."""
+    """`seen` holds the hash of what was displayed of a call up to its end: no other call can be approved."""
 
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        can_be_seen: Callable[[PendingApproval], bool] = lambda _: True,
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.keys = SettledKeys[ApprovalDecision](clock)
-        self.waiting: list[PendingApproval] = []
+        self.waiting: list[Pending] = []
         self.selected = 0
         self.stage: Stage = "choosing"
         self.rule_choice = 0
         self.comments: dict[str, str] = {}  # your words for the model, by call id; they decide nothing
-        self._can_be_seen = can_be_seen
+        self.seen: dict[str, str] = {}  # by call id
         self._clock = clock
         self._digits, self._digit_at = 0, float("-inf")  # the number that was typed last, and when
 
     @property
-    def current(self) -> PendingApproval | None:
+    def current(self) -> Pending | None:
         """The selected one."""
         return self.waiting[self.selected] if self.waiting else None
 
@@ -71,7 +44,7 @@ class ApprovalSelection:
         """Of the tool of a call as it is shown; None where it isn't."""
         return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
 
-    def show(self, waiting: Sequence[PendingApproval]) -> bool:
+    def show(self, waiting: Sequence[Pending]) -> bool:
         """What waits now, in any order; whether that is a change. A tool that has become another is one, too."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
@@ -92,6 +65,7 @@ class ApprovalSelection:
         if here not in fresh or here in others:
             self.stage = "choosing"
         self.comments = {call_id: words for call_id, words in self.comments.items() if call_id in fresh}
+        self.seen = {call_id: hash for call_id, hash in self.seen.items() if call_id in fresh and call_id not in others}
         if here and not others and len(remaining) == len(before):
             self.keys.grew()
         else:
@@ -143,11 +117,22 @@ class ApprovalSelection:
             return "No waiting call is declared read-only by its server."
         return ""
 
+    def unseen(self, what: str) -> int | None:
+        """The first row that a key would approve though not all of it was displayed; None where there is none."""
+        meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()
+        return next((n for n, one in enumerate(self.waiting) if one.call.id in meant - self.seen.keys()), None)
+
+    def _meant(self, what: str) -> Sequence[Pending]:
+        """The calls that a key approves."""
+        if what in ("once", "session", "always"):
+            return [self.current] if self.current else []
+        return self.waiting if what == "all" else [one for one in self.waiting if what == "reads" and one.only_reads]
+
     # What keys decide. Each is False when the key does not count now.
 
     def once(self) -> bool:
         """Run the selected call, this time."""
-        return self._approve([self.current] if self.current else [], "once", here=True)
+        return self._approve(self._meant("once"), "once", here=True)
 
     def all(self) -> bool:
         """Run every call that waits, this time."""
@@ -155,17 +140,17 @@ class ApprovalSelection:
 
     def reads(self) -> bool:
         """Run every call that only reads, as its server declares; not one that always asks."""
-        return self._approve([one for one in self.waiting if one.only_reads], "once")
+        return self._approve(self._meant("reads"), "once")
 
     def session(self) -> bool:
         """Run it, and calls of its tool without asking until the console is left."""
         approval = self.current
-        return bool(approval and approval.rules) and self._approve([approval] if approval else [], "session")
+        return bool(approval and approval.rules) and self._approve(self._meant("session"), "session")
 
     def always(self) -> bool:
         """First asks for the rule that would be written, then is the confirmation of it."""
         approval = self.current
-        if approval is None or not approval.rules or not self._can_be_seen(approval):
+        if approval is None or not approval.rules or approval.call.id not in self.seen:
             return False
         if self.stage == "rule":
             rule = approval.rules[self.rule_choice]
@@ -232,25 +217,29 @@ class ApprovalSelection:
             self.stage = "choosing"
         self.keys.changed()
         shown = {one.call.id: one.fingerprint for one in self.waiting if one.fingerprint is not None}
-        return replace(decision, shown={call_id: shown[call_id] for call_id in decision.call_ids if call_id in shown})
+        return replace(
+            decision,
+            shown={call_id: shown[call_id] for call_id in decision.call_ids if call_id in shown},
+            displayed={call_id: self.seen[call_id] for call_id in decision.call_ids if call_id in self.seen},
+        )
 
-    def _approve(self, approvals: Sequence[PendingApproval], scope: Scope, *, here: bool = False) -> bool:
+    def _approve(self, approvals: Sequence[Pending], scope: Scope, *, here: bool = False) -> bool:
         if self.stage != "choosing" or not approvals:
             return False
-        if not all(self._can_be_seen(approval) for approval in approvals):
+        if not all(approval.call.id in self.seen for approval in approvals):
             self.keys.changed()
             return False
         rule = approvals[0].rules[0] if scope == "session" else ""
         return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule), here=here)
 
     def _decision(
-        self, approvals: Sequence[PendingApproval], decision: Decision, scope: Scope = "once", rule: str = ""
+        self, approvals: Sequence[Pending], decision: Decision, scope: Scope = "once", rule: str = ""
     ) -> ApprovalDecision:
         ids = tuple(approval.call.id for approval in approvals)
         comments = {call_id: self.comments[call_id] for call_id in ids if call_id in self.comments}
         return ApprovalDecision(ids, decision, scope, rule, comments=comments)
 
 
-def _differs(one: PendingApproval, other: PendingApproval) -> bool:
+def _differs(one: Pending, other: Pending) -> bool:
     """Whether the tool, or what is said of it, is another."""
     return (one.fingerprint, one.changed) != (other.fingerprint, other.changed)

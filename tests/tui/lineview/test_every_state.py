@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import console_app
+from console_app.console.pending import Pending
 from console_app.domain.call_times import OwnTime
 from console_app.domain.risk import Risk
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board_lines import keys
-from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
+from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview.call_lane import lane, state_style
 from console_app.tui.lineview.wording import COUNTED, counted_as, state_of
 from tests.tui.lineview.scenes import PALETTE
@@ -81,9 +82,7 @@ def test_states_outcomes_and_decisions_have_one_word_each() -> None:
     assert state_of(replace(CALL, state=CallState.RUNNING, asked=["Who?"]), 0.0)[1] == "needs input"
     assert set(COUNTED) == {*STATE_WORDS.values(), *OUTCOME_WORDS.values(), "said no", "needs input"}
     selection = ApprovalSelection()
-    selection.show(
-        [PendingApproval(replace(CALL, id=id), Risk("reads", "its server"), rules=("demo.do",)) for id in "ab"]
-    )
+    selection.show([Pending(replace(CALL, id=id), risk=Risk("reads", "its server"), rules=("demo.do",)) for id in "ab"])
     shown = " ".join(line.plain for line in keys(selection, 200))
     assert [word for word in DECISION_KEYS if word not in " ".join(shown.split())] == []
 

@@ -1,0 +1,131 @@
+"""A waiting call with everything there is to say and to decide about it: every face asks here and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from console_app.console.displayed import ArgumentLine, argument_lines, difference_lines
+from console_app.console.permissions import helpful_rules, misfit
+from console_app.domain.risk import UNKNOWN, Risk, risk_of
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState, ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import OtherServer
+
+if TYPE_CHECKING:
+    from console_app.console.files.file_changes import FileChange
+    from console_app.domain.transcript import Transcript
+    from console_app.engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A waiting call. `spec` is its tool as it is asked about; None where the server lists it no more."""
+
+    call: CallView
+    spec: ToolSpec | None = None
+    risk: Risk = UNKNOWN
+    rules: tuple[str, ...] = ()  # that would let it run, the closest first; none for a call that always asks
+    until: float | None = None  # when it is denied by itself, as `at` of events
+    runs: str = ""  # the program or address of its server; "" where that is Fanout itself
+    others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
+    number: int = 0  # of its panel, from 1; 0 where the newest batch is not its own
+    wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
+
+    @property
+    def changed(self) -> str:
+        """How the tool differs from the trusted one, as a diff."""
+        return self.spec.changed if self.spec is not None else ""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The hash of definition and server that an approval stands for; None where the tool is gone."""
+        return self.spec.fingerprint if self.spec is not None else None
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether "all that only read" means it too: not where no rule could let it run, nor where the word of an
+        unknown tool or server would have to be taken for it."""
+        return self.risk.word == "reads" and bool(self.rules) and not self.changed and not self.others
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether there is more to know of it than its arguments."""
+        return bool(self.changed or self.others or self.wrong)
+
+    def lines(self, change: FileChange | None = None) -> list[ArgumentLine]:
+        """All that will run, as it is displayed: how the tool changed, the arguments, what they `change` in a file."""
+        said = change.said if change is not None else ()
+        lines = difference_lines(self.changed) + argument_lines(self.call.arguments or {}, said)
+        return [*lines, *(change.lines if change is not None else ())]
+
+    def reasons(self) -> Iterator[str]:
+        """Why it asks and what to look out for, in sentences."""
+        words = [f"{self.risk.word}, {self.risk.by}", one_line(self.call.why, 300)]
+        words += [] if self.rules or self.changed else ["it always asks"]
+        yield " ".join(f"{one[:1].upper()}{one[1:]}." for one in words if one)
+        if self.runs:
+            yield f"It runs {one_line(self.runs, 300)}"
+        for other in self.others:
+            bound = f"for {one_line(other.bound, 200)}" if other.bound else "not for this file's servers"
+            yield f"Warning: {one_line(str(other.rule), 120)} is {bound}."
+        if self.wrong:
+            yield f"Warning: {one_line(self.wrong, 300)}."
+        if self.changed:
+            yield "Warning: the tool is another than you trusted. Approving trusts it as it is."
+
+
+class PendingCalls:
+    """The calls that wait. A call stays the same value while its tool does, so that a face can tell what is new."""
+
+    def __init__(self, engine: Engine, transcript: Transcript | None = None) -> None:
+        """`transcript` tells the numbers of panels, for a face that has panels."""
+        self._engine, self._transcript = engine, transcript
+        self._known: dict[str, Pending] = {}
+
+    def of(self, calls: list[CallView]) -> list[Pending]:
+        """Those of the calls that wait, in their order."""
+        waiting = [call for call in calls if call.state is CallState.WAITING]
+        specs = {spec.name: spec for spec in self._engine.toolset.tools()} if waiting else {}
+        self._known = {call.id: self._one(call, specs.get(call.name) or self._own(call)) for call in waiting}
+        return [*self._known.values()]
+
+    def tool(self, call: CallView) -> ToolSpec | None:
+        """The call's tool as it is now, of a server or of Fanout itself."""
+        return next((one for one in self._engine.toolset.tools() if one.name == call.name), None) or self._own(call)
+
+    def one(self, call: CallView) -> Pending:
+        """What there is to say of one call now."""
+        return self._one(call, self.tool(call))
+
+    def _own(self, call: CallView) -> ToolSpec | None:
+        spec = self._engine.spec(call.name)
+        return spec if spec is not None and spec.builtin else None
+
+    def _one(self, call: CallView, spec: ToolSpec | None) -> Pending:
+        known, arguments, engine = self._known.get(call.id), call.arguments or {}, self._engine
+        if known is not None and (spec is None or known.fingerprint == spec.fingerprint):
+            return known
+        limit = engine.settings.approval_timeout
+        until = None if limit is None else call.news_at + limit
+        until = until if known is None else known.until
+        if spec is None:
+            return Pending(call, until=until, number=self._number(call))
+        return Pending(
+            call,
+            spec,
+            risk_of(spec, arguments),
+            () if call.always_asks else helpful_rules(engine.gate, spec, arguments),
+            until,
+            engine.runs(spec, arguments),
+            tuple(engine.gate.other_servers(spec, arguments)),
+            self._number(call),
+            misfit(spec, call),
+        )
+
+    def _number(self, call: CallView) -> int:
+        turns = self._transcript.turns[-1:] if self._transcript is not None else ()
+        batches = [step.batch.calls for turn in turns for step in turn.steps if step.batch.calls]
+        return next((n for n, one in enumerate(batches[-1] if batches else (), 1) if one is call), 0)

@@ -1,0 +1,156 @@
+"""The three faces on one waiting call: what each shows of it, which rules it offers, what "all that read" does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from acp import schema
+
+from console_app.acp_agent.asking import CallQuestions, EditorQuestions
+from console_app.acp_agent.updates import Updates
+from console_app.console.permissions import Permissions
+from console_app.console.talk.conversation import Conversation
+from console_app.domain import events as ev
+from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, UsageChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine.approval_gate import ApprovalGate
+from tests.console.peers import Memory, Screen
+from tests.line_console.test_typed_ahead import opened as lines_opened
+from tests.tui.parts import Answer, WrittenModel, app, chat, decide, pass_by, say, see, seen, services, until
+
+
+@dataclass
+class OneTool:
+    """A toolset of one tool; `ran` are the arguments of its calls."""
+
+    spec: ToolSpec
+    ran: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def tools(self) -> Sequence[ToolSpec]:
+        return [self.spec]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        self.ran.append(dict(invocation.arguments))
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="ran")
+
+
+def answer(spec: ToolSpec, *arguments: str, must_ask: str = "") -> Answer:
+    """Calls of the tool."""
+    chunks: list[Any] = []
+    for n, text in enumerate(arguments):
+        chunks += [CallOpened(n, f"call-{n}", spec.name), CallClosed(n, text, must_ask=must_ask)]
+    return [*chunks, UsageChunk(10, 10), FinishChunk("tool_calls")]
+
+
+@dataclass
+class Face:
+    """What a user meets. `rules` asks for those on offer, `reads` runs all that only read, where a face has that."""
+
+    shown: str
+    rules: Callable[[], Awaitable[bool]]
+    reads: Callable[[], Awaitable[None]] | None
+
+
+@asynccontextmanager
+async def on_screen(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
+    console = app(folder, WrittenModel(calls, say("Over.")), tool, gate=gate)  # type: ignore[arg-type]
+    async with console.run_test(size=(160, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 1")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(console).boards.approvals.has_focus)
+        await pass_by(pilot)
+
+        async def rules() -> bool:
+            return "a allow for session" in seen(console)
+
+        yield Face(" ".join(seen(console).split()), rules, partial(decide, pilot, "R"))
+
+
+@asynccontextmanager
+async def in_lines(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
+    async with lines_opened(folder, WrittenModel(calls, say("Over.")), tool, gate=gate) as lines:  # type: ignore[arg-type]
+        lines.type("go")
+        await lines.see("/allow 1 decides.")
+        shown = lines.text
+
+        async def rules() -> bool:
+            lines.type("/allow 1")
+            await lines.see("Never ask again about", or_else="No rule can change that")
+            offered = "Never ask again about" in lines.text
+            if offered:
+                lines.type(".")
+            return offered
+
+        async def reads() -> None:
+            lines.type("/approve reads")
+            await lines.see("is approved by you" if tool.spec.annotations.title == "runs" else "No such call waits")
+
+        yield Face(" ".join(shown.split()), rules, reads)
+
+
+class EditorFace(Screen):
+    """A conversation of an editor without the wire: `asked` are the permission requests."""
+
+    def __init__(self, folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> None:
+        super().__init__()
+        engine = services(folder, WrittenModel(calls, say("Over.")), tool, gate=gate).engine
+        self.asked: list[tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]] = []
+        self.picked = "reject"
+        self.store = Memory()
+        self.conversation = Conversation(engine, self.store, self)
+        permissions = Permissions(engine, lambda: self.conversation.calls_of, None, self)
+        editor: Any = self
+        asking = EditorQuestions(
+            editor, "s", forms=False, pages=False, limit=None, note=lambda _: None, tell=lambda _: None
+        )
+        self.updates = Updates(lambda _: None, lambda _: tool.spec, folder, lambda: None)
+        self.call_questions = CallQuestions(engine, self.conversation, permissions, asking, self.updates, folder)
+
+    async def request_permission(
+        self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
+    ) -> schema.RequestPermissionResponse:
+        self.asked.append((tool_call, options))
+        outcome: Any = {"outcome": "selected", "optionId": self.picked}
+        return schema.RequestPermissionResponse.model_validate({"outcome": outcome})
+
+    def show(self, event: ev.Event) -> None:
+        super().show(event)
+        self.updates.show(event)
+        if isinstance(event, ev.ApprovalRequested):
+            self.call_questions.approve(self.updates.transcript.calls[event.call_id])
+
+    @property
+    def text(self) -> str:
+        """The words that came with the first question."""
+        (call, _) = self.asked[0]
+        return "\n".join(
+            part.content.text for part in call.content or () if part.type == "content" and part.content.type == "text"
+        )
+
+    async def run(self, picked: str) -> None:
+        """A turn in which every question is answered so."""
+        self.picked = picked
+        self.conversation.send("go")
+        await self.sees(ev.TurnFinished)
+        await self.conversation.close()
+
+
+@asynccontextmanager
+async def in_editor(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
+    editor = EditorFace(folder, tool, calls, gate)
+    await editor.run("reject")
+
+    async def rules() -> bool:
+        return any(one.kind == "allow_always" for one in editor.asked[0][1])
+
+    yield Face(" ".join(editor.text.split()), rules, None)
+
+
+FACES = {"screen": on_screen, "lines": in_lines, "editor": in_editor}

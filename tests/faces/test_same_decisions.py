@@ -1,0 +1,93 @@
+"""Whoever shows a waiting call offers the same decisions about it, and says the same reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
+from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.rule_bindings import RuleBindings, RuleKey
+from tests.faces.faces import FACES, EditorFace, OneTool, answer
+
+TRAITS = ("must ask", "changed tool", "other server", "misfit", "require_approval")
+CASES = [frozenset(some) for n in range(3) for some in combinations(TRAITS, n)] + [frozenset(TRAITS)]
+ALWAYS = frozenset(("must ask", "changed tool", "require_approval"))
+REASONS = (  # of a call with several traits the first is why it asks
+    ("must ask", "it stands in a page"),
+    ("changed tool", "its definition changed since you trusted it"),
+    ("require_approval", "it always needs an approval"),
+    ("other server", "allow lab.* is for another lab"),
+    ("", "not pre-approved"),
+)
+BESIDES = {"changed tool": "you trusted", "misfit": "does not fit the tool", "other server": "/old/program"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A waiting call with these traits."""
+
+    traits: frozenset[str]
+
+    @property
+    def rules(self) -> bool:
+        return not self.traits & ALWAYS
+
+    @property
+    def reads(self) -> bool:
+        return self.rules and "other server" not in self.traits
+
+    def spec(self) -> ToolSpec:
+        return ToolSpec(
+            name="lab_look",
+            server="lab",
+            tool="look",
+            input_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+            annotations=ToolAnnotations(read_only=True, title="runs" if self.reads else "waits"),
+            identity=ServerIdentity(digest="new", text="/new/program"),
+            require_approval=bool(self.traits & {"changed tool", "require_approval"}),
+            changed="--- trusted\n+++ now\n@@ -1 +1 @@\n-looks\n+looks and sends"
+            if "changed tool" in self.traits
+            else "",
+        )
+
+    def gate(self) -> ApprovalGate:
+        if "other server" not in self.traits:
+            return ApprovalGate(ApprovalMode.ASK)
+        bound = {RuleKey("", "lab.*", "lab"): (ServerIdentity(digest="old", text="/old/program"),)}
+        return ApprovalGate(ApprovalMode.ASK, [Rule("allow", "lab.*")], bindings=RuleBindings(bound))
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("traits", CASES, ids=lambda traits: "+".join(sorted(traits)) or "plain")
+async def test_every_face_offers_the_same_for_the_same_call(face: str, traits: frozenset[str], tmp_path: Path) -> None:
+    case = Case(traits)
+    tool = OneTool(case.spec())
+    arguments = '{"word": "x"}' if "misfit" in traits else '{"text": "x"}'
+    calls = answer(tool.spec, arguments, must_ask="it stands in a page" if "must ask" in traits else "")
+    async with FACES[face](tmp_path, tool, calls, case.gate()) as shown:
+        why = next(words for trait, words in REASONS if not trait or trait in traits)
+        assert why.casefold() in shown.shown.casefold()
+        for trait in traits & BESIDES.keys():
+            assert BESIDES[trait] in shown.shown
+        assert await shown.rules() == case.rules
+        if shown.reads is not None:
+            await shown.reads()
+            assert bool(tool.ran) == case.reads
+
+
+@pytest.mark.parametrize("trait", ["must ask", "changed tool", "require_approval"])
+async def test_an_answer_that_makes_a_rule_is_refused_for_a_call_that_always_asks(trait: str, tmp_path: Path) -> None:
+    case = Case(frozenset((trait,)))
+    tool, gate = OneTool(case.spec()), case.gate()
+    calls = answer(tool.spec, '{"text": "x"}', must_ask="it stands in a page" if trait == "must ask" else "")
+    editor = EditorFace(tmp_path, tool, calls, gate)
+    await editor.run("session")  # which was not offered: whoever answers so has made it up
+    assert gate.rules == []
+    assert tool.ran == []
+    resolved = [one for one in editor.events if one.type == "approval.resolved"]
+    assert [one.decision for one in resolved] == [Decision.DENY]
