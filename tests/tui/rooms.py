@@ -30,8 +30,8 @@ from console_app.sessions.store import Store
 from console_app.tui.app import FanoutApp
 from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
-from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.servers.wire_screen import WireScreen
+from console_app.tui.widgets.consent_dialog import ConsentDialog
 from tests.console.test_connecting import Console
 from tests.tui.parts import NOW, Tools, WrittenModel, at_rest, calls, chat, decide, pass_by, say, see, services, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
@@ -176,7 +176,7 @@ def traffic(services: Services) -> Screen[Any]:
 
 
 def trust(services: Services) -> Screen[Any]:
-    return TrustScreen("mcp.json of this project would start:\n  lab: sh -c x", services.timing)
+    return ConsentDialog("mcp.json of this project would start:\n  lab: sh -c x", services.timing)
 
 
 def costed(pilot: Pilot[Any]) -> bool:

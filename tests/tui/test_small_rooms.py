@@ -19,8 +19,8 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
-from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.terminal.key_names import key_name
+from console_app.tui.widgets.consent_dialog import ConsentDialog
 from console_app.tui.widgets.dialog_box import fitted
 from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
@@ -73,7 +73,7 @@ async def test_a_line_that_goes_on_does_so_behind_where_its_words_began(tmp_path
     said = "mcp.json would start:\nlab\n    runs         npx -y " + "word " * 9 + "\n    " + "argument " * 8
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(60, 15)) as pilot:
-        console.push_screen(TrustScreen(said, chat(console).services.timing))
+        console.push_screen(ConsentDialog(said, chat(console).services.timing))
         await see(pilot, "lab")
         begun, continued = (line for line in seen(console).splitlines() if "word" in line)
         assert begun.index("npx") == continued.index("word"), seen(console)

@@ -82,10 +82,10 @@ class ModeSwitch:
             self._use(wanted)
 
     async def _ask(self) -> None:
-        from console_app.tui.servers.trust_screen import TrustScreen
+        from console_app.tui.widgets.consent_dialog import ConsentDialog
 
         words = "run everything unasked", "stay as it is"
-        self._agreed = await self._ui.push(TrustScreen(_YOLO, self._timing, "Run everything unasked?", *words))
+        self._agreed = await self._ui.push(ConsentDialog(_YOLO, self._timing, "Run everything unasked?", *words))
         if self._agreed and self._wanted is ApprovalMode.YOLO:
             self._use(ApprovalMode.YOLO)
         else:

@@ -270,9 +270,9 @@ class ConsoleUi(Ui):
 
     async def trusts(self, text: str) -> bool:
         """See UiPort: y and n, each meant for it."""
-        from console_app.tui.servers.trust_screen import TrustScreen
+        from console_app.tui.widgets.consent_dialog import ConsentDialog
 
-        return await self.push(TrustScreen(self._services.redact(text), self._services.timing))
+        return await self.push(ConsentDialog(self._services.redact(text), self._services.timing))
 
     def give_back(self, text: str) -> bool:
         """See UiPort: back into the prompt, unless something else is written there."""

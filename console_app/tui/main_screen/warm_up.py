@@ -44,7 +44,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.resource_screen",
     "console_app.tui.servers.tool_screen",
-    "console_app.tui.servers.trust_screen",
+    "console_app.tui.widgets.consent_dialog",
     "console_app.tui.servers.wire_screen",
     "console_app.sessions.library",
     "console_app.sessions.places",

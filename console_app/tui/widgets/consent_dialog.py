@@ -19,7 +19,7 @@ from console_app.tui.widgets.text_view import TextView
 QUESTION = "Trust this project's files?"
 
 
-class TrustScreen(Dialog[bool]):
+class ConsentDialog(Dialog[bool]):
     """Gives whether `text`, which is shown whole, was agreed to."""
 
     CSS_PATH = TextDialog.CSS_PATH
