@@ -27,7 +27,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 # Tests see nothing of who runs them: no key, proxy, language, time zone, terminal, desktop or mask of files.
 _KEPT = (
     *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "NIX_", "PYTHONPATH", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"),
-    *("PYTEST_", "HYPOTHESIS_", "COV", "FANOUT_TEST_", "FAULTS", "HOSTILE_EXAMPLES", "WEB_PICTURES"),
+    *(
+        "PYTEST_",
+        "HYPOTHESIS_",
+        "COV",
+        "FANOUT_TEST_",
+        "FAULTS",
+        "HOSTILE_EXAMPLES",
+        "WEB_PICTURES",
+        "TEXTUAL_SNAPSHOT_",
+    ),
 )
 for name in [name for name in os.environ if not name.startswith(_KEPT)]:
     del os.environ[name]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 from console_app.console.talk.conversation import Conversation
+from console_app.console.ui_port import UiPort
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 
 
-class Screen:
+class Screen(UiPort):
     """A UiPort. `field` is the prompt's; an event for which `breaks` is true can't be shown."""
 
     def __init__(self) -> None:
@@ -39,6 +39,10 @@ class Screen:
         await self.until(lambda: len([event for event in self.events if isinstance(event, kind)]) >= number)
 
     @property
+    def transcript(self) -> Transcript:
+        return Transcript.of([*self.stored, *self.events])
+
+    @property
     def prompts(self) -> list[str]:
         """Of the turns that began."""
         return [event.prompt for event in self.events if isinstance(event, ev.TurnStarted)]
@@ -62,10 +66,6 @@ class Screen:
         self.stored = list(events)
         self._news.set()
 
-    def another_session(self) -> AbstractContextManager[None]:
-        """See UiPort."""
-        return nullcontext()
-
     def show_new(self) -> None:
         self.cleared += 1
 
@@ -80,7 +80,7 @@ class Screen:
         self.toasts.append(text)
         self._news.set()
 
-    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
+    async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
         answer = await self._answer(title)
         assert answer is None or answer in options
         return answer

@@ -13,8 +13,7 @@ from acp import schema
 
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.updates import Updates
-from console_app.console.permissions import Permissions
-from console_app.console.talk.conversation import Conversation
+from console_app.console.console import Console
 from console_app.domain import events as ev
 from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
@@ -100,18 +99,19 @@ class EditorFace(Screen):
 
     def __init__(self, folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> None:
         super().__init__()
-        engine = services(folder, WrittenModel(calls, say("Over.")), tool, gate=gate).engine
+        self.store: Any = Memory()
+        made = services(folder, WrittenModel(calls, say("Over.")), tool, gate=gate, store=self.store)
+        console = Console(made, self)
+        console.readiness.waits_for_nothing()
         self.asked: list[tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]] = []
         self.picked = "reject"
-        self.store = Memory()
-        self.conversation = Conversation(engine, self.store, self)
-        permissions = Permissions(engine, lambda: self.conversation.calls_of, None, self)
+        self.conversation = console.conversation
         editor: Any = self
         asking = EditorQuestions(
             editor, "s", forms=False, pages=False, limit=None, note=lambda _: None, tell=lambda _: None
         )
         self.updates = Updates(lambda _: None, lambda _: tool.spec, folder, lambda: None)
-        self.call_questions = CallQuestions(engine, self.conversation, permissions, asking, self.updates, folder)
+        self.call_questions = CallQuestions(console, asking, self.updates)
 
     async def request_permission(
         self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption]

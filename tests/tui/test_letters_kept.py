@@ -68,7 +68,7 @@ async def test_behind_every_command_letters_reach_the_prompt_or_its_dialog(tmp_p
     console = app(tmp_path, server_statuses=lambda: [Server("lab")])
     async with console.run_test() as pilot:
         screen = chat(console)
-        for command in [one.name for one in screen.commands if one.name not in ELSEWHERE]:
+        for command in [one.intent.name for one in screen.commands if one.intent.name not in ELSEWHERE]:
             typed(console, *f"/{command}", "enter", "x", "y")
             await until(pilot, lambda: not console.held and not console.key_under_way)
             await pass_by(pilot)

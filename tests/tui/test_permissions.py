@@ -41,7 +41,7 @@ async def test_rules_are_listed_added_written_and_removed(tmp_path: Path) -> Non
         await pilot.press("a", *"permit x", "enter")
         await see(pilot, "begins with allow, ask or deny")
         await pilot.press("escape", "m")
-        await see(pilot, "Mode auto")
+        await see(pilot, "what only reads runs")
         await pilot.press("end", "k", "d")  # the one of the user's file stands before the session's
         await until(pilot, lambda: "git.*" not in seen(console))
         assert paths.settings.read_text().startswith("# mine\n[rules]\n")

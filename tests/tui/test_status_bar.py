@@ -114,6 +114,7 @@ async def test_what_the_bar_names_is_changed_by_a_click(tmp_path: Path) -> None:
         await see(pilot, "one after the other, in order")
         await pilot.press("escape")
         await pilot.click(offset=(line.index("auto") + 1, 0))
+        await pass_by(pilot)
         await see(pilot, "plan   sequential")
         await pilot.click(offset=(line.index("servers") + 2, 0))
         await see(pilot, "No server is configured")

@@ -218,7 +218,7 @@ async def test_a_hostile_schema_is_shown_as_text(tmp_path: Path) -> None:
         assert ran(console_app) == [{HOSTILE: HOSTILE, "content": HOSTILE}]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 20)])
+@pytest.mark.parametrize("size", [(80, 24), (60, 15)])
 async def test_the_form_scrolls_in_a_small_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
     console_app = console(tmp_path)
     async with console_app.run_test(size=size) as pilot:

@@ -15,7 +15,7 @@ from tests.tui.parts import see
 Compare = Callable[..., bool]
 
 
-@pytest.mark.parametrize("size", [(110, 40), (80, 24), (40, 20)], ids=str)
+@pytest.mark.parametrize("size", [(110, 40), (80, 24), (60, 15)], ids=str)
 def test_a_form_with_mistakes(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
     async def run(pilot: Pilot[Any]) -> None:
         await opened(pilot)

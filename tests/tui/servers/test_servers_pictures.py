@@ -65,7 +65,7 @@ async def opened(pilot: Pilot[Any]) -> None:
     await see(pilot, "not saved")
 
 
-@pytest.mark.parametrize("size", [(120, 30), (80, 24), (40, 20)], ids=str)
+@pytest.mark.parametrize("size", [(120, 30), (80, 24), (60, 15)], ids=str)
 def test_servers_in_every_state(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
     assert snap_compare(console(tmp_path), terminal_size=size, run_before=opened)
 

@@ -190,7 +190,7 @@ async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
         await see(pilot, "state      failed")
 
 
-@pytest.mark.parametrize("size", [(120, 30), (80, 24), (40, 20)], ids=str)
+@pytest.mark.parametrize("size", [(120, 30), (80, 24), (60, 15)], ids=str)
 def test_pictures_of_the_timeline(snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]) -> None:
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press("ctrl+t", "down", "down")
