@@ -200,7 +200,7 @@ DIALOGS = (
     Room("prompts before", ("ctrl+r",), "what is 355/113?"),
     typed("models", "/model", "qwen3-coder"),
     typed("themes", "/theme", "esc cancel", filled=True),
-    typed("permissions", "/permissions", "Mode yolo"),
+    typed("permissions", "/permissions", "every call runs unasked"),
     typed("policy", "/policy", "one after the other"),
     typed("effort", "/effort", "very little"),
     typed("settings", "/config", "base_url", filled=True),
