@@ -92,8 +92,8 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
     make_private_again(paths)
     layered = read_settings(paths, cwd, arguments, environ, forgiving=True)
-    if headless and layered.project is not None and layered.project.wrong:
-        sys.stderr.write(f"fanout: {one_line(redactor.clean(layered.project.wrong))}\n")
+    for line in layered.wrong if headless else ():
+        sys.stderr.write(f"fanout: {one_line(redactor.clean(line))}\n")
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*secrets_of_settings(layered.settings, environ))

@@ -359,10 +359,10 @@ def _validate(setup: Setup) -> int:
     project = setup.layered.project
     untrusted = setup.layered.notes if project is not None and not project.trusted else ()
     waiting = project.lines if untrusted and project is not None else ()
-    problems = [project.wrong] if project is not None and project.wrong else []
-    problems += (*untrusted, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ)))
+    unknown = (f"{name} is no setting" for name in unknown_variables(setup.environ))
+    problems = (*setup.layered.wrong, *untrusted, *chosen.notes, *unknown)
     if setup.arguments.json:
-        report = ValidationReport(ok=not problems, problems=tuple(problems), waiting=tuple(waiting))
+        report = ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
         _print(setup.redactor.clean(json_line(report.model_dump())))
         return EXIT_USAGE if problems else EXIT_DONE
     for problem in problems:
