@@ -186,7 +186,7 @@ def _usable(layer: Layer) -> tuple[Layer, list[str]]:
                 left = replace(layer, values=deepcopy(values))
                 found = {_written_key((*above, *one["loc"]), [left]): one for one in error.errors()}
                 for key in sorted(found, key=lambda key: key[:2] != ("rules", "deny")):
-                    named = len(faults) < _MOST_FAULTS  # to find the place of thousands would take minutes
+                    named = len(faults) < _MOST_FAULTS  # thousands would take minutes
                     faults.append(_worded(found[key], model, [left], above).detail if named else "")
                 # The last of a list goes first: what stands behind it would move.
                 for key in sorted(found, key=lambda key: [f"{part:>9}" for part in key], reverse=True):
