@@ -59,17 +59,25 @@ def test_without_a_terminal_the_console_says_what_to_use(fanout: Fanout) -> None
 
 def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None:
     shell = 'exec "$0" "$@" <&- >&- 2>&-'
-    for arguments, code in ((["config", "path"], 0), (["modles"], 2), (["run", "--no-mcp", "hello"], 0), (["-V"], 0)):
+    for arguments, code in ((["config", "path"], 1), (["modles"], 2), (["run", "--no-mcp", "hello"], 1), (["-V"], 1)):
         done = subprocess.run(
             ["sh", "-c", shell, *fanout.argv(*arguments)], cwd=fanout.cwd, env=fanout.environment(), check=False
         )
         assert done.returncode == code
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["-V"], ["-V", "-v"], ["themes"], ["config", "path"], ["schema"], ["man"], ["models", "-m", "offline"]],
-)
+PRINTING = [["-V"], ["-V", "-v"], ["themes"], ["config", "path"], ["schema"], ["man"], ["models", "-m", "offline"]]
+
+
+@pytest.mark.parametrize("arguments", [*PRINTING, ["run", "-m", "offline/rehearsal", "--no-mcp", "hello"]])
+def test_what_is_lost_on_a_closed_standard_output_is_no_success(fanout: Fanout, arguments: list[str]) -> None:
+    argv = ["sh", "-c", 'exec "$0" "$@" >&-', *fanout.argv(*arguments)]
+    done = subprocess.run(argv, cwd=fanout.cwd, env=fanout.environment(), capture_output=True, check=False)
+    assert done.stderr.decode() == "fanout: can't write to standard output: Bad file descriptor\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("arguments", PRINTING)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_what_can_t_be_written_is_no_success(fanout: Fanout, arguments: list[str], unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:

@@ -19,64 +19,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from console_app.command_line.commands import COMMANDS
 from tests.batch.cluster import cluster_of
 from tests.headless.test_mcp_command import Site, site
 from tests.patience import PATIENCE, until_there
 from tests.program.process import ROOT, Fanout
 from tests.program.terminal import Terminal
+from tests.security.every_command import ENDING, LEAVES, MODEL, RUNNING, lines, newest_session, prepare
 from tests.web.parts import TOKEN
 
 __all__ = ["site"]
 
-MODEL = ("-m", "offline/rehearsal")
-CALLS = '{"id": "a", "tool": "calculator.evaluate", "arguments": {"expression": "1+1"}}\n'
+TOOL = "calculator.evaluate"
 SLOW = '{"task": "a long one", "duration_seconds": 100}'
-LEAVES = {
-    "console",
-    *(name for name, one in COMMANDS.items() if not one.actions),
-    *(f"{name} {action.name}" for name, one in COMMANDS.items() for action in one.actions),
-}
-# What each that ends by itself is given behind its name; the others are looked at while they run, each in a test below.
-ENDING: dict[str, Sequence[Sequence[str]]] = {
-    "run": [[*MODEL, "--mcp", "calculator", 'calculator.evaluate {"expression": "1+1"}']],
-    "batch": [["items.txt", "-o", "r.jsonl", *MODEL, "--no-mcp"]],
-    "call": [["calculator.evaluate", '{"expression": "1+1"}'], ["--from", "calls.jsonl", "-o", "c.jsonl"]],
-    "parse": [["--tools", "tools.json"]],
-    "mcp list": [[]],
-    "mcp get": [["calculator"]],
-    "mcp test": [["calculator", "demo"]],
-    "mcp add": [["mine", "--", "true"]],
-    "mcp remove": [["calculator"]],
-    "mcp import": [[]],
-    "mcp trust": [["mcp.json"]],
-    "sessions list": [[]],
-    "sessions search": [["one"]],
-    "sessions show": [["ID"]],
-    "sessions export": [["ID"], ["ID", "--format", "cast", "-o", "s.cast"]],
-    "sessions import": [["none.jsonl"]],
-    "sessions rename": [["ID", "title"]],
-    "sessions fork": [["ID"]],
-    "sessions delete": [["ID"]],
-    "models": [["--json"]],
-    "themes": [[]],
-    "auth set": [["openai"]],
-    "auth remove": [["openai"]],
-    "auth list": [[]],
-    "doctor": [["--json"]],
-    "config path": [[]],
-    "config show": [[]],
-    "config list": [[]],
-    "config get": [["max_steps"]],
-    "config set": [["max_steps", "9"]],
-    "config unset": [["max_steps"]],
-    "config edit": [[]],
-    "config validate": [[]],
-    "schema": [["run"]],
-    "completion": [["bash"]],
-    "man": [["mcp"]],
-}
-RUNNING = {"console", "serve", "acp", "mcp auth"}
 
 
 @dataclass(frozen=True)
@@ -156,9 +110,7 @@ def watched(process: subprocess.Popen[bytes]) -> Iterator[Watch]:
 @pytest.fixture
 def fanout(tmp_path: Path) -> Fanout:
     program = Fanout(tmp_path)
-    program.write("items.txt", "one\ntwo\n")
-    program.write("calls.jsonl", CALLS)
-    program.write("tools.json", "[]")
+    prepare(program, TOOL)
     return program
 
 
@@ -176,18 +128,17 @@ def stranger(addresses: Iterable[str], forged: object = None) -> dict[str, list[
 
 
 def test_every_command_is_looked_at() -> None:
-    assert {*ENDING} | RUNNING == LEAVES
+    assert {*ENDING} | {*RUNNING} == LEAVES
 
 
 @pytest.mark.parametrize("name", sorted(ENDING))
 def test_a_command_that_ends_by_itself_listens_nowhere(fanout: Fanout, name: str) -> None:
+    session = ""
     if name.startswith("sessions"):
         assert fanout.run("run", *MODEL, "--no-mcp", "one").code == 0
-    for given in ENDING[name]:
-        if "ID" in given:
-            (kept,) = [json.loads(line) for line in fanout.run("sessions", "list", "--json").out.splitlines()]
-            given = [kept["id"] if word == "ID" else word for word in given]
-        process = fanout.start(*name.split(), *given, env={"EDITOR": "true"}, stdin=subprocess.PIPE)
+        session = newest_session(fanout)
+    for words in lines(name, session=session, server="calculator", tool=TOOL):
+        process = fanout.start(*words, env={"EDITOR": "true"}, stdin=subprocess.PIPE)
         watch = Watch(process.pid)
         _, told = process.communicate(b"a-key-that-is-typed\n", timeout=PATIENCE)
         assert watch.end() == set(), name
