@@ -78,7 +78,6 @@ class OpenedSessions:
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
     ) -> SessionParts:
-        """See OpenSession."""
         from console_app.acp_agent.parts import SessionParts
 
         setup = await asyncio.to_thread(self._setup_in, folder)

@@ -145,23 +145,20 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], Pr
     path = project_settings(cwd)
     if not path.exists() or path.resolve() == paths.settings.resolve():
         return user, None
-    wrong = ""
-    try:
-        with settings_file(path):
-            layer = _read(path, "project")
-            _check_project(layer)
-    except ConfigError as error:
-        if not forgiving or trust.is_trusted(paths, path):
-            raise
+    with settings_file(path):
         try:
             layer, faults = _usable(_read(path, "project"))
-        except ConfigError:
+        except ConfigError as error:
+            if not forgiving:
+                raise
             return user, ProjectFile(str(path), False, (), f"{error.detail}; nothing in it counts.")
-        more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-        wrong = f"{path}: {'; '.join(faults[:_MOST_FAULTS])}{more}; none of that counts."
-    below = _valid(_without(user[0].values, "rules") if user else {}, user)
-    at_once, by_trust = divided(layer.values, below)
-    trusted = trust.is_trusted(paths, path, layer.text)
+        trusted = trust.is_trusted(paths, path, layer.text)
+        if faults and (trusted or not forgiving):
+            raise faults[0]
+    named = "; ".join(f"line {fault.detail.removeprefix(f'{path}:')}" for fault in faults[:_MOST_FAULTS])
+    more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+    wrong = f"{path}: {named}{more}; none of that counts." if faults else ""
+    at_once, by_trust = divided(layer.values, _valid(_without(user[0].values, "rules") if user else {}, user))
     counts = replace(layer, values=_merge(by_trust, at_once) if trusted else at_once)
     return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)), wrong)
 
@@ -171,29 +168,30 @@ def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
     return Layer(str(path), parse_toml(text, path), kind, text)
 
 
-def _usable(layer: Layer) -> tuple[Layer, list[str]]:
+def _usable(layer: Layer) -> tuple[Layer, list[ConfigError]]:
     """A project's layer without what is wrong in it, part by part, and each of those parts in words: a rule that can be
     read counts beside one that can't. Rules that deny come first: what they name is not forbidden."""
-    values, faults = deepcopy(dict(layer.values)), list[str]()
+    values, faults = deepcopy(dict(layer.values)), list[ConfigError]()
+    for name, why in _NEVER_FROM_A_PROJECT.items():
+        if values.pop(name, None) is not None:
+            what = f"{_place(layer, (name,))}: a project file can't set {name}, {why}"
+            faults.append(ConfigError(what, "Put it into your own config.toml (`fanout config path` says where)."))
     models: tuple[tuple[type[BaseModel], tuple[str, ...]], ...] = ((Rules, ("rules",)), (Settings, ()))
     for model, above in models:
         while True:
-            said = values.get("rules", {}) if above else _without(values, "rules", *_NEVER_FROM_A_PROJECT)
             try:
-                model.model_validate(said)
+                model.model_validate(values.get("rules", {}) if above else _without(values, "rules"))
                 break
             except ValidationError as error:
                 left = replace(layer, values=deepcopy(values))
                 found = {_written_key((*above, *one["loc"]), [left]): one for one in error.errors()}
                 for key in sorted(found, key=lambda key: key[:2] != ("rules", "deny")):
-                    named = len(faults) < _MOST_FAULTS  # thousands would take minutes
-                    faults.append(_worded(found[key], model, [left], above).detail if named else "")
+                    named = len(faults) < _MOST_FAULTS  # the others are only counted: thousands would take minutes
+                    faults.append(_worded(found[key], model, [left], above) if named else faults[0])
                 # The last of a list goes first: what stands behind it would move.
                 for key in sorted(found, key=lambda key: [f"{part:>9}" for part in key], reverse=True):
                     _leave_out(values, key)
-    faults += [_never(layer, name).detail for name in _NEVER_FROM_A_PROJECT if name in values]
-    usable = replace(layer, values=_without(values, *_NEVER_FROM_A_PROJECT))
-    return usable, [f"line {fault.removeprefix(f'{layer.name}:')}" for fault in faults]
+    return replace(layer, values=values), faults
 
 
 def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -212,21 +210,6 @@ def _leave_out(values: dict[str, Any], key: Sequence[str | int]) -> None:
     for part in key[:-1]:
         holder = holder[part]
     del holder[key[-1]]
-
-
-def _check_project(layer: Layer) -> None:
-    """What is wrong in the file is told whether it is trusted or not."""
-    for name in _NEVER_FROM_A_PROJECT:
-        if name in layer.values:
-            raise _never(layer, name)
-    _check(layer)
-
-
-def _never(layer: Layer, name: str) -> ConfigError:
-    return ConfigError(
-        f"{_place(layer, (name,))}: a project file can't set {name}, {_NEVER_FROM_A_PROJECT[name]}",
-        "Put it into your own config.toml (`fanout config path` says where).",
-    )
 
 
 def _check(layer: Layer) -> None:
