@@ -7,6 +7,7 @@ import json
 import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ from tests.security.canaries import (
     servers,
 )
 from tests.security.conftest import full_of_secrets
-from tests.security.every_command import ENDING, LEAVES, RUNNING, lines, newest_session, prepare
+from tests.security.every_command import ENDING, LEAVES, RUNNING, lines, prepare
 from tests.security.test_canaries import calls, printed
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
@@ -102,12 +103,22 @@ def test_there_is_a_canary_for_each_source_of_secrets(tmp_path: Path) -> None:
     assert {*CANARIES} == {one for _, canaries in SOURCES.values() for one in canaries} | {*KEPT}
 
 
+@dataclass(frozen=True)
+class Used:
+    """A program full of secrets with a session in which servers said all of them, under a rule that allows it; and as
+    it is once the model said them too, in its words and in the arguments of a call."""
+
+    before: Path
+    first: str
+    after: Fanout
+    said: str
+
+
 @pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fanout]:
-    """A program full of secrets in whose first session servers said all of them, under a rule that allows it; in the
-    second one the model does, in its words and in the arguments of a call."""
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
     with echo() as host, WireServer() as server:
         fanout = asyncio.run(full_of_secrets(tmp_path_factory.mktemp("used"), host))
+        before = tmp_path_factory.mktemp("before")
         prepare(fanout, "spy.environment")
         own = fanout.home / "config.toml"
         own.write_text(f'{own.read_text()}\n[rules]\nallow = ["spy.*"]\n')
@@ -117,9 +128,11 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fanout]:
         done = fanout.run(*modes, "one", env=env)
         assert done.code == 0, done.err
         assert any("stands for" in event.get("text", "") for event in done.events)
+        listed = fanout.run("mcp", "list", env=VARIABLES_SET)  # keeps the names of the tools
         stored = files(fanout)
         assert str(Paths.find(fanout.environment()).sessions) in stored
-        assert leaks({**printed("run", done), **stored}) == []
+        assert leaks({**printed("run", done), **printed("list", listed), **stored}) == []
+        shutil.copytree(fanout.home.parent, before, dirs_exist_ok=True)
         arguments = Call("calculator_evaluate", json.dumps({"expression": " ".join(CANARIES)}, ensure_ascii=False))
         server.script(
             Answer(Text(f"They are {' '.join(CANARIES)}."), arguments), Answer(Text(" ".join(reversed(CANARIES))))
@@ -127,15 +140,14 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fanout]:
         bundled = ("--mcp-config", str(resources.bundled_mcp()), "--mcp", "calculator")
         said = fanout.run(*modes[:-1], *bundled, "--", "two", env=env)
         assert said.code == 0, said.err
-        yield fanout
+        yield Used(before, done.events[0]["session_id"], fanout, said.events[0]["session_id"])
 
 
 @pytest.mark.parametrize("form", [*FORMATS, *MOVING])
 @pytest.mark.parametrize("env", [VARIABLES_SET, {}], ids=["same environment", "another environment"])
-def test_no_form_of_export_has_a_secret_that_was_said(used: Fanout, form: str, env: dict[str, str]) -> None:
+def test_no_form_of_export_has_a_secret_that_was_said(used: Used, form: str, env: dict[str, str]) -> None:
     """Without the variables nobody knows what they held."""
-    session = newest_session(used)
-    done = used.run("sessions", "export", session, "--format", form, "--speed", "99", env=env)
+    done = used.after.run("sessions", "export", used.said, "--format", form, "--speed", "99", env=env)
     assert done.code == 0, done.err
     assert "(hidden)" in done.out
     gone = VARIABLES if not env else []
@@ -143,24 +155,19 @@ def test_no_form_of_export_has_a_secret_that_was_said(used: Fanout, form: str, e
 
 
 @pytest.mark.parametrize("name", sorted(ENDING))
-def test_no_command_says_a_secret_and_no_file_keeps_one(used: Fanout, tmp_path: Path, name: str) -> None:
-    shutil.copytree(used.home.parent, tmp_path, dirs_exist_ok=True)
-    fanout, said = Fanout(tmp_path), newest_session(used)
-    (first,) = [
-        one["id"]
-        for one in map(json.loads, fanout.run("sessions", "list", "--json").out.splitlines())
-        if one["id"] != said
-    ]
-    assert fanout.run("sessions", "delete", said, "--yes").code == 0
-    for words in lines(name, session=first, server="spy", tool="spy.environment"):
-        env = {**VARIABLES_SET, "EDITOR": "true"}
-        done = fanout.run(*words, stdin=f"{KEPT[3]}\n".encode(), env=env)
+def test_no_command_says_a_secret_and_no_file_keeps_one(used: Used, tmp_path: Path, name: str) -> None:
+    shutil.copytree(used.before, tmp_path, dirs_exist_ok=True)
+    fanout = Fanout(tmp_path)
+    for words in lines(name, session=used.first, server="spy", tool="spy.environment"):
+        typed = f"{KEPT[3]}\n".encode() if name == "auth set" else b""
+        done = fanout.run(*words, stdin=typed, env={**VARIABLES_SET, "EDITOR": "true"})
         assert "usage:" not in done.err
         assert leaks({**printed(name, done), **files(fanout)}) == []
 
 
 # Why a file that Paths names is in none of the homes above.
 ELSEWHERE = {
+    "files": "a file that a tool returns",
     "themes": "the user's own, and no secrets",
     "trust": "asked of a person",
     "drafts": "of the console",
@@ -175,13 +182,13 @@ ELSEWHERE = {
 }
 
 
-def test_each_file_that_paths_names_is_searched(used: Fanout) -> None:
-    known = Paths.find(used.environment())
+def test_each_file_that_paths_names_is_searched(used: Used) -> None:
+    known = Paths.find(used.after.environment())
     named = {name for name, value in vars(Paths).items() if isinstance(value, property)}
     for name in named - {*ELSEWHERE}:
         path: Path = getattr(known, name)
         assert path.exists(), name
-        assert path.is_relative_to(used.home)
+        assert path.is_relative_to(used.after.home)
     assert {*ELSEWHERE} < named
 
 
