@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -64,6 +65,25 @@ def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None
             ["sh", "-c", shell, *fanout.argv(*arguments)], cwd=fanout.cwd, env=fanout.environment(), check=False
         )
         assert done.returncode == code
+
+
+@pytest.mark.parametrize("most", [8, 16])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["call", "calculator.evaluate", '{"expression": "1+1"}'], 1),
+        (["mcp", "test", "calculator"], 1),
+        (["mcp", "list", "--check"], 1),
+        (["run", "-m", "offline/rehearsal", "6*7"], 0),  # the model answers, without that server
+    ],
+)
+def test_a_server_for_which_no_descriptor_is_left_is_told_of(
+    fanout: Fanout, arguments: list[str], code: int, most: int
+) -> None:
+    argv = ["sh", "-c", f'ulimit -n {most}; exec "$0" "$@"', *fanout.argv(*arguments)]
+    done = subprocess.run(argv, cwd=fanout.cwd, env=fanout.environment(), capture_output=True, check=False)
+    assert re.search("Server calculator failed: .*Too many open files", done.stderr.decode())
+    assert done.returncode == code
 
 
 PRINTING = [["-V"], ["-V", "-v"], ["themes"], ["config", "path"], ["schema"], ["man"], ["models", "-m", "offline"]]
