@@ -346,7 +346,8 @@ def _edit_config(arguments: Namespace) -> int:
 
     cwd, paths = wiring.working_folder(arguments), Paths.find()
     path = config_edit.edit(paths, cwd, project=arguments.project)
-    wiring.read_settings(paths, cwd, arguments, os.environ)  # what is wrong in it now is said
+    # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
+    wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
     _print(str(path))
     return EXIT_DONE
 

@@ -32,6 +32,7 @@ from console_app.sessions.trace_events import as_trace
 FORMATS = ("md", "html", "jsonl", "trace")
 UNFINISHED = "Not finished when this was exported."
 NO_TEXT = " What the model was writing is not in it."
+_LONG = 2_000  # characters of a line, beyond which to look for its code could take minutes
 _CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _ACTS = re.compile(r"\\.|<|!(?=\[)|(?<=\])(?::|\((?!\s*https?://))")
 _CODE_OR_ACTS = re.compile(f"{_CODE.pattern}|{_ACTS.pattern}")
@@ -196,9 +197,11 @@ def _inert(text: str) -> str:
 def _without_acts(lines: Sequence[str]) -> Iterator[str]:
     """Lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code. Those are
     known where each line of a paragraph has both ends of all its own, and no column of a table parts them."""
-    for _, group in groupby(lines, lambda line: not line.strip()):
+    for _, group in groupby(lines, lambda line: not line.strip(" \t")):
         paragraph = list(group)
-        unsure = any("`" in _CODE.sub("", line) or "|" in line or "\\`" in line for line in paragraph)
+        unsure = any(
+            len(line) > _LONG or "`" in _CODE.sub("", line) or "|" in line or "\\`" in line for line in paragraph
+        )
         pattern = _ACTS if unsure else _CODE_OR_ACTS
         for line in paragraph:
             yield pattern.sub(lambda found: found[0] if len(found[0]) > 1 else f"\\{found[0]}", line)

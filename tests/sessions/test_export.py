@@ -185,7 +185,8 @@ PIECES = [
     *("<img src=http://a.test/p.png>", "<script>", "<!--", "-->", "<javascript:a>", "<div>", "&lt;", "&#60;img&#62;"),
     *("`", "``", "```", "````", "~~~", "```py", "~~~ a`b", "\\", "\\`", "|", "| - |", ":-:", "-", "1. ", "> "),
     *("#", "***"),
-    *("\n", "\n\n", "\n    ", "\n  ", "\n\t", " ", "a", "(", ")", "[", "]", "!", "[^1]:", "http://a.test/", "  \n"),
+    *("\n", "\n\n", "\n    ", "\n  ", "\n\t", " ", "a", "(", ")", "[", "]", "!", "[^1]:", "http://a.test/"),
+    *("  \n", "\u00a0", "\n\u00a0\n"),
 ]  # fmt: skip
 MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 READERS = [MarkdownIt("commonmark", {"html": True}), MarkdownIt("default", {"html": True})]
@@ -206,6 +207,7 @@ def acts(text: str) -> list[str]:
 @example("- a", "  ```\n![x](http://a)\n  ```", "```")
 @example("```", "![x](http://a)", "````\n<img src=http://a>")
 @example("`b\nc` ![x](http://a) `", "| a | b |\n|---|---|\n| d` | e` p` ![x](http://a) q` |", "\\` `![x](http://a)`")
+@example("`a\n\u00a0\nb` ![x](http://a) `", "`a\n\u2003\nb` ![x](http://a) `", "")
 @example("[x]: http://a`\n![y](http://b)`", "| d` | e` p` ![x](http://a) q` |", "\\`![x](http://a)`")
 @example(" ```\n", "```\n![x](http://a)\n```", "<!--\n```\n-->\n```\n![x](http://a)\n```")
 def test_markdown_fetches_and_runs_nothing_whatever_was_said(first: str, second: str, other: str) -> None:
