@@ -229,7 +229,8 @@ def _open_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, this one
+            # It gets the lowest free number, this one. What is lost on standard output is an error, as on a full disk.
+            os.open(os.devnull, os.O_RDONLY if descriptor < 2 else os.O_WRONLY)
     # Typed as never None, but that is what Python leaves there for a closed descriptor.
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)

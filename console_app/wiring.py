@@ -25,7 +25,7 @@ from console_app.config.models.known_refusals import KnownRefusals
 from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
 from console_app.config.secrets.private_files import make_private_again
 from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_server, secrets_of_settings
+from console_app.config.secrets.secret_sources import secrets_of_kept, secrets_of_server, secrets_of_settings
 from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
 from console_app.config.servers.server_identity import identity_of
 from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
@@ -92,22 +92,25 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
     make_private_again(paths)
     layered = read_settings(paths, cwd, arguments, environ, forgiving=True)
-    if headless and layered.project is not None and layered.project.wrong:
-        sys.stderr.write(f"fanout: {one_line(redactor.clean(layered.project.wrong))}\n")
+    for line in layered.wrong if headless else ():
+        sys.stderr.write(f"fanout: {one_line(redactor.clean(line))}\n")
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*secrets_of_settings(layered.settings, environ))
     setup = Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
-    redactor.add_later(lambda: _secrets_of_servers(setup))  # read where something is printed: it takes a while
+    redactor.add_later(lambda: _secrets_in_files(setup))  # read where something is printed: it takes a while
     return setup
 
 
-def _secrets_of_servers(setup: Setup) -> Iterator[str]:
-    """Of every mcp.json that may have been in force as a session was made: the user's own, the one that settings name,
-    and the project's. A pipe gives what it holds once, to `choose_servers`."""
+def _secrets_in_files(setup: Setup) -> Iterator[str]:
+    """Of every sign-in, and of every mcp.json that may have been in force as a session was made: the user's own, the
+    one that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
+    from console_app.config.secrets.credentials import UserCredentials
     from console_app.config.servers.mcp_servers import load_mcp_config
     from console_app.config.trust import trusted as trust
 
+    for text in UserCredentials(setup.paths.credentials).all():
+        yield from secrets_of_kept(text)
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
         with suppress(ConfigError):

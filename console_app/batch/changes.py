@@ -104,7 +104,6 @@ class NotedChanges:
         self._note = note
 
     def tools(self) -> Sequence[ToolSpec]:
-        """See Toolset."""
         return self._inner.tools()
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:

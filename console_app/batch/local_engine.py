@@ -44,28 +44,22 @@ class LocalEngine:
 
     @property
     def capacity(self) -> int:
-        """See BatchEngine."""
         return max(self._capacity(), 1)
 
     def submit(self, item: str) -> None:
-        """See BatchEngine."""
         self._waiting.append(WorkItem.model_validate_json(item))
         self._start()
 
     def results(self) -> AsyncIterator[str]:
-        """See BatchEngine."""
         return self._results.read()
 
     def events(self) -> AsyncIterator[str]:
-        """See BatchEngine."""
         return self._events.read()
 
     def watch(self, item_id: str | None) -> None:
-        """See BatchEngine."""
         self._worker.watch(item_id)
 
     def cancel(self, item_id: str | None = None) -> None:
-        """See BatchEngine."""
         for item in [one for one in self._waiting if item_id in (None, one.id)]:
             self._waiting.remove(item)
             self._give(cancelled(item))
@@ -74,10 +68,9 @@ class LocalEngine:
                 task.cancel()
 
     def kept(self, item_id: str) -> None:
-        """See BatchEngine."""
+        """Nothing waits for it here."""
 
     async def close(self) -> None:
-        """See BatchEngine."""
         self.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=CLOSING)

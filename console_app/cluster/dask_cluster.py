@@ -87,7 +87,6 @@ class DaskCluster:
         _same("the scheduler", found["client"]["packages"], found["scheduler"]["packages"])
 
     async def workers(self) -> Sequence[str]:
-        """See Cluster."""
         try:
             found: Any = await asyncio.wait_for(self._client.scheduler.identity(), _PATIENCE)
         except (OSError, TimeoutError, RuntimeError) as error:
@@ -103,7 +102,6 @@ class DaskCluster:
         return await self._run(worker, dask_worker.open_node, opening)
 
     async def exchange(self, worker: str, orders: str) -> str:
-        """See Cluster."""
         from console_app.cluster.dask_worker import EXCHANGE
 
         try:
@@ -116,7 +114,6 @@ class DaskCluster:
         return answers[worker]
 
     async def end(self, worker: str, run: str) -> None:
-        """See Cluster."""
         from console_app.cluster import dask_worker
 
         await self._run(worker, dask_worker.end_node, run)

@@ -21,7 +21,6 @@ class NodePlugin(WorkerPlugin):
         self.node = node
 
     async def teardown(self, worker: Any) -> None:
-        """See WorkerPlugin."""
         await asyncio.to_thread(self.node.end)
 
 
@@ -40,7 +39,6 @@ class PrivateWorker(Worker):
 
 
 def worker_versions() -> dict[str, str]:
-    """See messages.versions."""
     return versions()
 
 

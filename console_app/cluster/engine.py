@@ -150,11 +150,9 @@ class ClusterEngine:
 
     @property
     def capacity(self) -> int:
-        """See BatchEngine."""
         return max(self._dealer.capacity, 1)
 
     def submit(self, item: str) -> None:
-        """See BatchEngine."""
         one = WorkItem.model_validate_json(item)
         self._wanted.pop(one.id, None)
         if holders := [link for link in self._links.values() if one.id in link.held]:
@@ -164,21 +162,17 @@ class ClusterEngine:
             self._deal()
 
     def results(self) -> AsyncIterator[str]:
-        """See BatchEngine."""
         return self._texts(self._results)
 
     def events(self) -> AsyncIterator[str]:
-        """See BatchEngine."""
         return self._texts(self._events)
 
     def watch(self, item_id: str | None) -> None:
-        """See BatchEngine."""
         self._watched = item_id or ""
         for link in self._links.values():
             link.changed.set()
 
     def kept(self, item_id: str) -> None:
-        """See BatchEngine."""
         for link in self._links.values():
             if item_id in link.ended:
                 link.ended.discard(item_id)
@@ -187,7 +181,6 @@ class ClusterEngine:
         self._noted.discard(item_id)
 
     def cancel(self, item_id: str | None = None) -> None:
-        """See BatchEngine."""
         for item in [one for one in self._queue if item_id in (None, one.id)]:
             self._queue.remove(item)
             self._results.put(cancelled(item).model_dump_json())
@@ -196,7 +189,6 @@ class ClusterEngine:
             link.changed.set()
 
     async def close(self) -> None:
-        """See BatchEngine."""
         if self._closed:
             return
         self._closed = True

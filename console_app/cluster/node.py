@@ -144,7 +144,6 @@ class _Inside:
         return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))
 
     async def exchange(self, orders: Orders) -> Told:
-        """See ClusterNode."""
         clock = asyncio.get_running_loop().time
         self._heard = clock()
         self._obey(orders)

@@ -78,14 +78,11 @@ class OpenedSessions:
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
     ) -> SessionParts:
-        """See OpenSession."""
         from console_app.acp_agent.parts import SessionParts
 
         setup = await asyncio.to_thread(self._setup_in, folder)
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)
-        notes = [*setup.layered.notes, *chosen.notes]
-        if setup.layered.project is not None and setup.layered.project.wrong:
-            notes.append(setup.layered.project.wrong)
+        notes = [*setup.layered.wrong, *setup.layered.notes, *chosen.notes]
         source = wiring.model_source(setup)
         choice = _with_key(source.choose())
         library = wiring.open_library(setup)

@@ -188,10 +188,10 @@ class ConsoleParts:
         self._resume = ""
         servers = self._servers()
         # What waits for trust is one line, with a key: `ProjectTrust.summary`.
-        notes = (note for note in (*setup.layered.notes, *servers.notes) if IN_A_SHELL not in note)
+        notes = (
+            note for note in (*setup.layered.wrong, *setup.layered.notes, *servers.notes) if IN_A_SHELL not in note
+        )
         self._problems += map(setup.redactor.clean, notes)
-        if setup.layered.project is not None and setup.layered.project.wrong:
-            self._problems.append(setup.redactor.clean(setup.layered.project.wrong))
         self._listener: Callable[[], None] | None = None
         self._update_instructions: Callable[[], None] = lambda: None
         picks = wiring.picks(setup)

@@ -346,7 +346,8 @@ def _edit_config(arguments: Namespace) -> int:
 
     cwd, paths = wiring.working_folder(arguments), Paths.find()
     path = config_edit.edit(paths, cwd, project=arguments.project)
-    wiring.read_settings(paths, cwd, arguments, os.environ)  # what is wrong in it now is said
+    # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
+    wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
     _print(str(path))
     return EXIT_DONE
 
@@ -359,10 +360,10 @@ def _validate(setup: Setup) -> int:
     project = setup.layered.project
     untrusted = setup.layered.notes if project is not None and not project.trusted else ()
     waiting = project.lines if untrusted and project is not None else ()
-    problems = [project.wrong] if project is not None and project.wrong else []
-    problems += (*untrusted, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ)))
+    unknown = (f"{name} is no setting" for name in unknown_variables(setup.environ))
+    problems = (*setup.layered.wrong, *untrusted, *chosen.notes, *unknown)
     if setup.arguments.json:
-        report = ValidationReport(ok=not problems, problems=tuple(problems), waiting=tuple(waiting))
+        report = ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
         _print(setup.redactor.clean(json_line(report.model_dump())))
         return EXIT_USAGE if problems else EXIT_DONE
     for problem in problems:

@@ -25,7 +25,6 @@ class Printing(UiPort):
         return self._transcript
 
     def show(self, event: Event) -> None:
-        """See UiPort."""
         self._transcript.apply(event)
         self._writer.write(event)
 

@@ -59,7 +59,6 @@ class JsonWriter:
         self._notices: list[str] = []
 
     def write(self, event: ev.Event) -> None:
-        """See Writer."""
         if isinstance(event, ev.Notice) and event.level != "debug":
             self._notices.append(event.text)
 

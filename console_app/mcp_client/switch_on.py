@@ -27,7 +27,6 @@ class HubSwitch:
         return {status.name: status.description for status in disabled}
 
     def runs(self, name: str) -> str:
-        """See ServerSwitch."""
         return next((status.runs for status in self._hub.statuses() if status.name == name), "")
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
@@ -40,7 +39,6 @@ class HubSwitch:
         return [spec for spec in self._hub.tools() if spec.server == name]
 
     def why_missing(self, tool: str) -> str:
-        """See ServerSwitch."""
         return why_missing(tool, self._hub.statuses(), self._hub.tools_off())
 
     def _status(self, name: str) -> ServerStatus:

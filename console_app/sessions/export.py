@@ -11,8 +11,9 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -31,6 +32,10 @@ from console_app.sessions.trace_events import as_trace
 FORMATS = ("md", "html", "jsonl", "trace")
 UNFINISHED = "Not finished when this was exported."
 NO_TEXT = " What the model was writing is not in it."
+_LONG = 2_000  # characters of a line, beyond which to look for its code could take minutes
+_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_ACTS = re.compile(r"\\.|<|!(?=\[)|(?<=\])(?::|\((?!\s*https?://))")
+_CODE_OR_ACTS = re.compile(f"{_CODE.pattern}|{_ACTS.pattern}")
 MOVING = ("svg", "cast")  # of a session as it plays: recordings, which the command line makes
 
 
@@ -69,7 +74,8 @@ def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor
         return as_json_lines([*events, *last], redactor)
     if form == "trace":
         return as_trace(transcript.turns, events[-1].at if events else 0.0, redactor)
-    return redactor.without_known(_html(transcript, title) if form == "html" else _markdown(transcript, title))
+    told = _html if form == "html" else _markdown
+    return redactor.without_known(told(transcript, title, redactor.without_known))  # and before any text is escaped
 
 
 def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) -> str:
@@ -170,29 +176,64 @@ def _read_for(turn: TurnView) -> list[tuple[str, str]]:
     ]
 
 
-def _markdown(transcript: Transcript, title: str) -> str:
-    parts = [f"# {one_line(title)}"]
+def _inert(text: str) -> str:
+    """Markdown that fetches and runs nothing, wherever it is shown: without pictures, HTML and links but to the web.
+    Blocks of code stay as they are, and are closed."""
+    from markdown_it import MarkdownIt
+
+    lines, told, at = text.strip().split("\n"), list[str](), 0
+    parser = MarkdownIt("commonmark", {"html": False}).disable(["reference", "inline"])
+    for token in parser.parse("\n".join(lines)):
+        if token.type == "fence" and token.map is not None:
+            begin, end = token.map
+            told += _without_acts(lines[at:begin])
+            language = re.match(r"[\w+#.-]*", token.info.strip())
+            whole = _fenced(token.content.removesuffix("\n"), language[0] if language else "")
+            told += lines[begin:end] if token.level else [whole]
+            at = end
+    return "\n".join([*told, *_without_acts(lines[at:])])
+
+
+def _without_acts(lines: Sequence[str]) -> Iterator[str]:
+    """Lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code. Those are
+    known where each line of a paragraph has both ends of all its own, and no column of a table parts them."""
+    for _, group in groupby(lines, lambda line: not line.strip(" \t")):
+        paragraph = list(group)
+        unsure = any(
+            len(line) > _LONG or "`" in _CODE.sub("", line) or "|" in line or "\\`" in line for line in paragraph
+        )
+        pattern = _ACTS if unsure else _CODE_OR_ACTS
+        for line in paragraph:
+            yield pattern.sub(lambda found: found[0] if len(found[0]) > 1 else f"\\{found[0]}", line)
+
+
+def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -> str:
+    def label(text: str) -> str:
+        return next(_without_acts([one_line(clean(text)) or "-"]))
+
+    def quoted(passages: list[tuple[str, str]]) -> list[str]:
+        return [
+            f"**{label(what)}**\n\n> " + _inert(visible(clean(text))).replace("\n", "\n> ") for what, text in passages
+        ]
+
+    parts = [f"# {label(title)}"]
     for turn in transcript.turns:
-        parts += [f"## You, {_when(turn.started_at)}", visible(turn.prompt)]
+        parts += [f"## You, {_when(turn.started_at)}", _inert(visible(clean(turn.prompt)))]
         for what, text in _read_for(turn):
-            parts += [f"**{one_line(what)}**", _fenced(visible(text))]
+            parts += [f"**{label(what)}**", _fenced(visible(text))]
         for step in turn.steps:
-            parts += _quoted(_thoughts(step))
+            parts += quoted(_thoughts(step))
             if step.text:
-                parts.append(visible(step.text) + _cut(step))
+                parts.append(_inert(visible(clean(step.text)) + _cut(step)))
             for call in step.batch.calls:
                 parts += [
-                    f"**{one_line(_summary(call))}**",
+                    f"**{label(_summary(call))}**",
                     _fenced(visible(_arguments(call)), "json"),
                     _fenced(visible(call.content)),
                 ]
-            parts += _quoted(_steered(step))
-        parts += [*_quoted(_summaries(transcript, turn)), *_ending(turn)]
+            parts += quoted(_steered(step))
+        parts += [*quoted(_summaries(transcript, turn)), *(f"*{label(line)}*" for line in _ending(turn))]
     return "\n\n".join(parts) + "\n"
-
-
-def _quoted(passages: list[tuple[str, str]]) -> list[str]:
-    return [f"**{one_line(what)}**\n\n> " + visible(text).replace("\n", "\n> ") for what, text in passages]
 
 
 def _thoughts(step: StepView) -> list[tuple[str, str]]:
@@ -231,11 +272,11 @@ def _unfinished(turn: TurnView) -> str:
 
 def _ending(turn: TurnView) -> list[str]:
     if words := _unfinished(turn):
-        return [f"*{words}*"]
+        return [words]
     if turn.outcome == "completed":
         return []
     reason = f": {one_line(turn.error)}" if turn.error else ""
-    return [f"*{(turn.outcome or '').replace('_', ' ').capitalize()}{reason}*"]
+    return [f"{(turn.outcome or '').replace('_', ' ').capitalize()}{reason}"]
 
 
 _STYLE = """
@@ -255,9 +296,9 @@ summary { padding: .4rem .8rem; cursor: pointer; }
 """
 
 
-def _html(transcript: Transcript, title: str) -> str:
+def _html(transcript: Transcript, title: str, clean: Callable[[str], str]) -> str:
     def text(value: str) -> str:
-        return html.escape(visible(value))
+        return html.escape(visible(clean(value)))
 
     def folded(passages: list[tuple[str, str]]) -> list[str]:
         return [
@@ -281,7 +322,7 @@ def _html(transcript: Transcript, title: str) -> str:
                 )
             body += [f"<pre class='you'>{text(words)}</pre>" for _, words in _steered(step)]
         body += folded(_summaries(transcript, turn))
-        body += [f"<p><em>{text(line.strip('*'))}</em></p>" for line in _ending(turn)]
+        body += [f"<p><em>{text(line)}</em></p>" for line in _ending(turn)]
     head = f"<meta charset='utf-8'><title>{text(title)}</title><style>{_STYLE}</style>"
     # No script, nothing fetched: what a model or a tool wrote can do nothing here.
     policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"

@@ -22,18 +22,26 @@ Answer = Literal["in", "no", "used"]
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What this server goes by. `any_host` is for one that listens on every address of the machine."""
+    """What this server goes by. `any_host` is for one that listens on every address of the machine; `here` is where
+    `localhost` is sent on to: at that name, and the same port, another user may listen on the other kind of address."""
 
     origins: frozenset[str]
     any_host: bool
     port: int
+    here: str
 
     @classmethod
     def of(cls, host: str, port: int, public_urls: Iterable[str]) -> Addresses:
         """Loopback always, the host that it listens on, and the addresses that others see it under."""
-        names = {"127.0.0.1", "localhost", "[::1]", bracketed(host)}
+        own = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, bracketed(host))
+        names = {"127.0.0.1", "[::1]", own, bracketed(host)}
         origins = {_origin("http", name, port) for name in names}
-        return cls(frozenset({*origins, *map(origin_of, public_urls)}), host in ("0.0.0.0", "::"), port)
+        every, here = frozenset({*origins, *map(origin_of, public_urls)}), _origin("http", own, port)
+        return cls(every, host in ("0.0.0.0", "::"), port, here)
+
+    def is_localhost(self, host: str) -> bool:
+        """Whether a request came by the one name that is no address."""
+        return f"http://{host}".lower() == _origin("http", "localhost", self.port)
 
     def knows_host(self, host: str) -> bool:
         """Whether a request for this `Host` is one for us."""

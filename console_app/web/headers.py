@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from console_app.web.door import Addresses
@@ -44,7 +44,11 @@ class Headers:
 
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif self._addresses.knows_host(RequestHeaders(scope=scope).get("host", "")):
+            return
+        host = RequestHeaders(scope=scope).get("host", "")
+        if scope["type"] == "http" and self._addresses.is_localhost(host):
+            await RedirectResponse(f"{self._addresses.here}/")(scope, receive, sent)  # a browser takes the token along
+        elif self._addresses.knows_host(host):
             await self._app(scope, receive, sent)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from console_app.domain.ending_signals import ending_signals
 from console_app.domain.errors import UsageError
 from console_app.web.consoles import Consoles, Starts
-from console_app.web.door import Addresses, Door, bracketed
+from console_app.web.door import Addresses, Door, bracketed, is_loopback
 from console_app.web.pages import BrowserPages
 from console_app.web.terminal_process import Size, TerminalProcess
 
@@ -107,7 +107,9 @@ class WebServer:
         self.port: int = listening.getsockname()[1]
         self.door = Door(options.token)
         self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
-        addresses = Addresses.of(options.host, self.port, options.public_urls)
+        address: str = listening.getsockname()[0]
+        host = address if is_loopback(address) else options.host  # a name of loopback's is another user's too
+        addresses = Addresses.of(host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(
                 BrowserPages(self.door, addresses, self.consoles, options.patience).app(),
@@ -124,7 +126,7 @@ class WebServer:
                 timeout_graceful_shutdown=STOPPING,
             )
         )
-        whole = options.public_urls[0] if options.public_urls else f"http://{bracketed(options.host)}:{self.port}/"
+        whole = options.public_urls[0] if options.public_urls else f"http://{bracketed(host)}:{self.port}/"
         self.url = whole if whole.endswith("/") else f"{whole}/"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import sys
 import types
@@ -70,9 +71,11 @@ def test_a_keyring_is_used_where_one_answers(tmp_path: Path, monkeypatch: pytest
     kept.write("a", "secret")
     assert (kept.read("a"), kept.place) == ("secret", "the keyring (memory)")
     assert keyring.kept == {("fanout", "a"): "secret"}
-    assert not (tmp_path / "credentials.json").exists()
+    assert json.loads((tmp_path / "credentials.json").read_text()) == {"a": ""}, "the name alone: a keyring has no list"
+    assert list(UserCredentials(tmp_path / "credentials.json").all()) == ["secret"]
     kept.delete("a")
     kept.delete("a")
+    assert list(kept.all()) == []
     assert kept.read("a") is None
     keyring.locked = True
     assert kept.read("a") is None
@@ -89,3 +92,12 @@ def test_without_a_keyring_of_use_it_is_the_file(
     kept.write("a", "secret")
     assert kept.place == str(tmp_path / "credentials.json")
     assert kept.read("a") == "secret"
+    assert list(kept.all()) == ["secret"]
+
+
+def test_no_keyring_is_woken_where_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = Keyring()
+    keyring.locked = True
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    monkeypatch.setattr(keyring, "get_keyring", lambda: pytest.fail("it was woken"))
+    assert list(UserCredentials(tmp_path / "credentials.json").all()) == []

@@ -42,13 +42,12 @@ def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> 
     HOSTILE[what](project_settings(folder))
     startup = read_startup_settings(paths, cwd=folder, flag=None, environ={})
     assert startup.theme == DEFAULT_THEME
-    if what in ("a device", "a named pipe"):  # what is no file is no settings
-        loaded = load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
-        assert loaded.project is None
-    else:
-        with pytest.raises(ConfigError, match=what) as raised:
-            load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
-        assert str(project_settings(folder)) in raised.value.line
+    with pytest.raises(ConfigError, match=what) as raised:
+        load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
+    assert str(project_settings(folder)) in raised.value.line
+    (line,) = load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={}, forgiving=True).wrong
+    assert str(project_settings(folder)) in line
+    assert what in line
 
 
 @pytest.mark.parametrize("what", [name for name in HOSTILE if name != "nested too deep"])
@@ -57,8 +56,11 @@ def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, wh
     command = folder / ".fanout" / "commands" / "evil.md"
     HOSTILE[what](project_mcp(folder))
     HOSTILE[what](command)
-    with pytest.raises(ConfigError, match=what):
-        choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled_mcp())
+    choice = choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled_mcp())
+    assert choice.bundled
+    (note,) = choice.notes
+    assert str(project_mcp(folder)) in note
+    assert what in note
     [problem] = custom_commands.find(paths, folder).problems
     assert str(command) in problem
     assert what in problem

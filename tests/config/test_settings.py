@@ -28,6 +28,7 @@ def load(tmp_path: Path) -> Load:
         project: str = "",
         env: Mapping[str, str] | None = None,
         rules: Rules | None = None,
+        forgiving: bool = False,
         **flags: Any,
     ) -> LayeredSettings:
         paths, cwd = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "work"
@@ -35,7 +36,8 @@ def load(tmp_path: Path) -> Load:
             if text:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
-        return load_settings(paths, cwd=cwd, flags=flags, rules=rules or Rules(), environ=env or {})
+        environ = env or {}
+        return load_settings(paths, cwd=cwd, flags=flags, rules=rules or Rules(), environ=environ, forgiving=forgiving)
 
     return _load
 
@@ -339,6 +341,43 @@ def test_a_mistake_in_a_projects_file_is_told_though_it_is_not_trusted(load: Loa
     assert 'unknown key "modle"' in complaint(load, project='modle = "x"')
     assert "rules.allow" in complaint(load, project='[rules]\nallow = ["a.b("]')
     assert "max_steps" in complaint(load, project="max_steps = 0")
+
+
+FAULTY = {
+    'deny = ["a.b(", "c.d"]': "rules.deny.0",
+    'deny = "c.d"': "rules.deny takes a list",
+    "deny = [5]": "rules.deny.0",
+    "allow = 3": "rules.allow takes a list",
+    "newer = 1": 'unknown key "rules.newer"',
+    'max_steps = 0\nmodle = 1\nkeys = {a = "b"}': "max_steps",
+    "limits = 3": "limits takes a table",
+}
+
+
+@pytest.mark.parametrize("text", FAULTY)
+def test_a_fault_is_named_and_forgiven_only_until_somebody_trusts_the_file(
+    load: Load, tmp_path: Path, text: str
+) -> None:
+    project = text if text.startswith(("max", "limits")) else f"[rules]\n{text}"
+    (line,) = load(project=project, forgiving=True).wrong
+    assert line.startswith(str(tmp_path))
+    assert FAULTY[text] in line
+    for name in ("max_steps", "modle", "keys"):
+        assert (name in line) == (name in text)
+    paths = Paths.find({"FANOUT_HOME": str(tmp_path / "home")})
+    trust(paths, project_settings(tmp_path / "work"))
+    with pytest.raises(ConfigError):
+        load(project=project, forgiving=True)
+
+
+def test_of_many_faults_the_rules_that_deny_are_named_and_the_rest_is_counted(load: Load) -> None:
+    many = "".join(f"unknown{number} = {number}\n" for number in range(30_000))
+    rules = "[rules]\nallow = [1, 2, 3, 4, 5, 6, 7, 8, 9]\nask = 3\ndeny = [1, 'a.b']\n"
+    loaded = load(project=many + rules, forgiving=True)
+    (line,) = loaded.wrong
+    assert line.index("rules.deny.0") < line.index("rules.allow.0")
+    assert "; and 30003 more" in line
+    assert [rule.pattern for rule in loaded.rules] == ["a.b"]
 
 
 def test_a_variable_that_is_no_setting_is_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -59,17 +60,44 @@ def test_without_a_terminal_the_console_says_what_to_use(fanout: Fanout) -> None
 
 def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None:
     shell = 'exec "$0" "$@" <&- >&- 2>&-'
-    for arguments, code in ((["config", "path"], 0), (["modles"], 2), (["run", "--no-mcp", "hello"], 0), (["-V"], 0)):
+    for arguments, code in ((["config", "path"], 1), (["modles"], 2), (["run", "--no-mcp", "hello"], 1), (["-V"], 1)):
         done = subprocess.run(
             ["sh", "-c", shell, *fanout.argv(*arguments)], cwd=fanout.cwd, env=fanout.environment(), check=False
         )
         assert done.returncode == code
 
 
+@pytest.mark.parametrize("most", [8, 16])
 @pytest.mark.parametrize(
-    "arguments",
-    [["-V"], ["-V", "-v"], ["themes"], ["config", "path"], ["schema"], ["man"], ["models", "-m", "offline"]],
+    ("arguments", "code"),
+    [
+        (["call", "calculator.evaluate", '{"expression": "1+1"}'], 1),
+        (["mcp", "test", "calculator"], 1),
+        (["mcp", "list", "--check"], 1),
+        (["run", "-m", "offline/rehearsal", "6*7"], 0),  # the model answers, without that server
+    ],
 )
+def test_a_server_for_which_no_descriptor_is_left_is_told_of(
+    fanout: Fanout, arguments: list[str], code: int, most: int
+) -> None:
+    argv = ["sh", "-c", f'ulimit -n {most}; exec "$0" "$@"', *fanout.argv(*arguments)]
+    done = subprocess.run(argv, cwd=fanout.cwd, env=fanout.environment(), capture_output=True, check=False)
+    assert re.search("Server calculator failed: .*Too many open files", done.stderr.decode())
+    assert done.returncode == code
+
+
+PRINTING = [["-V"], ["-V", "-v"], ["themes"], ["config", "path"], ["schema"], ["man"], ["models", "-m", "offline"]]
+
+
+@pytest.mark.parametrize("arguments", [*PRINTING, ["run", "-m", "offline/rehearsal", "--no-mcp", "hello"]])
+def test_what_is_lost_on_a_closed_standard_output_is_no_success(fanout: Fanout, arguments: list[str]) -> None:
+    argv = ["sh", "-c", 'exec "$0" "$@" >&-', *fanout.argv(*arguments)]
+    done = subprocess.run(argv, cwd=fanout.cwd, env=fanout.environment(), capture_output=True, check=False)
+    assert done.stderr.decode() == "fanout: can't write to standard output: Bad file descriptor\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("arguments", PRINTING)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_what_can_t_be_written_is_no_success(fanout: Fanout, arguments: list[str], unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:

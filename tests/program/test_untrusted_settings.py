@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from console_app.command_line.commands import COMMANDS
-from tests.program.process import Fanout
+from tests.headless.inside import Inside, process_restored
+from tests.program.process import Done, Fanout
 from tests.program.terminal import Terminal
+from tests.security.every_command import ENDING, lines, newest_session, prepare
 
 DENIES = '[rules]\ndeny = ["calculator.*"]\n'
 BROKEN = {
@@ -25,14 +29,12 @@ BROKEN = {
     "a device": "/dev/zero",
     "a folder": "/",
 }
-# These print what they have without a model, a server or a person.
-READS = [
-    (name, *(() if action.name == name else (action.name,)))
-    for name, spec in COMMANDS.items()
-    for action in spec.actions or (spec,)
-    if (name, action.name)
-    in {(name, "list"), ("models", name), ("themes", name), ("config", "show"), ("config", "path")}
-]
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Inside]:
+    with process_restored():
+        yield Inside(tmp_path, monkeypatch, capfd)
 
 
 def put(path: Path, content: str | bytes | None) -> None:
@@ -48,33 +50,55 @@ def put(path: Path, content: str | bytes | None) -> None:
             path.write_bytes(content)
 
 
-CALL = ("call", "calculator.evaluate", '{"expression": "6*7"}')
-LINES = [*READS, CALL, ("run", "-m", "offline/rehearsal", "6*7")]
+TOOL = "calculator.evaluate"
+CALLS = {"call", "batch"}  # a rule that denies ends these
+SAYS_IT = {"config validate": 2, "mcp trust": 2}  # it is what they are asked for
+READ_NO_SETTINGS = {"parse", "schema", "completion", "man", "config edit", "config set", "config unset"}
+READ_SERVERS = {"run", "call", "mcp list", "mcp test"}
 
 
-@pytest.fixture(scope="module")
-def without(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], int]:
-    fanout = Fanout(tmp_path_factory.mktemp("without"))
-    return {words: fanout.run(*words).code for words in LINES}
+def done_by(fanout: Inside, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Done]]:
+    """What came of every command that ends by itself, one after the other."""
+    prepare(fanout, TOOL)
+    found, session = dict[str, list[Done]](), ""
+    for name in ENDING:
+        if name.startswith("sessions") and not session:
+            session = newest_session(fanout)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("a-key-that-is-typed\n" if name == "auth set" else ""))
+        words = lines(name, session=session, server="calculator", tool=TOOL)
+        found[name] = [fanout.run(*one, env={"EDITOR": "true"}) for one in words]
+    return found
+
+
+EXIT_CODES = dict[str, list[int]]()
+
+
+@pytest.fixture
+def without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> dict[str, list[int]]:
+    """The exit codes without such a file, found once."""
+    if not EXIT_CODES:
+        (tmp_path / "without").mkdir()
+        with process_restored():
+            done = done_by(Inside(tmp_path / "without", monkeypatch, capfd), monkeypatch)
+        EXIT_CODES.update({name: [one.code for one in dones] for name, dones in done.items()})
+    return EXIT_CODES
 
 
 @pytest.mark.parametrize("kind", BROKEN)
 @pytest.mark.parametrize("name", [".fanout/config.toml", "mcp.json"])
 def test_no_command_ends_of_it_and_the_file_is_named(
-    tmp_path: Path, without: dict[tuple[str, ...], int], kind: str, name: str
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, without: dict[str, list[int]], kind: str, name: str
 ) -> None:
-    fanout = Fanout(tmp_path)
-    put(fanout.cwd / name, BROKEN[kind])
-    for words in LINES:
-        done = fanout.run(*words)
-        if name.endswith("toml") or words[0] in ("call", "run", "mcp"):
-            assert 0 < sum(name in line for line in done.err.splitlines()) < 4, (words, done.err)
-        if words == CALL and name.endswith("toml") and "calculator.*" in str(BROKEN[kind])[:99]:
-            assert "A rule forbids it" in done.err, "a deny rule that can be read counts"
-        else:
-            assert done.code == without[words], (words, done.err)
-    done = fanout.run("config", "validate")
-    assert (done.code, name in done.err) == (2, True)
+    put(inside.cwd / name, BROKEN[kind])
+    denies = name.endswith("toml") and "calculator.*" in str(BROKEN[kind])[:99]
+    for command, dones in done_by(inside, monkeypatch).items():
+        for done, code in zip(dones, without[command], strict=True):
+            if command in READ_SERVERS or (name.endswith("toml") and command not in READ_NO_SETTINGS):
+                assert 0 < sum(name in line for line in done.err.splitlines()) < 4, (command, done.err)
+            if command in CALLS and denies:
+                assert done.code == (code if command == "batch" else 1), (command, done.err)
+            else:
+                assert done.code == SAYS_IT.get(command, code), (command, done.err)
 
 
 @pytest.mark.parametrize("kind", ["keys", "bad TOML", "a pipe"])

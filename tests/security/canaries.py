@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from console_app.config.machine.paths import Paths
 from console_app.config.secrets.credentials import FileCredentials
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.mcp_client.auth.sign_in import StoredSignIn, plan_of
@@ -213,7 +214,8 @@ def leaks(named: Mapping[str, bytes]) -> list[str]:
 
 def files(fanout: Fanout) -> dict[str, bytes]:
     """All files below the home and the working folder but those that the secrets were written to on purpose."""
-    given = {"mcp.json", "config.toml", "keys.json", "credentials.json"}
+    known = Paths.find(fanout.environment())
+    given = {known.mcp, known.settings, known.credentials, known.data / "keys.json"}
     folders = (fanout.home, fanout.cwd)
-    paths = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path.name not in given]
-    return {str(path): path.read_bytes() for path in paths}
+    paths = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path not in given]
+    return {str(path): path.read_bytes() for path in paths if path.name != "mcp.json"}

@@ -25,7 +25,12 @@ def host() -> Iterator[str]:
 
 @pytest.fixture
 async def fanout(tmp_path: Path, host: str) -> Fanout:
-    fanout = Fanout(tmp_path)
+    return await full_of_secrets(tmp_path, host)
+
+
+async def full_of_secrets(root: Path, host: str) -> Fanout:
+    """Has every canary in the place that it is for."""
+    fanout = Fanout(root)
     script = fanout.write("spy.py", SERVER)
     fanout.write("home/mcp.json", json.dumps({"mcpServers": servers(script, host)}))
     fanout.write("home/config.toml", config(host))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import httpx2
 import pytest
@@ -129,6 +130,34 @@ def test_the_line_console_says_no_secret(fanout: Fanout) -> None:
 def test_no_list_says_a_secret(fanout: Fanout, arguments: tuple[str, ...]) -> None:
     done = fanout.run(*arguments, env=VARIABLES_SET)
     assert leaks({**printed(" ".join(arguments), done), **files(fanout)}) == []
+
+
+def test_an_editor_is_told_no_secret(fanout: Fanout) -> None:
+    with WireServer() as server:
+        server.script(calls(), Answer(Text("All seen.")))
+        modes = ("--approval-mode", "yolo", "--debug", "-m", "openai/m")
+        process = fanout.start("acp", *modes, env=reaching(server), stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told, session = list[bytes](), ""
+        for number, method, params in (
+            (1, "initialize", {"protocolVersion": 1}),
+            (2, "session/new", {"cwd": str(fanout.cwd), "mcpServers": []}),
+            (3, "session/prompt", {"prompt": [{"type": "text", "text": "go"}]}),
+        ):
+            params |= {"sessionId": session} if session else {}
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            for line in iter(process.stdout.readline, b""):
+                told.append(line)
+                if (answer := json.loads(line)).get("id") == number:
+                    session = answer["result"].get("sessionId", session)
+                    break
+        rest, errors = process.communicate(timeout=PATIENCE)
+    assert any(b"All seen." in line for line in told)
+    assert any(b"(hidden)" in line for line in told), "what the servers said"
+    assert leaks({"told": b"".join(told) + rest, "stderr": errors, **files(fanout)}) == []
 
 
 def test_a_browsers_server_and_its_pages_say_no_secret(fanout: Fanout) -> None:

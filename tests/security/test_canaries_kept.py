@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from console_app.command_line.commands import COMMANDS, CommandSpec
-from console_app.config.servers.mcp_servers import read_mcp_config
+from console_app import resources
+from console_app.config.machine.paths import Paths
+from console_app.config.secrets import secret_sources as ss
+from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.servers.server_identity import identity_of
+from console_app.config.settings.model import Settings
 from console_app.sessions.export import FORMATS, MOVING
 from tests.program.process import Fanout
-from tests.security.canaries import CANARIES, VARIABLES_SET, files, leaks, servers
+from tests.security.canaries import (
+    ARGUMENTS,
+    AUTH,
+    CANARIES,
+    CONFIG,
+    HEADERS,
+    KEPT,
+    ODD_ENV,
+    PLAIN_ENV,
+    URLS,
+    VARIABLES,
+    VARIABLES_SET,
+    config,
+    echo,
+    files,
+    leaks,
+    servers,
+)
+from tests.security.conftest import full_of_secrets
+from tests.security.every_command import ENDING, LEAVES, RUNNING, lines, prepare
 from tests.security.test_canaries import calls, printed
-from tests.wire_bytes import Answer, Text
+from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
-
-# A word of each kind that the table's commands take. These wait for a person, a peer or items, and have tests of their
-# own; `remove`, `delete`, `set`, `unset` and `edit` change what the others are to read.
-WORDS = {"server": "spy", "session": "", "setting": "providers", "tool": "spy.fails", "command": "mcp", "output": "run"}
-ELSEWHERE = {"serve", "acp", "batch", "run", "remove", "delete", "set", "unset", "edit", "auth", "completion"}
-
-
-def command_lines() -> list[tuple[str, tuple[str, ...], CommandSpec]]:
-    pairs = [(name, action) for name, spec in COMMANDS.items() for action in spec.actions or (spec,)]
-    lines = [((name, spec.name) if spec.name != name else (name,), spec) for name, spec in pairs]
-    return [(" ".join(words), words, spec) for words, spec in lines if not ELSEWHERE & {words[0], words[-1]}]
 
 
 @pytest.mark.parametrize("name", servers(Path("x"), "h"))
@@ -55,30 +71,129 @@ def test_words_that_hold_a_secret_elsewhere_in_the_entry_are_clean_too(tmp_path:
     assert "serve 'a b'" in identity_of(server, tmp_path).text
 
 
-def test_a_session_under_a_rule_is_clean_on_every_way_out(fanout: Fanout) -> None:
-    own = fanout.home / "config.toml"
-    own.write_text(f'{own.read_text()}\n[rules]\nallow = ["spy.*"]\n')
-    with WireServer() as server:
-        env = {**VARIABLES_SET, "OPENAI_BASE_URL": server.base_url("openai-chat")}
-        server.script(calls(), Answer(Text(f"Seen: {CANARIES[12]}.")))
-        done = fanout.run("run", "--output-format", "stream-json", "-m", "openai/m", "--", "go", env=env)
-        assert done.code == 0, done.err
-    stored = {
-        name: data for name, data in files(fanout).items() if "sessions" not in name
-    }  # the answer is kept as said
-    assert any(name.endswith("rules.json") for name in stored)
-    assert leaks(stored) == []
-    (identity,) = [event for event in done.events if event["type"] == "notice" and "stands for" in event["text"]][:1]
-    assert leaks({"notice": json.dumps(identity, ensure_ascii=False).encode()}) == []
+SOURCES: dict[str, tuple[Callable[[Mapping[str, ServerConfig]], Iterable[str]], list[str]]] = {
+    "secrets_of_environment": (lambda _: ss.secrets_of_environment(VARIABLES_SET), [*VARIABLES[:4], VARIABLES[5]]),
+    "secrets_of_url": (lambda found: ss.secrets_of_url(found["query"].url or ""), URLS),
+    "secrets_of_server": (lambda found: ss.secrets_of_server(found["spy"], sure=True), [*ODD_ENV, *PLAIN_ENV]),
+    "secrets_of_headers": (
+        lambda found: (one for name in ("bearer", "basic") for one in ss.secrets_of_headers(found[name].headers)),
+        HEADERS,
+    ),
+    "secrets_of_arguments": (lambda found: ss.secrets_of_arguments(found["spy"].args), ARGUMENTS),
+    "secret_fields": (lambda found: ss.secret_fields([found["older"].auth, found["oauth"].auth]), AUTH),
+    "secrets_of_settings": (
+        lambda _: ss.secrets_of_settings(Settings.model_validate(tomllib.loads(config("x"))), VARIABLES_SET),
+        [*CONFIG, VARIABLES[4]],
+    ),
+    "secrets_of_kept": (
+        lambda _: (
+            one for text in (json.dumps({"access_token": KEPT[0]}), KEPT[3]) for one in ss.secrets_of_kept(text)
+        ),
+        [KEPT[0], KEPT[3]],
+    ),
+}
 
-    session, named = done.events[0]["session_id"], dict[str, bytes]()
-    for form in (*FORMATS, *MOVING):
-        exported = fanout.run("sessions", "export", session, "--format", form, "--speed", "99", env=VARIABLES_SET)
-        assert exported.code == 0, exported.err
-        named |= printed(form, exported)
-    for name, words, spec in command_lines():
-        if spec.words is not None and spec.words.completes in WORDS:
-            words += (WORDS[spec.words.completes] or session,)
-        if words[:2] != ("sessions", "show"):  # what was said is shown as it was said
-            named |= printed(name, fanout.run(*words, env=VARIABLES_SET))
-    assert leaks(named) == []
+
+def test_there_is_a_canary_for_each_source_of_secrets(tmp_path: Path) -> None:
+    entries = json.dumps(servers(tmp_path / "spy.py", "x"))
+    found = {server.name: server for server in read_mcp_config(entries, tmp_path / "mcp.json", {}).servers}
+    assert {name for name in vars(ss) if name.startswith("secret")} == {*SOURCES}
+    for name, (source, canaries) in SOURCES.items():
+        assert {*canaries} <= {*source(found)}, name
+    assert {*CANARIES} == {one for _, canaries in SOURCES.values() for one in canaries} | {*KEPT}
+
+
+@dataclass(frozen=True)
+class Used:
+    """A program full of secrets with a session in which servers said all of them, under a rule that allows it; and as
+    it is once the model said them too, in its words and in the arguments of a call."""
+
+    before: Path
+    first: str
+    after: Fanout
+    said: str
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
+    with echo() as host, WireServer() as server:
+        fanout = asyncio.run(full_of_secrets(tmp_path_factory.mktemp("used"), host))
+        before = tmp_path_factory.mktemp("before")
+        prepare(fanout, "spy.environment")
+        own = fanout.home / "config.toml"
+        own.write_text(f'{own.read_text()}\n[rules]\nallow = ["spy.*"]\n')
+        env = {**VARIABLES_SET, "OPENAI_BASE_URL": server.base_url("openai-chat")}
+        modes = ("run", "--output-format", "stream-json", "--debug", "-m", "openai/m", "--")
+        server.script(calls(), Answer(Text("Seen.")))
+        done = fanout.run(*modes, "one", env=env)
+        assert done.code == 0, done.err
+        assert any("stands for" in event.get("text", "") for event in done.events)
+        listed = fanout.run("mcp", "list", env=VARIABLES_SET)  # keeps the names of the tools
+        stored = files(fanout)
+        assert str(Paths.find(fanout.environment()).sessions) in stored
+        assert leaks({**printed("run", done), **printed("list", listed), **stored}) == []
+        shutil.copytree(fanout.home.parent, before, dirs_exist_ok=True)
+        arguments = Call("calculator_evaluate", json.dumps({"expression": " ".join(CANARIES)}, ensure_ascii=False))
+        server.script(
+            Answer(Text(f"They are {' '.join(CANARIES)}."), arguments), Answer(Text(" ".join(reversed(CANARIES))))
+        )
+        bundled = ("--mcp-config", str(resources.bundled_mcp()), "--mcp", "calculator")
+        said = fanout.run(*modes[:-1], *bundled, "--", "two", env=env)
+        assert said.code == 0, said.err
+        yield Used(before, done.events[0]["session_id"], fanout, said.events[0]["session_id"])
+
+
+@pytest.mark.parametrize("form", [*FORMATS, *MOVING])
+@pytest.mark.parametrize("env", [VARIABLES_SET, {}], ids=["same environment", "another environment"])
+def test_no_form_of_export_has_a_secret_that_was_said(used: Used, form: str, env: dict[str, str]) -> None:
+    """Without the variables nobody knows what they held."""
+    done = used.after.run("sessions", "export", used.said, "--format", form, "--speed", "99", env=env)
+    assert done.code == 0, done.err
+    assert "(hidden)" in done.out
+    gone = VARIABLES if not env else []
+    assert [leak for leak in leaks(printed(form, done)) if not gone or int(leak[:2]) < CANARIES.index(gone[0])] == []
+
+
+@pytest.mark.parametrize("name", sorted(ENDING))
+def test_no_command_says_a_secret_and_no_file_keeps_one(used: Used, tmp_path: Path, name: str) -> None:
+    shutil.copytree(used.before, tmp_path, dirs_exist_ok=True)
+    fanout = Fanout(tmp_path)
+    for words in lines(name, session=used.first, server="spy", tool="spy.environment"):
+        typed = f"{KEPT[3]}\n".encode() if name == "auth set" else b""
+        done = fanout.run(*words, stdin=typed, env={**VARIABLES_SET, "EDITOR": "true"})
+        assert "usage:" not in done.err
+        assert leaks({**printed(name, done), **files(fanout)}) == []
+
+
+# Why a file that Paths names is in none of the homes above.
+ELSEWHERE = {
+    "files": "a file that a tool returns",
+    "themes": "the user's own, and no secrets",
+    "trust": "asked of a person",
+    "drafts": "of the console",
+    "history": "of the console",
+    "calls": "of the console",
+    "session_locks": "gone with its session",
+    "dialects": "an answer of a person",
+    "refusals": "an endpoint that refuses",
+    "repaired": "a file that others could read",
+    "tools": "a server that is switched off",
+    "batches": "gone with its batch",
+}
+
+
+def test_each_file_that_paths_names_is_searched(used: Used) -> None:
+    known = Paths.find(used.after.environment())
+    named = {name for name, value in vars(Paths).items() if isinstance(value, property)}
+    for name in named - {*ELSEWHERE}:
+        path: Path = getattr(known, name)
+        assert path.exists(), name
+        assert path.is_relative_to(used.after.home)
+    assert {*ELSEWHERE} < named
+
+
+def test_each_command_that_is_left_out_has_a_test_of_its_own() -> None:
+    assert {*ENDING} | {*RUNNING} == LEAVES
+    for _, test in RUNNING.values():
+        file, name = test.split("::")
+        assert f"def {name}(" in (Path(__file__).parent / file).read_text(encoding="utf-8")

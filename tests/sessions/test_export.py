@@ -6,6 +6,9 @@ import json
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from console_app.domain import events as ev
 from console_app.domain.messages import Attachment, UserMessage
@@ -173,3 +176,72 @@ def hostile_and_slow() -> list[ev.Event]:
         event.model_copy(update={"seq": n, "turn": 1, "at": 1_750_000_000.0 + at})
         for n, (event, at) in enumerate(zip(told, times, strict=True))
     ]
+
+
+# What Markdown is made of, and what it may act by.
+PIECES = [
+    *("![x](http://a.test/p.png)", "![x]", "[x](javascript:alert(1))", "[x]: javascript:alert(1)", "[x]"),
+    *("](", "]:", "!["),
+    *("<img src=http://a.test/p.png>", "<script>", "<!--", "-->", "<javascript:a>", "<div>", "&lt;", "&#60;img&#62;"),
+    *("`", "``", "```", "````", "~~~", "```py", "~~~ a`b", "\\", "\\`", "|", "| - |", ":-:", "-", "1. ", "> "),
+    *("#", "***"),
+    *("\n", "\n\n", "\n    ", "\n  ", "\n\t", " ", "a", "(", ")", "[", "]", "!", "[^1]:", "http://a.test/"),
+    *("  \n", "\u00a0", "\n\u00a0\n"),
+]  # fmt: skip
+MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+READERS = [MarkdownIt("commonmark", {"html": True}), MarkdownIt("default", {"html": True})]
+
+
+def acts(text: str) -> list[str]:
+    """What a reader of this Markdown would fetch, run or lead to beyond the web."""
+    tokens = [token for reader in READERS for token in reader.parse(text)]
+    tokens += [child for token in tokens for child in token.children or ()]
+    links = [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]
+    return [token.type for token in tokens if token.type in ("image", "html_block", "html_inline")] + [
+        link for link in links if not link.startswith(("http://", "https://"))
+    ]
+
+
+@given(first=MARKDOWN, second=MARKDOWN, other=MARKDOWN)
+@example("`a\n- ![x](http://a) `", "- a", "  ```\n![x](http://a)\n  ```")
+@example("- a", "  ```\n![x](http://a)\n  ```", "```")
+@example("```", "![x](http://a)", "````\n<img src=http://a>")
+@example("`b\nc` ![x](http://a) `", "| a | b |\n|---|---|\n| d` | e` p` ![x](http://a) q` |", "\\` `![x](http://a)`")
+@example("`a\n\u00a0\nb` ![x](http://a) `", "`a\n\u2003\nb` ![x](http://a) `", "")
+@example("[x]: http://a`\n![y](http://b)`", "| d` | e` p` ![x](http://a) q` |", "\\`![x](http://a)`")
+@example(" ```\n", "```\n![x](http://a)\n```", "<!--\n```\n-->\n```\n![x](http://a)\n```")
+def test_markdown_fetches_and_runs_nothing_whatever_was_said(first: str, second: str, other: str) -> None:
+    answers = (
+        event
+        for number, text in enumerate((first, second, other))
+        for event in (
+            ev.StepStarted(),
+            ev.ReasoningDelta(text=text),
+            ev.TextDelta(text=text),
+            ev.CallAnnounced(call_id=f"{number}", index=0, name=other, server=first, tool=second),
+            ev.CallReady(call_id=f"{number}", arguments={"x": first}),
+            ev.CallFinished(call_id=f"{number}", outcome=Outcome.FAILED, content=second),
+        )
+    )
+    events = numbered(ev.TurnStarted(prompt=second), *answers, ev.TurnFinished(outcome="failed", error=first))
+    assert acts(export(events, "md", other)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Head\n\nSome *words*, `a < b` and ``x ` <y>``.\n\n- [a page](https://a.test/x)\n- 2 > 1\n\n> quoted",
+        "```html\n<img src=x>\n```\n\nthen",
+        "1. first\n\n   ```c\n   #include <stdio.h>\n   ```\n\n2. second",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+    ],
+)
+def test_what_acts_by_nothing_stays_as_it_was_written(text: str) -> None:
+    events = numbered(ev.TurnStarted(prompt="go"), ev.StepStarted(), ev.TextDelta(text=text))
+    assert text in export(events, "md", "x")
+
+
+def test_what_would_act_reads_the_same() -> None:
+    said = "![a](http://b.test) <b> [c](javascript:d)\n\n[e]: http://f.test"
+    events = numbered(ev.TurnStarted(prompt="go"), ev.StepStarted(), ev.TextDelta(text=said))
+    assert "\\![a](http://b.test) \\<b> [c]\\(javascript:d)\n\n[e]\\: http://f.test" in export(events, "md", "x")

@@ -16,8 +16,7 @@ TUNNEL = Addresses.of("127.0.0.1", 8021, ("https://Fanout.example/",))
     ("addresses", "host", "known"),
     [
         (LOCAL, "127.0.0.1:8021", True),
-        (LOCAL, "localhost:8021", True),
-        (LOCAL, "LOCALHOST:8021", True),
+        (LOCAL, "localhost:8021", False),
         (LOCAL, "[::1]:8021", True),
         (LOCAL, "", False),
         (LOCAL, "localhost", False),
@@ -43,6 +42,7 @@ def test_a_host_is_one_that_the_server_goes_by(addresses: Addresses, host: str, 
     [
         (LOCAL, "http://127.0.0.1:8021", "127.0.0.1:8021", True),
         (LOCAL, "http://localhost:8021", "127.0.0.1:8021", False),
+        (LOCAL, "http://localhost:8021", "localhost:8021", False),
         (LOCAL, "https://127.0.0.1:8021", "127.0.0.1:8021", False),
         (LOCAL, "http://evil.example", "127.0.0.1:8021", False),
         (LOCAL, "http://evil.example:8021", "evil.example:8021", False),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 
+import httpx2
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
 
 from console_app.web.pages import SERVED
+from tests.patience import PATIENCE
 from tests.web.parts import browsing, serving
 
 
@@ -27,8 +33,28 @@ async def test_a_name_that_is_not_ours_gets_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, browsing(server) as client:
         for host in ("evil.example", f"evil.example:{server.port}", "localhost"):
             assert (await client.get("/", headers={"Host": host})).status_code == 421
-        named = await client.get("/", headers={"Host": f"localhost:{server.port}"})
-        assert named.status_code == 200
+
+
+@pytest.mark.parametrize("listens", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])
+async def test_localhost_is_sent_on_to_the_address_since_another_user_may_listen_at_that_name(
+    tmp_path: Path, listens: str
+) -> None:
+    async with serving(tmp_path, host=listens, token=None) as server:
+        url = httpx2.URL(server.url)
+        if listens not in ("0.0.0.0", "::"):
+            assert url.host == ipaddress.ip_address(url.host).compressed, "an address is printed"
+        here = f"http://{'[::1]' if ':' in listens or ':' in url.host else '127.0.0.1'}:{server.port}"
+        async with httpx2.AsyncClient(timeout=PATIENCE) as client:
+            for name in ("localhost", "LocalHost"):
+                for path in ("/", "/static/page.js", "//evil.example/"):
+                    answer = await client.get(f"{here}{path}", headers={"Host": f"{name}:{server.port}"})
+                    assert (answer.status_code, answer.headers["location"]) == (307, f"{here}/")
+                    assert answer.text == ""
+            assert (await client.get(f"{here}/")).status_code == 200
+        origin = Origin(f"http://localhost:{server.port}")
+        with pytest.raises(InvalidStatus):
+            async with connect(f"ws://localhost:{server.port}/socket", origin=origin, host=url.host, proxy=None):
+                pass
 
 
 @pytest.mark.parametrize(

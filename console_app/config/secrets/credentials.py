@@ -4,14 +4,14 @@ answers, else one file that only this user can read."""
 from __future__ import annotations
 
 import importlib
-import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 from console_app.config.machine.records import read_record, texts, write_record
 from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secret_fields
+from console_app.config.secrets.secret_sources import secrets_of_kept
 from console_app.domain.errors import ConfigError
 
 _SERVICE = "fanout"
@@ -47,19 +47,15 @@ class FileCredentials:
 
     @property
     def place(self) -> str:
-        """The file."""
         return str(self._path)
 
     def read(self, key: str) -> str | None:
-        """What was written last, or None."""
         return self._all().get(key)
 
     def write(self, key: str, text: str) -> None:
-        """Keeps `text` in place of what was there."""
         self._save(self._all() | {key: text})
 
     def delete(self, key: str) -> None:
-        """Forgets it."""
         records = self._all()
         if records.pop(key, None) is not None:
             self._save(records)
@@ -91,14 +87,12 @@ class KeyringCredentials:
             return None
 
     def write(self, key: str, text: str) -> None:
-        """Keeps `text` in place of what was there."""
         try:
             self._keyring.set_password(_SERVICE, key, text)
         except Exception as error:
             raise ConfigError(f"the keyring refused to keep a secret: {error}") from error
 
     def delete(self, key: str) -> None:
-        """Forgets it."""
         try:
             self._keyring.delete_password(_SERVICE, key)
         except Exception as error:
@@ -107,33 +101,38 @@ class KeyringCredentials:
 
 class UserCredentials:
     """The keyring, where one is installed and answers, else the file at `path`; looked for at the first use, since
-    keyrings are slow to import."""
+    keyrings are slow to import. The file has the names of what the keyring keeps: no keyring says what it has."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._file = FileCredentials(path)
         self._found: Credentials | None = None
+
+    def all(self) -> Iterator[str]:
+        """Every text that is kept; no keyring is woken where there is none."""
+        for key in texts(read_record(self._path)):
+            yield self.read(key) or ""
 
     @property
     def place(self) -> str:
-        """Where they are kept."""
         return self._store.place
 
     def read(self, key: str) -> str | None:
-        """What was written last, or None."""
         return self._store.read(key)
 
     def write(self, key: str, text: str) -> None:
-        """Keeps `text` in place of what was there."""
+        if self._store is not self._file:
+            self._file.write(key, "")
         self._store.write(key, text)
 
     def delete(self, key: str) -> None:
-        """Forgets it."""
         self._store.delete(key)
+        self._file.delete(key)
 
     @property
     def _store(self) -> Credentials:
         if self._found is None:
-            self._found = _keyring() or FileCredentials(self._path)
+            self._found = _keyring() or self._file
         return self._found
 
 
@@ -146,29 +145,19 @@ class WatchedCredentials:
 
     @property
     def place(self) -> str:
-        """Where they are kept."""
         return self._inner.place
 
     def read(self, key: str) -> str | None:
-        """What was written last, or None."""
         text = self._inner.read(key)
-        self._learn(text or "")
+        self._redactor.add(*secrets_of_kept(text or ""))
         return text
 
     def write(self, key: str, text: str) -> None:
-        """Keeps `text` in place of what was there."""
-        self._learn(text)
+        self._redactor.add(*secrets_of_kept(text))
         self._inner.write(key, text)
 
     def delete(self, key: str) -> None:
-        """Forgets it."""
         self._inner.delete(key)
-
-    def _learn(self, text: str) -> None:
-        try:
-            self._redactor.add(*secret_fields(json.loads(text)))
-        except ValueError:  # no record but one secret
-            self._redactor.add(text)
 
 
 def _keyring() -> Credentials | None:

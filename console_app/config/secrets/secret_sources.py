@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,13 +121,15 @@ def secrets_of_server(config: ServerConfig, *, sure: bool = False) -> Iterator[s
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Their values, and those without `Bearer` before them; of `Basic` what it encodes, too."""
+    """Their values, and those without `Bearer` before them; of `Basic` what it encodes, of cookies each value."""
     for name, value in headers.items():
         if name.lower() in _PLAIN_HEADERS:
             continue
         yield value
         token = _SCHEME.sub("", value)
         yield token
+        if name.lower() == "cookie":
+            yield from (pair.partition("=")[2].strip() for pair in value.split(";"))
         if value.lower().startswith("basic "):
             try:
                 user, _, password = base64.b64decode(token + "==").decode().partition(":")
@@ -174,6 +177,14 @@ def secret_fields(data: Any) -> Iterator[str]:
     elif isinstance(data, list):
         for item in cast("list[Any]", data):
             yield from secret_fields(item)
+
+
+def secrets_of_kept(text: str) -> Iterator[str]:
+    """Of what credentials keep: a record, or one secret."""
+    try:
+        yield from secret_fields(json.loads(text))
+    except ValueError:
+        yield text
 
 
 def secrets_of_settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:

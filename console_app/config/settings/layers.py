@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from console_app.config.machine.paths import Paths, project_settings, read_text
 from console_app.config.models.model_choice import chosen_provider, known_providers
@@ -28,6 +29,7 @@ from console_app.domain.safe_text import one_line
 
 PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
+_MOST_FAULTS = 8  # of a project's file that are named
 _OTHER_VARIABLES = {
     *("FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL", "FANOUT_SERVE_TOKEN")
 }
@@ -60,6 +62,11 @@ class LayeredSettings:
         """What the user should know of where they come from."""
         return (self.project.note,) if self.project is not None and self.project.note else ()
 
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """One line that names what in a project's untrusted file can't be used; nothing where all can."""
+        return (self.project.wrong,) if self.project is not None and self.project.wrong else ()
+
 
 def load_settings(
     paths: Paths,
@@ -71,7 +78,7 @@ def load_settings(
     forgiving: bool = False,
 ) -> LayeredSettings:
     """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong; with
-    `forgiving`, what is wrong in the project's file, which anyone may have written, is left out instead."""
+    `forgiving`, what is wrong in a project's file that nobody trusted is left out instead."""
     layers = [
         Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
         Layer("the environment", _from_environment(environ), "environment"),
@@ -138,22 +145,20 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], Pr
     path = project_settings(cwd)
     if not path.exists() or path.resolve() == paths.settings.resolve():
         return user, None
-    wrong = ""
-    try:
-        with settings_file(path):
-            layer = _read(path, "project")
-            _check_project(layer)
-    except ConfigError as error:
-        if not forgiving:
-            raise
-        wrong = f"{error.detail}; it counts for nothing."
+    with settings_file(path):
         try:
-            layer = _usable(_read(path, "project"))
-        except ConfigError:
-            return user, ProjectFile(str(path), False, (), wrong)
-    below = _valid({name: value for one in user for name, value in one.values.items() if name != "rules"}, user)
-    at_once, by_trust = divided(layer.values, below)
-    trusted = trust.is_trusted(paths, path, layer.text)
+            layer, faults = _usable(_read(path, "project"))
+        except ConfigError as error:
+            if not forgiving:
+                raise
+            return user, ProjectFile(str(path), False, (), f"{error.detail}; nothing in it counts.")
+        trusted = trust.is_trusted(paths, path, layer.text)
+        if faults and (trusted or not forgiving):
+            raise faults[0]
+    named = "; ".join(f"line {fault.detail.removeprefix(f'{path}:')}" for fault in faults[:_MOST_FAULTS])
+    more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+    wrong = f"{path}: {named}{more}; none of that counts." if faults else ""
+    at_once, by_trust = divided(layer.values, _valid(_without(user[0].values, "rules") if user else {}, user))
     counts = replace(layer, values=_merge(by_trust, at_once) if trusted else at_once)
     return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)), wrong)
 
@@ -163,23 +168,34 @@ def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
     return Layer(str(path), parse_toml(text, path), kind, text)
 
 
-def _usable(layer: Layer) -> Layer:
-    """A project's layer without what is wrong in it, part by part: a rule that can be read counts beside one that
-    can't."""
-    values = {name: value for name, value in deepcopy(dict(layer.values)).items() if name not in _NEVER_FROM_A_PROJECT}
-    models: tuple[tuple[type[BaseModel], tuple[str, ...]], ...] = ((Settings, ()), (Rules, ("rules",)))
+def _usable(layer: Layer) -> tuple[Layer, list[ConfigError]]:
+    """A project's layer without what is wrong in it, part by part, and each of those parts in words: a rule that can be
+    read counts beside one that can't. Rules that deny come first: what they name is not forbidden."""
+    values, faults = deepcopy(dict(layer.values)), list[ConfigError]()
+    for name, why in _NEVER_FROM_A_PROJECT.items():
+        if values.pop(name, None) is not None:
+            what = f"{_place(layer, (name,))}: a project file can't set {name}, {why}"
+            faults.append(ConfigError(what, "Put it into your own config.toml (`fanout config path` says where)."))
+    models: tuple[tuple[type[BaseModel], tuple[str, ...]], ...] = ((Rules, ("rules",)), (Settings, ()))
     for model, above in models:
         while True:
-            said = values.get("rules", {}) if above else {name: one for name, one in values.items() if name != "rules"}
             try:
-                model.model_validate(said)
+                model.model_validate(values.get("rules", {}) if above else _without(values, "rules"))
                 break
             except ValidationError as error:
-                keys = {_written_key((*above, *one["loc"]), [replace(layer, values=values)]) for one in error.errors()}
+                left = replace(layer, values=deepcopy(values))
+                found = {_written_key((*above, *one["loc"]), [left]): one for one in error.errors()}
+                for key in sorted(found, key=lambda key: key[:2] != ("rules", "deny")):
+                    named = len(faults) < _MOST_FAULTS  # the others are only counted: thousands would take minutes
+                    faults.append(_worded(found[key], model, [left], above) if named else faults[0])
                 # The last of a list goes first: what stands behind it would move.
-                for key in sorted(keys, key=lambda key: [f"{part:>9}" for part in key], reverse=True):
+                for key in sorted(found, key=lambda key: [f"{part:>9}" for part in key], reverse=True):
                     _leave_out(values, key)
-    return replace(layer, values=values)
+    return replace(layer, values=values), faults
+
+
+def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
 
 
 def _leave_out(values: dict[str, Any], key: Sequence[str | int]) -> None:
@@ -196,35 +212,24 @@ def _leave_out(values: dict[str, Any], key: Sequence[str | int]) -> None:
     del holder[key[-1]]
 
 
-def _check_project(layer: Layer) -> None:
-    """What is wrong in the file is told whether it is trusted or not."""
-    for name, why in _NEVER_FROM_A_PROJECT.items():
-        if name in layer.values:
-            raise ConfigError(
-                f"{_place(layer, (name,))}: a project file can't set {name}, {why}",
-                "Put it into your own config.toml (`fanout config path` says where).",
-            )
-    _check(layer)
-
-
 def _check(layer: Layer) -> None:
     """What is wrong in a file is told, also where something stronger stands in its place."""
     _rules_of(layer, layer.values.get("rules", {}))
-    _valid({name: value for name, value in layer.values.items() if name != "rules"}, [layer])
+    _valid(_without(layer.values, "rules"), [layer])
 
 
 def _valid(values: Mapping[str, Any], layers: Sequence[Layer]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise _worded(error, Settings, layers) from None
+        raise _worded(error.errors()[0], Settings, layers) from None
 
 
 def _rules_of(layer: Layer, table: Any) -> Rules:
     try:
         return Rules.model_validate(table)
     except ValidationError as error:
-        raise _worded(error, Rules, [layer], ("rules",)) from None
+        raise _worded(error.errors()[0], Rules, [layer], ("rules",)) from None
 
 
 def _tool_rules(rules: Rules, source: str) -> list[ToolRule]:
@@ -247,10 +252,9 @@ def _merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, 
 
 
 def _worded(
-    error: ValidationError, model: type[BaseModel], layers: Sequence[Layer], above: tuple[str, ...] = ()
+    problem: ErrorDetails, model: type[BaseModel], layers: Sequence[Layer], above: tuple[str, ...] = ()
 ) -> ConfigError:
-    """The first problem of `error` as one line: where it stands, what is wrong, what was perhaps meant."""
-    problem = error.errors(include_url=False, include_input=False)[0]
+    """A problem as one line: where it stands, what is wrong, what was perhaps meant."""
     key = _written_key((*above, *problem["loc"]), layers)
     layer = next((layer for layer in layers if _has(layer.values, key)), layers[0])
     name = ".".join(str(part) for part in key)

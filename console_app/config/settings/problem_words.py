@@ -12,6 +12,9 @@ _TAKES = {
     "float_type": "a number",
     "bool_parsing": "true or false",
     "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
     return 1, 1
 
 
+@lru_cache(maxsize=1)  # many faults of one file are looked up
 def _places(text: str) -> dict[tuple[str, ...], int]:
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()

@@ -65,7 +65,6 @@ class SteppedTime(Time, Timing):
         await self._wakes.wait()
 
     def later(self, timers: Timers, seconds: float, run: Callable[[], object]) -> Due:
-        """See `Timing`."""
         due = Due(self._now + seconds, partial(copy_context().run, run), timers)
         self._laters.append(due)
         return due
