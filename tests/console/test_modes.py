@@ -228,8 +228,11 @@ Opened = Callable[[Path, WrittenModel, ApprovalGate, Kept], AbstractAsyncContext
 
 
 @pytest.mark.parametrize("last", list(NEXT))
-@pytest.mark.parametrize("waiting", WAITING, ids=len)
-@pytest.mark.parametrize("face", [alone, as_lines, on_screen])
+@pytest.mark.parametrize(
+    ("face", "waiting"),
+    [*((alone, waiting) for waiting in WAITING), (as_lines, WAITING[-1]), (on_screen, WAITING[-1])],
+    ids=lambda one: one.__name__ if callable(one) else str(len(one)),
+)
 async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
     tmp_path: Path, face: Opened, waiting: list[str], last: str
 ) -> None:
