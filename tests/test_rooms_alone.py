@@ -15,6 +15,15 @@ CODE = Path(console_app.__file__).parent
 # No file of paths of the environment is read, so that the console itself can't be found there.
 _ALONE = "import sys\nsys.path += {folders}\n"
 
+_LOG = """
+class Lines:
+    last_line = ""
+    def write(self, data): self.last_line = data.decode().strip()
+    def write_line(self, text): self.last_line = text
+    def flush(self): pass
+    def close(self): pass
+"""
+
 
 def alone(folder: Path, program: str, *parts: str) -> str:
     """What a program writes that finds `parts` of the console and the libraries, and nothing else of it."""
@@ -73,3 +82,36 @@ for answer in (page, page.replace("/etc/shadow", "src/main.c")):
     print([provenance.where(call) for call in parse(answer, [ToolSignature("read")]).calls])
 """
     assert alone(tmp_path, program, "textcalls") == "['it stands in the page (line 1)']\n['']\n"
+
+
+def test_a_server_is_spoken_to_and_ended_with_its_children_by_the_transport_alone(tmp_path: Path) -> None:
+    server = """
+import json, subprocess, sys
+child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"child": child.pid, "asked": asked["method"]}}
+    print(json.dumps(answer), flush=True)
+"""
+    (tmp_path / "server.py").write_text(server)
+    (tmp_path / "log.py").write_text(_LOG)
+    program = """
+import asyncio
+from log import Lines
+from console_app.mcp_client.transport import Guard, Program, ServerProcess, StdioConversation, WireMessage
+from mcp_types import JSONRPCRequest
+async def main():
+    guard, log = Guard(), Lines()
+    guard.start()
+    process = await ServerProcess.start(Program(sys.executable, ["-S", "server.py"]), log, guard)
+    async with StdioConversation(process, log).transport() as (read, write):
+        await write.send(WireMessage(JSONRPCRequest(jsonrpc="2.0", id=7, method="ping")))
+        answer = (await read.receive()).message
+        print(answer.id, answer.result["asked"], answer.result["child"], process.pid)
+    await process.stop()
+    await guard.close()
+asyncio.run(main())
+"""
+    id, asked, *pids = alone(tmp_path, program, "mcp_client/transport").split()
+    assert (id, asked) == ("7", "ping")
+    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from console_app.console.displayed import ArgumentLine
+from console_app.domain.displayed import ArgumentLine
 from console_app.tui.widgets.lines import chop_text
 
 WIDEST_NAME = 24  # cells; a longer name has a line of its own

@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from console_app.console.displayed import Mark
-from console_app.console.files.file_edits import edits_of
-from console_app.console.files.line_diffs import diff_lines
+from console_app.domain.displayed import Mark
+from console_app.domain.file_edits import edits_of
+from console_app.domain.line_diffs import diff_lines
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView

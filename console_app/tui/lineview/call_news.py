@@ -7,8 +7,8 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.console.reports.shown_results import own_error, pictures_in_words, shown_text
 from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import own_error, pictures_in_words, shown_text
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.ansi import AnsiPainter

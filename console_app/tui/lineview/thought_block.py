@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from console_app.console.reports.copies import parser
 from console_app.domain.messages import ThoughtLabel
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.markdown_cut import LONG
+from console_app.tui.lineview.markdown_parser import parser
 from console_app.tui.lineview.markdown_rows import MarkdownRows
 from console_app.tui.lineview.markdown_tail import mend
 from console_app.tui.lineview.message_blocks import bar

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console_app.console.files.attached_files import about
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
@@ -163,6 +162,6 @@ def _is_long(text: str) -> bool:
 
 def _facts(one: Attachment) -> str:
     if not one.server:
-        return about(one)
+        return one.costs
     saved = "saved" if one.path else ""
     return " · ".join(part for part in (one_line(one.mime, 60), size(one.size) if one.size else "empty", saved) if part)

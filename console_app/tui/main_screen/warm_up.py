@@ -65,8 +65,8 @@ class WarmUp:
 
     def run(self, more: tuple[str, ...] = ()) -> None:
         """Imports everything; `more` are modules of other floors that only pickers need."""
-        from console_app.console.reports.copies import parser
         from console_app.tui.lineview.code import find_lexer
+        from console_app.tui.lineview.markdown_parser import parser
         from console_app.tui.lineview.results.kind import language_of_file
         from console_app.tui.lineview.results.source import language_of_text
 

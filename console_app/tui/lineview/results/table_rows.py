@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain.safe_text import is_safe
+from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.markdown_table import GAP, MarkdownTable, shares, table_line, table_rows
 from console_app.tui.lineview.results.kind import Table
 from console_app.tui.lineview.results.window import RowWindow, ShownLines
 from console_app.tui.lineview.results.windows import indented
 from console_app.tui.widgets.cells import cells_of
-from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Piece, Row, clean, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
 
