@@ -115,3 +115,46 @@ asyncio.run(main())
     id, asked, *pids = alone(tmp_path, program, "mcp_client/transport").split()
     assert (id, asked) == ("7", "ping")
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_a_conversation_is_shown_by_the_view_alone(tmp_path: Path) -> None:
+    program = """
+import asyncio
+from textual.app import App
+from console_app.domain import events as ev
+from console_app.domain.tools import Outcome
+from console_app.domain.transcript import Transcript
+from console_app.tui.lineview import ConversationView, EventRouter
+told = [
+    ev.TurnStarted(prompt="Who lives in Oslo?"),
+    ev.StepStarted(),
+    ev.CallReady(call_id="a", arguments={"city": "Oslo"}),
+    ev.CallStarted(call_id="a"),
+    ev.CallFinished(call_id="a", outcome=Outcome.SUCCEEDED, content="700,000 people", duration_ms=5),
+    ev.TextDelta(text="# Oslo\\n\\n- *many* people\\n"),
+    ev.TurnFinished(outcome="completed"),
+]
+told.insert(2, ev.CallAnnounced(call_id="a", index=0, name="lookup", server="atlas", tool="lookup"))
+class Show(App):
+    def compose(self):
+        yield ConversationView()
+    def on_mount(self):
+        router = EventRouter(self.query_one(ConversationView), Transcript())
+        for event in told:
+            router.show(event)
+async def main():
+    app = Show()
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.query_one(ConversationView)
+        while not view.is_painted:
+            await pilot.pause()
+        view.toggle_all()
+        await pilot.pause()
+        while not view.is_painted:
+            await pilot.pause()
+        print("\\n".join(strip.text.rstrip() for strip in view.render_lines(view.size.region)))
+asyncio.run(main())
+"""
+    shown = alone(tmp_path, program, "tui/lineview", "domain")
+    for part in ("Who lives in Oslo?", "lookup", "Oslo", "700,000 people", "• many people"):
+        assert part in shown

@@ -19,12 +19,11 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview import json_view
-from console_app.tui.lineview.arguments_text import WIDEST_NAME
+from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import INDENT
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
 from console_app.tui.lineview.wording import plural
-from console_app.tui.widgets.lines import Piece, Row, chop, clean
-from console_app.tui.widgets.palette import Palette
 
 CHANGE = "change"  # in the column of names, before the lines that a replacement changes
 _GAP = 2  # cells behind the names

@@ -20,11 +20,11 @@ from console_app.tui.lineview.call_lane import lane, state_style
 from console_app.tui.lineview.call_news import news
 from console_app.tui.lineview.call_row import TIME_WIDTH, badge_pieces, label_pieces, row, took
 from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.panel_frame import MOST_FRAMED, FramedRows, PanelFrame
 from console_app.tui.lineview.passages import LinesPassage, Passage, passages_in
 from console_app.tui.lineview.wording import state_of
-from console_app.tui.widgets.lines import Line, Piece, Row, clean, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 MIN_FRAMED = 24  # cells below which a frame would leave no room
 LANE_SHARE = 0.24  # of the width

@@ -17,6 +17,8 @@ from console_app.tui.lineview import json_view
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text, arrived_lines
 from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Piece, Row, chop, clean, wrap
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody
 from console_app.tui.lineview.results.json_tree import JsonTree, Path
 from console_app.tui.lineview.results.kind import ResultKind, kind_of
@@ -26,8 +28,6 @@ from console_app.tui.lineview.results.saying_the_same import says_the_same
 from console_app.tui.lineview.results.windows import INDENT, indented
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
 from console_app.tui.lineview.wording import plural, seconds, size
-from console_app.tui.widgets.lines import Piece, Row, chop, clean, wrap
-from console_app.tui.widgets.palette import Palette
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)

@@ -13,11 +13,11 @@ from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.call_detail import CallDetail
+from console_app.tui.lineview.lines import Piece, crop, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import json_size
 from console_app.tui.lineview.results.brief import brief, says_all
 from console_app.tui.lineview.wording import number, plural, size
-from console_app.tui.widgets.lines import Piece, crop, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down

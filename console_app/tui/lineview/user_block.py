@@ -8,12 +8,12 @@ from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.lineview.message_blocks import bar
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
 from console_app.tui.lineview.text_page import TextPage
 from console_app.tui.lineview.wording import plural, size
-from console_app.tui.widgets.lines import Line, Piece, Row, clean, crop, wrap
-from console_app.tui.widgets.palette import Palette
 
 USER_LINES = 12  # of the words while folded
 ATTACHMENT_LINES = 40  # of an attachment's text while open

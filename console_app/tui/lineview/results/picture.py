@@ -20,10 +20,10 @@ from rich.color import Color
 from rich.style import Style
 
 from console_app.domain.tools import Artifact
+from console_app.tui.lineview.lines import Piece, Row
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.canvas import PictureCanvas, PlacedPicture
 from console_app.tui.lineview.wording import size
-from console_app.tui.widgets.lines import Piece, Row
-from console_app.tui.widgets.palette import Palette
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
