@@ -43,17 +43,13 @@ class Log(Protocol):
     """Takes what a server writes to standard error, and lines of our own about it."""
 
     @property
-    def last_line(self) -> str:
-        """The last line that says something."""
-        ...
+    def last_line(self) -> str: ...  # that says something
 
     def write(self, data: bytes) -> None: ...
 
     def write_line(self, text: str) -> None: ...
 
-    def flush(self) -> None:
-        """The server writes no more."""
-        ...
+    def flush(self) -> None: ...  # the server writes no more
 
     def close(self) -> None: ...
 

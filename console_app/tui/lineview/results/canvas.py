@@ -12,25 +12,16 @@ if TYPE_CHECKING:
 
 
 class PlacedPicture(Protocol):
-    """A picture that the terminal has, for as long as this is kept."""
+    """A picture that the terminal has, for as long as this is kept; one that `is_gone` has to be placed again."""
+
+    rows: int
+    ink: Color  # of its cells
 
     @property
-    def rows(self) -> int: ...
+    def is_shown(self) -> bool: ...
 
     @property
-    def ink(self) -> Color:
-        """The colour of its cells."""
-        ...
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the terminal has all of it."""
-        ...
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it has to be placed again."""
-        ...
+    def is_gone(self) -> bool: ...
 
     def cells(self, row: int) -> str:
         """What stands in a row of the screen in place of a row of the picture."""
@@ -38,27 +29,14 @@ class PlacedPicture(Protocol):
 
 
 class PictureCanvas(Protocol):
-    """A terminal that may draw pictures. Threads use it."""
+    """A terminal that may draw pictures, given as PNG or, where `sixels` is not 0, as pixels. Threads use it."""
+
+    is_open: bool  # pictures can be placed
+    sixels: int  # colours of sixels, where these are what it takes
 
     @property
-    def is_open(self) -> bool:
-        """Whether pictures can be placed."""
-        ...
+    def cell(self) -> Callable[[], tuple[int, int]]: ...  # gives the pixels of a cell, side by side and in height
 
-    @property
-    def sixels(self) -> int:
-        """The colours of sixels, where these are what it takes; else 0."""
-        ...
+    def place(self, png: bytes, pixels: int, columns: int, rows: int) -> PlacedPicture | None: ...
 
-    @property
-    def cell(self) -> Callable[[], tuple[int, int]]:
-        """Gives the pixels of a cell, side by side and in height."""
-        ...
-
-    def place(self, png: bytes, pixels: int, columns: int, rows: int) -> PlacedPicture | None:
-        """Has a picture of so many pixels drawn; None where that can't be now."""
-        ...
-
-    def place_sixels(self, picture: Pixels, small: Pixels) -> PlacedPicture | None:
-        """The same as sixels; `small` has a pixel for each half block."""
-        ...
+    def place_sixels(self, picture: Pixels, small: Pixels) -> PlacedPicture | None: ...
