@@ -16,8 +16,8 @@ help: ## what can be made
 run: $(VENV)/.run ## the console on the offline model: no key, no network
 	@$(BIN)/fanout --model offline/rehearsal $(ARGS)
 
-test: $(VENV)/.dev ## all tests, on the same examples each time
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+test: $(VENV)/.dev ## all tests, the same each time; ROOM=engine for those of one room
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ROOM),tests/$(ROOM)) $(ARGS)
 
 explore: $(VENV)/.dev ## the property tests on new examples; one that fails becomes an @example of its test
 	HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis $(ARGS)

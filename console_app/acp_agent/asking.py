@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
-from console_app.console.pending import Pending, PendingCalls
+from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.displayed import as_text, digest
@@ -29,11 +29,8 @@ from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-    from console_app.console.permissions import Permissions
-    from console_app.console.talk.conversation import Conversation
-    from console_app.engine.engine import Engine
+    from console_app.console.console import Console
 
 ONCE: Scope = "once"
 SESSION: Scope = "session"
@@ -212,16 +209,13 @@ def _answer(response: Any) -> ElicitationAnswer:
 class CallQuestions:
     """Asks for each call that waits, in a task of its own: for its approval, or for what it asks the user."""
 
-    def __init__(
-        self, engine: Engine, conversation: Conversation, permissions: Permissions, asking: EditorQuestions,
-        updates: Updates, folder: Path,
-    ) -> None:  # fmt: skip
-        self.pending = PendingCalls(engine)
-        self._conversation = conversation
-        self._permissions = permissions
+    def __init__(self, console: Console, asking: EditorQuestions, updates: Updates) -> None:
+        self.pending = console.pending
+        self._conversation = console.conversation
+        self._permissions = console.permissions
         self._asking = asking
         self._updates = updates
-        self._folder = folder
+        self._folder = console.services.working_folder
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._locks: dict[str, asyncio.Lock] = {}  # by what would let calls run
 

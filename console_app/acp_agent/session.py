@@ -60,9 +60,7 @@ class EditorSession(UiPort):
             editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
             note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
         )  # fmt: skip
-        self._questions = CallQuestions(
-            engine, console.conversation, console.permissions, self._asking, self.updates, folder
-        )
+        self._questions = CallQuestions(console, self._asking, self.updates)
         parts.hub.asking.human, parts.hub.asking.open_url = self._asking, _opened_by_the_editor
         parts.hub.on_change = self._servers_changed(parts.hub.on_change)
         if asks.form is None:  # a question that nobody can answer need not be offered
@@ -262,7 +260,7 @@ class EditorSession(UiPort):
         return changed
 
     def _spec_of(self, call: Any) -> Any:
-        return self._questions.pending.tool(call)
+        return self.console.pending.tool(call)
 
     def _tell(self, update: Any) -> None:
         self._lines.tell(self.id, update)

@@ -14,6 +14,7 @@ from console_app.console.calls import Calls
 from console_app.console.files.attachments import Attachments
 from console_app.console.intents.intent import Moment
 from console_app.console.intents.table import Bound
+from console_app.console.pending import PendingCalls
 from console_app.console.permissions import Permissions
 from console_app.console.servers.file_news import FileNews, Reloads
 from console_app.console.servers.news import ServerNews
@@ -66,6 +67,7 @@ class Console:
         )
         self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, ui)
         self.calls = Calls(self.conversation, ui)
+        self.pending = PendingCalls(engine, lambda: ui.transcript)
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.transcript)
         self.written = WrittenCommands(services, ui, lambda: self.commands)
         self.server_files: FileNews | None = None

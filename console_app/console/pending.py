@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -80,10 +80,14 @@ class Pending:
 class PendingCalls:
     """The calls that wait. A call stays the same value while its tool does, so that a face can tell what is new."""
 
-    def __init__(self, engine: Engine, transcript: Transcript | None = None) -> None:
-        """`transcript` tells the numbers of panels, for a face that has panels."""
+    def __init__(self, engine: Engine, transcript: Callable[[], Transcript]) -> None:
+        """`transcript` gives the conversation as it is shown, for the numbers of panels."""
         self._engine, self._transcript = engine, transcript
         self._known: dict[str, Pending] = {}
+
+    def all(self) -> list[Pending]:
+        """The calls that wait now, in their order."""
+        return self.of(list(self._transcript().open_calls.values()))
 
     def of(self, calls: list[CallView]) -> list[Pending]:
         """Those of the calls that wait, in their order."""
@@ -126,6 +130,6 @@ class PendingCalls:
         )
 
     def _number(self, call: CallView) -> int:
-        turns = self._transcript.turns[-1:] if self._transcript is not None else ()
+        turns = self._transcript().turns[-1:]
         batches = [step.batch.calls for turn in turns for step in turn.steps if step.batch.calls]
         return next((n for n, one in enumerate(batches[-1] if batches else (), 1) if one is call), 0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from console_app.console.calls import Calls
+from console_app.console.console import Console
 from console_app.console.files.file_changes import change_of
-from console_app.console.pending import Pending, PendingCalls
-from console_app.console.permissions import ApprovalDecision, Permissions, Scope
+from console_app.console.pending import Pending
+from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import Decision
 from console_app.domain.displayed import as_text, digest
@@ -18,7 +17,6 @@ from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.engine import Engine
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
@@ -33,22 +31,19 @@ class LineApprovals:
 
     def __init__(
         self,
-        engine: Engine,
-        permissions: Permissions,
-        calls: Calls,
+        console: Console,
         numbers: CallNumbers,
         dialogue: Dialogue,
         line: Callable[[], int],
-        folder: Path,
     ) -> None:
-        """`line` gives the number of the line that is acted on; relative paths of calls are in `folder`."""
-        self._pending = PendingCalls(engine)
-        self._permissions = permissions
-        self._calls = calls
+        """`line` gives the number of the line that is acted on."""
+        self._pending = console.pending
+        self._permissions = console.permissions
+        self._calls = console.calls
         self._numbers = numbers
         self._dialogue = dialogue
         self._line = line
-        self._folder = folder
+        self._folder = console.services.working_folder  # of relative paths of calls
         self._due: list[CallView] = []  # that began to wait
         self._shown: dict[str, str] = {}  # call id -> fingerprint of the tool as it was said
         self._displayed: dict[str, str] = {}  # call id -> hash of its lines as they were said

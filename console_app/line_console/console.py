@@ -53,12 +53,7 @@ class LineConsole:
         )
         self.ui = LineUi(self.dialogue, self.numbers, narrator, self._changed, lambda: self.approvals.say_due())
         self.console = console = Console(services, self.ui)
-        engine = services.engine
-        self.approvals = LineApprovals(
-            *(engine, console.permissions, console.calls, self.numbers, self.dialogue),
-            line=lambda: typed.number,
-            folder=services.working_folder,
-        )
+        self.approvals = LineApprovals(console, self.numbers, self.dialogue, lambda: typed.number)
         self.questions = LineQuestions(services.human, console.calls, self.numbers, self.dialogue, lambda: typed.number)
         self.server_commands = ServerCommands(services, self.ui, self.send)
         console.commands = slash_commands(ways(self))

@@ -21,7 +21,7 @@ def project() -> dict[str, Any]:
 
 
 def test_no_dependency_without_a_reason() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
     reasons = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text, re.MULTILINE))
     asked = names(project()["project"]["dependencies"])
     for group in (*project()["dependency-groups"].values(), *project()["project"]["optional-dependencies"].values()):

@@ -8,7 +8,6 @@ from console_app.console.pending import PendingCalls
 from console_app.console.talk.question_queue import PendingQuestion, QuestionQueue
 from console_app.console.timing import Later, Timing
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.questions.board import HumanBoard
@@ -40,7 +39,7 @@ class WaitingBoards:
         questions: QuestionQueue,
         prompt: Prompt,
         transcript: Transcript,
-        engine: Engine,
+        pending: PendingCalls,
         timing: Timing,
     ) -> None:
         self._board = boards.approvals
@@ -49,7 +48,7 @@ class WaitingBoards:
         self._queue = questions
         self._prompt = prompt
         self._transcript = transcript
-        self._pending = PendingCalls(engine, transcript)
+        self._pending = pending
         self._timing = timing
         self._waiting: set[str] = set()
         self._asking: set[str | PendingQuestion] = set()

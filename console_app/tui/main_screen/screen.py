@@ -104,7 +104,7 @@ class ChatScreen(MainScreen):
             services.human,
             boards.todo,
             self.prompt,
-            services.engine,
+            self.console.pending,
             services.timing,
         )
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]

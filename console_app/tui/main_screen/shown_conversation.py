@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import assert_never
 
+from console_app.console.pending import PendingCalls
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
 from console_app.tui.main_screen.todo_pane import TodoPane
@@ -29,7 +29,7 @@ class ShownConversation:
         questions: QuestionQueue,
         todo: TodoPane,
         prompt: Prompt,
-        engine: Engine,
+        pending: PendingCalls,
         timing: Timing,
     ) -> None:
         self._view = view
@@ -37,7 +37,7 @@ class ShownConversation:
         self._questions = questions
         self._todo = todo
         self._prompt = prompt
-        self._engine = engine
+        self._pending = pending
         self._timing = timing
         self._loading = False
         self._begin()
@@ -51,7 +51,7 @@ class ShownConversation:
         self.transcript = Transcript()
         self._router = EventRouter(self._view, self.transcript)
         self.boards = WaitingBoards(
-            self._boards, self._questions, self._prompt, self.transcript, self._engine, self._timing
+            self._boards, self._questions, self._prompt, self.transcript, self._pending, self._timing
         )
 
     def sending(self, text: str | None, waits: Waits) -> None:

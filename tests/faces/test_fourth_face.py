@@ -1,0 +1,72 @@
+"""A face of one page: whoever writes another needs no more than the port, the table's ways and the console's verbs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from console_app.console.console import Console
+from console_app.console.intents.intent import Cannot, Slash
+from console_app.console.intents.table import INTENTS, slash_commands
+from console_app.console.permissions import ApprovalDecision
+from console_app.console.ui_port import UiPort
+from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.events import ApprovalRequested, Event, Level
+from console_app.domain.transcript import Transcript
+from console_app.engine.approval_gate import ApprovalGate
+from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services
+
+WAYS = {**dict.fromkeys(INTENTS, Cannot("a plain prompt has no room for it")), "cost": Slash(), "policy": Slash()}
+
+
+class PlainPrompt(UiPort):
+    """Says everything as a line, and lets what only reads run."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.asked = asyncio.Semaphore(0)
+        self._transcript = Transcript()
+
+    @property
+    def transcript(self) -> Transcript:
+        return self._transcript
+
+    def show(self, event: Event) -> None:
+        self._transcript.apply(event)
+        if isinstance(event, ApprovalRequested):
+            self.asked.release()
+
+    async def next_slice(self) -> None:
+        await asyncio.sleep(0)
+
+    def tell(self, level: Level, text: str) -> None:
+        self.lines.append(text)
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        self.lines.append(text)
+
+
+async def test_a_plain_prompt_sends_decides_and_does_what_every_face_does(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("lab_do", '{"text": "a"}'), ("lab_do", '{"text": "b"}')), say("Both."))
+    made = services(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
+    face = PlainPrompt()
+    console = Console(made, face)
+    console.commands = slash_commands(WAYS)
+    console.readiness.waits_for_nothing()
+
+    console.send("Do both.")
+    for _ in range(2):
+        await face.asked.acquire()
+    first, second = console.pending.all()
+    for pending, decision in ((first, Decision.ALLOW), (second, Decision.DENY)):
+        shown = {pending.call.id: pending.fingerprint or ""}
+        assert console.permissions.decide(ApprovalDecision((pending.call.id,), decision, shown=shown))
+    await console.conversation.ended()
+    assert [call.verdict.word for call in face.transcript.calls.values() if call.verdict] == ["done", "denied"]
+
+    for name, rest in (("cost", ""), ("policy", "sideways")):
+        if (work := console.do(console.commands[name], rest)) is not None:
+            await work()
+    assert any("tokens" in line for line in face.lines)
+    assert face.lines[-1].startswith("There is no policy sideways.")
+    await console.close()
