@@ -19,8 +19,7 @@ from benchmarks.bench_conversation import PARAGRAPH, Bench, Scene
 from benchmarks.bench_results import held
 from benchmarks.console import parser
 from console_app.domain import events as ev
-from console_app.tui.lineview.finder import Finder
-from console_app.tui.lineview.message_blocks import AssistantBlock
+from console_app.tui.lineview import AssistantBlock, Finder
 
 LINES = 4_400
 

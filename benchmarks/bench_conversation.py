@@ -26,8 +26,7 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions.library import collector_at_rest
 from console_app.sessions.store import Store
-from console_app.tui.event_router import EventRouter
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView, EventRouter
 
 PARAGRAPH = """## Section {n}
 

@@ -18,8 +18,8 @@ import time
 from benchmarks.console import parser, row
 from benchmarks.text import tokens
 from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol.provenance import GivenText, Provenance
 from console_app.textcalls import ParsedCall
+from console_app.textcalls.provenance import GivenText, Provenance
 
 SIZE = 400_000
 CALLS = 1_000

@@ -22,8 +22,7 @@ from benchmarks.bench_conversation import Bench, Scene
 from benchmarks.console import parser
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.finder import Finder
+from console_app.tui.lineview import CallBlock, Finder
 
 LINES = 60_000
 SHORT = 0.001

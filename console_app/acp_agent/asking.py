@@ -19,10 +19,10 @@ from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
-from console_app.console.displayed import as_text, digest
 from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
+from console_app.domain.displayed import as_text, digest
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView

@@ -10,9 +10,10 @@ from typing import Any
 
 from acp import schema
 
-from console_app.console.files.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
-from console_app.console.reports.shown_results import shown_text
+from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
+from console_app.domain.file_edits import edits_of, path_of, whole_of
 from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import shown_text
 from console_app.domain.tools import Artifact, Outcome, ToolSpec
 from console_app.domain.transcript_parts import CallView
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
+from console_app.domain.transcript_parts import GO_ON
 from console_app.engine.builtin_tools.specs import SERVER
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 NOT_ASKED = "That question isn't open any more."
 NOT_CUT = "No call of the last turn was cut off."
-GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
 OCCUPIED = "Something else is about to run. The call can run again after it."
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from console_app.console.displayed import ArgumentLine, argument_lines, difference_lines
 from console_app.console.permissions import helpful_rules, misfit
+from console_app.domain.displayed import ArgumentLine, argument_lines, difference_lines
 from console_app.domain.risk import UNKNOWN, Risk, risk_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, ToolSpec

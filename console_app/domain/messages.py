@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain import amounts
 from console_app.domain.tools import Frozen, Outcome, ToolCall
 
 ThoughtLabel = Literal["think", "reason", "plan", "observe"]
@@ -64,7 +64,15 @@ class Attachment(Frozen):
     def tokens(self) -> int:
         """About how many it costs in every request: its text, and a picture by its size, as most models count."""
         picture = min(-(-self.pixels // PIXELS_A_TOKEN), LARGEST_PICTURE)
-        return -(-len(self.text) // CHARACTERS_A_TOKEN) + picture
+        return -(-len(self.text) // amounts.CHARACTERS_A_TOKEN) + picture
+
+    @property
+    def costs(self) -> str:
+        """What it is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
+        costs = f"~{amounts.tokens(self.tokens)} token{'' if self.tokens == 1 else 's'}"
+        if self.mime.startswith("image/"):
+            costs = f"{costs} · picture" if self.pixels else f"picture · {amounts.size(self.size)}"
+        return f"{costs} · {self.part}" if self.part else costs
 
 
 class UserMessage(Frozen):

@@ -11,6 +11,8 @@ from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.verdicts import Verdict, verdict_of
 
+GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
+
 
 @dataclass(slots=True)
 class LogLine:

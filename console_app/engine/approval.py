@@ -16,6 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.ports.provider import ReadsText, speaks
 from console_app.domain.ports.toolset import Toolset
+from console_app.domain.remarks import FORBIDDEN
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
@@ -271,7 +272,7 @@ def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
     """The result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return results.denied(f"{results.FORBIDDEN} {resolution.rule}.")
+            return results.denied(f"{FORBIDDEN} {resolution.rule}.")
         case DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:

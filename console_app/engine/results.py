@@ -9,48 +9,25 @@ from typing import Any
 
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
+from console_app.domain.remarks import (
+    ADVICE,
+    CANCELLED,
+    DENIED,
+    NOT_ALLOWED,
+    NOT_STARTED,
+    NOT_WAITED_FOR,
+    REMARKS,
+    SHARED,
+)
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
 from console_app.engine.arguments import compact
 
-DENIED = "The user denied this call."
-NOT_ALLOWED = "This call was not run:"
-NOT_WAITED_FOR = "The user did not wait for this call."
-CANCELLED = "The user cancelled this call."
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 NO_OUTPUT = "(the tool returned no output)"
 
-SHARED = "Ran once, for all equal calls of this answer. Its result:"
-_REMARKS = (  # how each remark of `with_remarks` begins
-    "This call ran without arguments that the tool doesn't have: ",
-    "The user edited the arguments before this call ran. It ran with: ",
-    "The user approved this call and said: ",
-    "The user ran this call again: ",
-    "The user was asked whether this call runs again, and it did not. What came of it before:",
-    SHARED,
-)
-
-_NOT_STARTED = "It had not started."
-FORBIDDEN = "A rule forbids it:"
 _PLANNED = "plan mode is on, and this tool isn't known to be read-only."
-_TO_PEOPLE = (  # how what the model is told begins, and what people read there
-    (f"{CANCELLED} {_NOT_STARTED}", "You cancelled it before it started."),
-    (CANCELLED, "You cancelled it."),
-    (f"{NOT_WAITED_FOR} {_NOT_STARTED}", "You sent the other results on before it started."),
-    (NOT_WAITED_FOR, "You sent the other results on without it."),
-    (f"{DENIED} {FORBIDDEN}", FORBIDDEN),
-    (DENIED, "You denied it."),
-    (NOT_ALLOWED, "It was not run:"),
-)
-_ADVICE = (  # to the model
-    " Read the first call's result; then ask for this one again if needed.",
-    " Ask for this one again if it is still needed.",
-    " Use the result you have.",
-    " Use that result; asked for once more, the call runs.",
-    " Go on with tools that only read, and say what you would do; the user leaves plan mode when it is to be done.",
-)
-
 MOST_STRUCTURED = 256 * 1024  # characters of JSON; more is only in the text
 _RAW_SHOWN = 500  # characters of what could not be read
 _NAMES_SHOWN = 40
@@ -106,7 +83,7 @@ def timed_out(
 
 def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
     """A call that the user ended."""
-    return _plain(Outcome.CANCELLED, f"{CANCELLED} {_so_far(sent) if started else _NOT_STARTED}")
+    return _plain(Outcome.CANCELLED, f"{CANCELLED} {_so_far(sent) if started else NOT_STARTED}")
 
 
 def denied(reason: str = "") -> ToolResult:
@@ -121,7 +98,7 @@ def not_approved(why: str) -> ToolResult:
 
 def planned() -> ToolResult:
     """A call that plan mode denied: nobody's no to the call itself."""
-    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {_PLANNED}{_ADVICE[4]}", "not run: plan mode")
+    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {_PLANNED}{ADVICE[4]}", "not run: plan mode")
 
 
 def interrupted() -> ToolResult:
@@ -131,7 +108,7 @@ def interrupted() -> ToolResult:
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
     """A call that had not ended when the user sent the other results on: their choice, so no failure."""
-    text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else _NOT_STARTED}"
+    text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else NOT_STARTED}"
     return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
@@ -142,12 +119,12 @@ def one_completion() -> ToolResult:
 
 def not_single() -> ToolResult:
     """A call that came second under the policy `single`."""
-    return _plain(Outcome.SKIPPED, f"{SINGLE}.{_ADVICE[0]}")
+    return _plain(Outcome.SKIPPED, f"{SINGLE}.{ADVICE[0]}")
 
 
 def too_many(most: int) -> ToolResult:
     """A call beyond those that one answer may make."""
-    text = f"not executed: one answer may make {plural(most, 'call')}.{_ADVICE[1]}"
+    text = f"not executed: one answer may make {plural(most, 'call')}.{ADVICE[1]}"
     return _plain(Outcome.SKIPPED, text)
 
 
@@ -158,7 +135,7 @@ def no_more_tools() -> ToolResult:
 
 def repeated(times: int) -> ToolResult:
     """The same call once more, with nobody there to ask."""
-    text = f"skipped: the same call with the same arguments came {times} times in a row.{_ADVICE[2]}"
+    text = f"skipped: the same call with the same arguments came {times} times in a row.{ADVICE[2]}"
     return _plain(Outcome.SKIPPED, text)
 
 
@@ -166,7 +143,7 @@ def answered_before() -> ToolResult:
     """The same call again in a turn, of a tool that only reads."""
     text = (
         "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
-        f"could change its answer.{_ADVICE[3]}"
+        f"could change its answer.{ADVICE[3]}"
     )
     return _plain(Outcome.SKIPPED, text)
 
@@ -207,13 +184,13 @@ def with_remarks(
     remarks: list[str] = []
     if left_out:
         names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
-        remarks.append(f"{_REMARKS[0]}{names}.")
+        remarks.append(f"{REMARKS[0]}{names}.")
     if edited is not None:
-        remarks.append(f"{_REMARKS[1]}{compact(edited)}")
+        remarks.append(f"{REMARKS[1]}{compact(edited)}")
     if feedback:
-        remarks.append(f"{_REMARKS[2]}{feedback}")
+        remarks.append(f"{REMARKS[2]}{feedback}")
     if runs > 1:
-        remarks.append(f"{_REMARKS[3]}it ran {runs} times, and this is the last result.")
+        remarks.append(f"{REMARKS[3]}it ran {runs} times, and this is the last result.")
     if not remarks:
         return result
     return result.model_copy(update={"content": "\n".join([*remarks, "", result.content])})
@@ -221,22 +198,8 @@ def with_remarks(
 
 def not_again(before: ToolResult) -> ToolResult:
     """A call that ran, and was not let run once more: what came of it stands."""
-    gap = "\n" if before.content.startswith(_REMARKS) else "\n\n"
-    return before.model_copy(update={"content": f"{_REMARKS[4]}{gap}{before.content}"})
-
-
-def without_remarks(content: str, outcome: Outcome | None = None) -> str:
-    """A result's own text: what `with_remarks` and a failure put before it is for the model, and the user knows it.
-    Of a call that ended with such an `outcome` without a result of its own, in words for people."""
-    own = content.partition("\n\n")[2] or content if content.startswith(_REMARKS) else content
-    if outcome in (Outcome.CANCELLED, Outcome.DENIED, Outcome.SKIPPED):
-        for begin, words in _TO_PEOPLE:
-            if own.startswith(begin):
-                own = words + own[len(begin) :]
-                break
-        for advice in _ADVICE:
-            own = own.removesuffix(advice)
-    return own.removeprefix(FAILED) or own
+    gap = "\n" if before.content.startswith(REMARKS) else "\n\n"
+    return before.model_copy(update={"content": f"{REMARKS[4]}{gap}{before.content}"})
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:

@@ -11,8 +11,7 @@ from console_app.config.machine.paths import read_text
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.json_text import json_line
 from console_app.headless.standard_output import write_out
-from console_app.textcalls.model import ReadingLevel, ToolSignature
-from console_app.textcalls.report import UnusableInput, report, report_line, signatures
+from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 _LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
@@ -28,7 +27,7 @@ def run_parse(arguments: Namespace) -> int:
     level = _LEVELS[arguments.protocol]
     with open(0, "rb", closefd=False) as standard_input:
         if not arguments.jsonl:
-            _print(report(standard_input.read().decode("utf-8", "replace"), tools, arguments.chunk, level=level))
+            _print(report_text(standard_input.read().decode("utf-8", "replace"), tools, arguments.chunk, level=level))
             return 0
         for line in standard_input:
             if line.strip():
@@ -47,5 +46,5 @@ def _tools(path: Path) -> list[ToolSignature]:
         raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
     except RecursionError:
         raise ConfigError(f"{path}: it nests too deeply", "Schemas of parameters have a few levels.") from None
-    except UnusableInput as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Sequence
 
 from console_app.console.console import Console
-from console_app.console.displayed import as_text, digest
 from console_app.console.files.file_changes import change_of
 from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import Decision
+from console_app.domain.displayed import as_text, digest
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState

@@ -10,12 +10,12 @@ from console_app.console.files.own_editor import edited
 from console_app.console.intents import talk
 from console_app.console.intents.intent import Cannot, Slash, Ways
 from console_app.console.reports.call_text import log_lines
-from console_app.console.reports.shown_results import shown_text
-from console_app.console.talk.by_hand import MANUAL
 from console_app.domain.amounts import measured, plural
+from console_app.domain.by_hand import MANUAL
 from console_app.domain.call_spans import figures, spans_of
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import shown_text
 from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import manual_calls

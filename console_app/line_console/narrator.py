@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.console.calls import GO_ON
-from console_app.console.talk.by_hand import without_success
 from console_app.domain import events as ev
 from console_app.domain.amounts import measured
 from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.by_hand import without_success
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoStatus
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript_parts import GO_ON, CallView
 from console_app.headless.writers import compaction_line
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.wording import brief_arguments, came_of, label_of

@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from console_app.console.files.file_changes import FileChange
-from console_app.console.files.line_diffs import FOLD
-from console_app.console.reports.shown_results import facts_of, shown_text
 from console_app.domain.amounts import measured, plural, size
+from console_app.domain.line_diffs import FOLD
 from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import facts_of, shown_text
 from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 

@@ -25,7 +25,7 @@ from console_app.mcp_client.tools import convert, injection
 from console_app.mcp_client.tools.definitions import Definitions
 from console_app.mcp_client.tools.naming import WireNames
 from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.mcp_client.transport.guard import Guard
+from console_app.mcp_client.transport import Guard
 
 if TYPE_CHECKING:
     from mcp_types import Tool

@@ -37,7 +37,7 @@ def preload(api: Api) -> None:
     """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
     read for calls (0.1 s): called in a thread after the first paint.
     """
-    from console_app.textcalls.patterns import prepare
+    from console_app.textcalls import prepare
 
     prepare()
     match api:

@@ -17,9 +17,7 @@ from console_app.domain.ports.provider import CallBroken, CallClosed
 from console_app.domain.tools import ToolSpec
 from console_app.providers.loose_json import object_problem
 from console_app.providers.parameter_names import own
-from console_app.textcalls.literals import decode_json
-from console_app.textcalls.model import ToolSignature, Unreadable, is_object
-from console_app.textcalls.tool_schemas import ToolSchemas
+from console_app.textcalls import ToolSchemas, ToolSignature, decode_json
 
 ALMOST = "its arguments were not JSON and had to be mended"
 LOST = "a character of its arguments could not be read"
@@ -103,11 +101,11 @@ class OfferedTools:
         """Complete arguments that are no object, as the object that they mean; None when that isn't plain."""
         try:
             value, repaired = decode_json(text)
-        except Unreadable:
+        except ValueError:
             return None
         if not _LOSSLESS.issuperset(repaired):
             return None
-        if is_object(value):
+        if isinstance(value, dict):
             return Mended(_json(value), repaired, ALMOST) if repaired else None
         if value is None or isinstance(value, list):
             return None

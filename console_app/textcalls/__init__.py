@@ -1,38 +1,44 @@
 """Tool calls that models write as text: one streaming scanner over a table of dialects."""
 
-from console_app.textcalls.model import (
-    CallArgumentsDelta,
-    CallFinal,
-    CallNamed,
-    CallRetracted,
-    ParsedCall,
-    ReadingLevel,
-    Rewritten,
-    ScanEvent,
-    ScanProblem,
-    ScanResult,
-    ToolSignature,
-    VisibleText,
-)
-from console_app.textcalls.prompting import render_calls
-from console_app.textcalls.scanner import Scanner, parse
-from console_app.textcalls.table import DIALECTS
+from __future__ import annotations
 
-__all__ = [
-    "DIALECTS",
-    "CallArgumentsDelta",
-    "CallFinal",
-    "CallNamed",
-    "CallRetracted",
-    "ParsedCall",
-    "ReadingLevel",
-    "Rewritten",
-    "ScanEvent",
-    "ScanProblem",
-    "ScanResult",
-    "Scanner",
-    "ToolSignature",
-    "VisibleText",
-    "parse",
-    "render_calls",
-]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.textcalls.literals import decode_json as decode_json
+    from console_app.textcalls.mentions import unread as unread
+    from console_app.textcalls.model import ParsedCall as ParsedCall
+    from console_app.textcalls.model import ReadingLevel as ReadingLevel
+    from console_app.textcalls.model import ToolSignature as ToolSignature
+    from console_app.textcalls.patterns import prepare as prepare
+    from console_app.textcalls.prompting import render_calls as render_calls
+    from console_app.textcalls.prompting import render_results as render_results
+    from console_app.textcalls.prompting import stop_strings as stop_strings
+    from console_app.textcalls.prompting import system_section as system_section
+    from console_app.textcalls.provenance import GivenText as GivenText
+    from console_app.textcalls.provenance import Provenance as Provenance
+    from console_app.textcalls.report import report_line as report_line
+    from console_app.textcalls.report import report_text as report_text
+    from console_app.textcalls.report import signatures as signatures
+    from console_app.textcalls.scanner import Scanner as Scanner
+    from console_app.textcalls.scanner import parse as parse
+    from console_app.textcalls.table import DIALECTS as DIALECTS
+    from console_app.textcalls.tool_schemas import ToolSchemas as ToolSchemas
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "literals": "decode_json",
+            "mentions": "unread",
+            "model": "ParsedCall ReadingLevel ToolSignature",
+            "patterns": "prepare",
+            "prompting": "render_calls render_results stop_strings system_section",
+            "provenance": "GivenText Provenance",
+            "report": "report_line report_text signatures",
+            "scanner": "Scanner parse",
+            "table": "DIALECTS",
+            "tool_schemas": "ToolSchemas",
+        },
+    )

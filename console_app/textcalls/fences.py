@@ -5,6 +5,7 @@ example.
 from dataclasses import replace
 
 from console_app.textcalls.draft import CallAttempt
+from console_app.textcalls.model import IS_PYTHON
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.position import Place
 from console_app.textcalls.scan_state import ScanState
@@ -20,7 +21,6 @@ INFOS = frozenset((
 _RESULTS = frozenset(("tool_output", "tool_outputs"))
 """What an endpoint writes before the results of calls in fences: a model that does makes them up."""
 
-CODE = "the code in a tool_code block is no call of a tool"
 _INFO = lazily(r"[^\n`]*\n")
 _LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
@@ -111,7 +111,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
             output.shown_fences.append((start, min(src.at, start + _MOST_SHOWN)))
     if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
-        output.note(start, src.at, CODE, next((word for word in words if word in state.tools), None))
+        output.note(start, src.at, IS_PYTHON, next((word for word in words if word in state.tools), None))
 
 
 def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:

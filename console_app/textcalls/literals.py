@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from console_app.domain.safe_text import encodable
 from console_app.textcalls.framing import DEPTH_CAP, PYTHON
 from console_app.textcalls.model import Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
@@ -88,7 +87,7 @@ _LOOSE = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_not
 def whole_characters(value: Any) -> Any:
     """`value` with surrogate pairs joined to the character they mean, and half pairs made U+FFFD."""
     if isinstance(value, str):
-        return encodable(value)
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if is_list(value):
         return [whole_characters(item) for item in value]
     if is_object(value):

@@ -17,6 +17,9 @@ the answer and fit their tools · all.
 """
 
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
+GAVE_UP = "the rest of the answer is not read for calls"
+IS_PYTHON = "the code in a tool_code block is no call of a tool"
+IN_REASONING = "Not taken as a call: it stands in reasoning"
 UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
 
 
@@ -72,6 +75,16 @@ class ScanProblem:
     raw: str
     name: str | None = None
     index: int | None = None
+
+    @property
+    def thought(self) -> bool:
+        """Whether it stands in reasoning."""
+        return self.message.startswith(IN_REASONING)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether people are told of it although it may name no tool."""
+        return self.message.lower().startswith((GAVE_UP, IS_PYTHON))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def _signature(tool: object, position: int) -> ToolSignature:
     return ToolSignature(found["name"], parameters)
 
 
-def report(
+def report_text(
     text: str,
     tools: Sequence[ToolSignature],
     chunk: int | None = None,
@@ -81,7 +81,7 @@ def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all"
             raise UnusableInput('a case should be an object {"id", "tools", "text"}')
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
-        answer = report(case["text"], signatures([] if tools is None else tools), chunk, finish_reason, level)
+        answer = report_text(case["text"], signatures([] if tools is None else tools), chunk, finish_reason, level)
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

@@ -16,7 +16,15 @@ from console_app.textcalls.fences import read_ticks
 from console_app.textcalls.labels import read_label, read_opening
 from console_app.textcalls.markers import read_marker, read_tool_tag
 from console_app.textcalls.mentions import mentioned
-from console_app.textcalls.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
+from console_app.textcalls.model import (
+    GAVE_UP,
+    IN_REASONING,
+    ReadingLevel,
+    ScanEvent,
+    ScanResult,
+    ToolSignature,
+    VisibleText,
+)
 from console_app.textcalls.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
 from console_app.textcalls.output import ScanOutput
 from console_app.textcalls.patterns import compiled, lazily, partly
@@ -39,11 +47,9 @@ UNREAD = 16_000
 """Characters that wait for their end, as of a call: to read so many at once takes 25 ms at most."""
 LOOSE = 50_000
 """Characters of text whose structure may have to be followed at once, in about as long."""
-GAVE_UP = "the rest of the answer is not read for calls"
 _IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
 _TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
 _TOO_LONG = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
-IN_REASONING = "Not taken as a call: it stands in reasoning"
 _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for

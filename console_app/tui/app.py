@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from console_app.console.services import Services
     from console_app.tui.main_screen.screen import ChatScreen
+    from console_app.tui.terminal.canvas import Canvas
 
 DEFAULT_THEME = "fanout-dark"
 LIGHT_THEME = "fanout-light"  # in place of the default in a light terminal, where nobody chose one
@@ -280,6 +281,11 @@ class FanoutApp(StartupApp[int]):
         log.error("the console did not end by itself")
         self._restore_now()
         os._exit(code)
+
+    @property
+    def canvas(self) -> Canvas | None:
+        """The terminal's own pictures, where there is a terminal."""
+        return getattr(driver_of(self), "canvas", None)
 
     def _give_terminal_back(self) -> None:
         """Whatever ended the app: nothing is left in a queue, and no mode on."""

@@ -7,19 +7,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from textual._xterm_parser import XTermParser
-from textual.geometry import Size
 from textual.widget import Widget
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.binding import BindingsMap
     from textual.driver import Driver
-    from textual.reactive import Reactive
     from textual.screen import Screen
-    from textual.scrollbar import ScrollBar
     from textual.strip import Strip
 
 __all__ = [
@@ -29,11 +26,9 @@ __all__ = [
     "end_by_error",
     "end_work",
     "forget_toasts",
-    "give_scroll_bar",
     "keymap_of",
     "lines_of",
     "own_bindings",
-    "set_virtual_size_without_layout",
     "update_now",
 ]
 
@@ -78,12 +73,6 @@ INTERNALS: Final[dict[str, str]] = {
     "async textual.widget:Widget._on_click(event)": (
         "tui/lineview/view.py: prevents Textual's own, which selects everything on a double click"
     ),
-    "textual.widget:Widget.virtual_size": (
-        "set_virtual_size_without_layout: a reactive whose setter lays out the whole screen for each new line"
-    ),
-    "textual.widget:Widget._vertical_scrollbar": "give_scroll_bar: what `vertical_scrollbar` gives once it is there",
-    "textual.app:App._start_widget(parent, widget)": "give_scroll_bar: as `vertical_scrollbar` starts its own",
-    "textual.scrollbar:ScrollBar.window_virtual_size": "set_virtual_size_without_layout: what the layout would set",
     "async textual.widgets:TextArea._on_key(event)": (
         "tui/prompt/prompt.py: runs before the text area's own and can prevent it writing a key that is bound"
     ),
@@ -165,19 +154,3 @@ def lines_of(screen: Screen[Any]) -> list[Strip]:
 def update_now(screen: Screen[Any]) -> None:
     """Paints what is owed and calls what waits for that, without waiting for Textual's own timer."""
     screen._on_timer_update()
-
-
-def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:
-    """For a height that changes neither the room nor whether there is a scroll bar."""
-    widget.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
-    if widget.show_vertical_scrollbar:
-        widget.vertical_scrollbar.window_virtual_size = size.height
-
-
-def give_scroll_bar(widget: Widget, kind: type[ScrollBar]) -> None:
-    """Makes the widget's vertical scroll bar, as `Widget.vertical_scrollbar` would when asked, but of this kind."""
-    if widget._vertical_scrollbar is None:
-        bar = kind(vertical=True, name="vertical", thickness=widget.scrollbar_size_vertical)
-        bar.display = False
-        widget._vertical_scrollbar = bar
-        widget.app._start_widget(widget, bar)  # pyright: ignore[reportUnknownMemberType]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console_app.domain.remarks import FORBIDDEN, without_remarks
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine import results
 from tests.each import each
@@ -19,7 +20,7 @@ from tests.each import each
         ),
         (results.denied("too soon"), "You denied it. too soon"),
         (results.denied(), "You denied it."),
-        (results.denied(f"{results.FORBIDDEN} files.*."), "A rule forbids it: files.*."),
+        (results.denied(f"{FORBIDDEN} files.*."), "A rule forbids it: files.*."),
         (results.planned(), "It was not run: plan mode is on, and this tool isn't known to be read-only."),
         (results.not_approved("nobody answered."), "It was not run: nobody answered."),
         (results.not_single(), "not executed: one tool a message."),
@@ -32,10 +33,10 @@ from tests.each import each
     ],
 )
 def test_a_persons_own_choice_is_said_to_them(result: ToolResult, shown: str) -> None:
-    assert results.without_remarks(result.content, result.outcome) == shown
-    assert results.without_remarks(result.content) != shown or "user" not in result.content
+    assert without_remarks(result.content, result.outcome) == shown
+    assert without_remarks(result.content) != shown or "user" not in result.content
 
 
 def test_a_tool_may_say_the_same_words() -> None:
     said = results.cancelled([], started=False).content
-    assert results.without_remarks(said, Outcome.SUCCEEDED) == said
+    assert without_remarks(said, Outcome.SUCCEEDED) == said

@@ -12,7 +12,7 @@ from console_app.console.intents.table import INTENTS, slash_commands
 from console_app.domain.safe_text import one_line
 from console_app.line_console.commands import line_ways
 from console_app.tui.approvals.board import ApprovalBoard
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.main_screen.ways import screen_ways
 from console_app.tui.prompt.prompt import Prompt

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from mcp.shared.message import SessionMessage
 
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.connecting.mcp_internals import ReadStream
 from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.transport.guard import Guard
+from console_app.mcp_client.transport import Guard, MessagesIn, Program
 from console_app.mcp_client.transport.lines import Oversized, weight
 from console_app.mcp_client.transport.process import READ_AHEAD, ServerProcess
 from console_app.mcp_client.transport.stdio import REST, StdioConversation
@@ -39,16 +37,15 @@ class Counted(ServerProcess):
         return line
 
 
-async def receive_all(read: ReadStream[SessionMessage | Exception]) -> None:
+async def receive_all(read: MessagesIn) -> None:
     while True:
         await read.receive()
 
 
 @asynccontextmanager
 async def flooding(folder: Path, program: str) -> AsyncGenerator[tuple[Counted, ServerLog]]:
-    config = ServerConfig(name="odd", command=sys.executable, args=("-S", "-c", program))
     log, guard = ServerLog(folder, "odd"), Guard()
-    process = await Counted.start(config, log, guard)
+    process = await Counted.start(Program(sys.executable, ("-S", "-c", program), dict(os.environ)), log, guard)
     assert isinstance(process, Counted)
     try:
         yield process, log

@@ -141,7 +141,7 @@ def test_what_the_screens_import_when_they_are_opened_is_loaded_ahead() -> None:
         "console_app.tui.main_screen.screen",
         "console_app.tui.terminal.driver",
     }  # these before the console is ready
-    ahead |= {"console_app.tui.widgets.palette", "console_app.tui.widgets.lines"}
+    ahead |= {"console_app.tui.lineview.palette", "console_app.tui.lineview.lines"}
     root = Path(console_app.__file__).parent
     late = {
         node.module: path.name

@@ -12,8 +12,8 @@ from console_app.domain.messages import AssistantMessage, Attachment, ToolMessag
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import FAILED
 from console_app.providers.text_protocol.given import inputs, known_of_before
-from console_app.providers.text_protocol.provenance import Provenance
 from console_app.textcalls import ParsedCall
+from console_app.textcalls.provenance import Provenance
 from tests.providers.test_provenance import ARGUMENTS, CALL, HIDDEN, PLAIN, TOOLS, WRITE, request, where
 
 A_FILE = Attachment(name="a.txt", text="Words.\nMore of them.")

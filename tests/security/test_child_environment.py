@@ -14,8 +14,8 @@ import pytest
 from console_app.config.secrets.child_environment import for_own_programs, for_servers
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.mcp_client.connecting.asking import open_in_browser
+from console_app.mcp_client.connecting.channel import launch
 from console_app.mcp_client.transport.guard import Guard
-from console_app.mcp_client.transport.process import launch
 
 GIVEN = {
     "PATH": "/bin",
@@ -94,9 +94,9 @@ def test_what_mcp_json_names_is_given_over_what_stands_outside(monkeypatch: pyte
     for name, value in {**GIVEN, **SECRET}.items():
         monkeypatch.setenv(name, value)
     config = ServerConfig(name="s", command=sys.executable, env={"GITHUB_TOKEN": "meant", "PATH": "/else"})
-    _, environment = launch(config, {"MARK": "1"})
-    assert (environment["GITHUB_TOKEN"], environment["PATH"], environment["MARK"]) == ("meant", "/else", "1")
-    assert "canary" not in json.dumps(environment)
+    environment = launch(config).environment
+    assert (environment["GITHUB_TOKEN"], environment["PATH"]) == ("meant", "/else")
+    assert "canary" not in json.dumps(dict(environment))
 
 
 def test_the_page_names_every_variable_that_servers_get() -> None:
@@ -107,3 +107,10 @@ def test_the_page_names_every_variable_that_servers_get() -> None:
     assert set(for_servers(dict.fromkeys(named, "x"))) == named
     assert set(for_servers(dict.fromkeys(UNIX, "x"))) == UNIX
     assert unix == UNIX
+
+
+def test_a_server_of_ours_is_found_where_the_console_is_not_installed() -> None:
+    config = ServerConfig(name="s", command="python", args=("-m", "console_app.servers.calculator"))
+    program = launch(config)
+    find = "from importlib.util import find_spec; assert find_spec('console_app.servers.calculator')"
+    subprocess.run([program.command, "-S", "-c", find], env=program.environment, check=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.transport.process import launch
+from console_app.mcp_client.connecting.channel import launch
 from console_app.servers.expression import ExpressionError, evaluate
 from tests.each import each
 from tests.servers.stdio_client import StdioClient
@@ -162,6 +162,7 @@ def test_the_server_answers_what_it_does_not_know_with_an_error(calculator: Stdi
 def test_the_server_is_not_misled_by_files_of_the_working_folder(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('shadowed')")
     config = ServerConfig(name="c", command="python", args=("-m", "console_app.servers.calculator"))
-    command, environment = launch(config, {})
+    program = launch(config)
+    command, environment = program.command, dict(program.environment)
     with StdioClient("console_app.servers.calculator", command=command, env=environment, cwd=tmp_path) as client:
         assert client.call("evaluate", expression="1+1") == ("2", False)

@@ -6,17 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from console_app.textcalls import (
+from console_app.textcalls import ReadingLevel, Scanner, ToolSignature
+from console_app.textcalls.model import (
     CallArgumentsDelta,
     CallFinal,
     CallNamed,
     CallRetracted,
-    ReadingLevel,
     Rewritten,
     ScanEvent,
-    Scanner,
     ScanResult,
-    ToolSignature,
     VisibleText,
 )
 

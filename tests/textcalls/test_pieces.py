@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.textcalls import CallFinal, ParsedCall, ReadingLevel, Scanner, ScanResult, render_calls
+from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, render_calls
 from console_app.textcalls.framing import DEPTH_CAP
+from console_app.textcalls.model import CallFinal, ScanResult
 from console_app.textcalls.openers import KIND_OF
 from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, tools_of

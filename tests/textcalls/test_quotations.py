@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.textcalls import DIALECTS, CallFinal, ReadingLevel, Scanner, ScanResult, parse, render_calls
+from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, parse, render_calls
+from console_app.textcalls.model import CallFinal, ScanResult
 from console_app.textcalls.table import BY_NAME
 from tests.each import each
 from tests.textcalls.answers import TOOLS, watched

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from console_app.textcalls.report import UnusableInput, report, report_line, signatures
+from console_app.textcalls.report import UnusableInput, report_line, report_text, signatures
 from tests.textcalls.answers import CORPUS, identical
 from tests.textcalls.answers import TOOLS as READERS
 
@@ -13,7 +13,7 @@ TOOLS = [{"name": "ping", "parameters": {"type": "object", "properties": {}}}]
 
 def test_a_text_is_answered_with_its_calls_its_words_and_its_problems() -> None:
     text = 'Hello.\n<tool_call>{"name": "ping"}</tool_call>\n<tool_call>\n{bad}\n</tool_call>'
-    answer = report(text, signatures(TOOLS))
+    answer = report_text(text, signatures(TOOLS))
     assert answer["calls"] == [{"name": "ping", "arguments": {}}]
     assert answer["content"] == "Hello."
     assert answer["error"] == "invalid"
@@ -60,6 +60,6 @@ def test_tools_of_another_form_are_refused_with_a_reason(tools: object) -> None:
     ],
 )
 def test_what_only_seems_to_be_a_call_is_among_the_problems(text: str, told: str) -> None:
-    answer = report(text, READERS)
+    answer = report_text(text, READERS)
     assert answer["calls"] == []
     assert [told in problem for problem in answer["problems"]] == [True] * bool(told)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from console_app.textcalls import Rewritten, Scanner, ToolSignature, VisibleText, parse
+from console_app.textcalls import Scanner, ToolSignature, parse
+from console_app.textcalls.model import Rewritten, VisibleText
 from tests.each import each
 from tests.textcalls.answers import TOOLS, Screen, called, folded, schema, watched
 

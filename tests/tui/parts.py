@@ -37,7 +37,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
 from tests.patience import PATIENCE
 from tests.tui.driven_time import DrivenTime

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from console_app.console.displayed import argument_lines, difference_lines, hidden_characters
+from console_app.domain.displayed import argument_lines, difference_lines, hidden_characters
 from console_app.domain.safe_text import is_safe
 from console_app.tui.approvals.arguments_editor import written
-from console_app.tui.lineview.arguments_text import rows
+from console_app.tui.approvals.arguments_text import rows
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -10,8 +10,7 @@ from textual.pilot import Pilot
 
 from console_app.console.reports.copies import as_csv, copies_of_answer
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.tui.lineview.message_blocks import AssistantBlock
-from console_app.tui.lineview.user_block import UserBlock
+from console_app.tui.lineview import AssistantBlock, UserBlock
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, say, see, seen, until
 
 ANSWER = """Two ways:

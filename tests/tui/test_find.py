@@ -13,10 +13,7 @@ from textual.widgets import Input
 
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.finder import Finder
-from console_app.tui.lineview.message_blocks import AssistantBlock
-from console_app.tui.lineview.user_block import UserBlock
+from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, UserBlock
 from console_app.tui.main_screen.find_bar import FindBar
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, painted, say, see, seen, until
 

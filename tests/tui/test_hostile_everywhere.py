@@ -21,8 +21,7 @@ from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import Artifact, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.tui.app import FanoutApp
-from console_app.tui.event_router import EventRouter
-from console_app.tui.lineview.block import Block
+from console_app.tui.lineview import Block, EventRouter
 from tests.each import each
 from tests.escape_reader import read
 from tests.hostile import PAYLOADS

@@ -22,7 +22,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.sessions.library import Library
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import Store
-from console_app.tui.lineview.call_block import CallBlock
+from console_app.tui.lineview import CallBlock
 from console_app.tui.main_screen.screen import ChatScreen
 from tests.tui.parts import (
     NOW,

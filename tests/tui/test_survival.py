@@ -8,10 +8,10 @@ import pytest
 
 from console_app.config.machine.crash_report import MOST_REPORTS, write_report
 from console_app.config.secrets.redaction import Redactor
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.notice_blocks import NoticeBlock
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.main_screen.survival import MANY, Survival
-from console_app.tui.widgets.lines import Line
-from console_app.tui.widgets.palette import Palette
 from tests.tui.parts import app, chat, see
 
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from console_app.config.machine.plain_files import NotPlain, opened
 from console_app.console.files.file_mentions import LineRange
 from console_app.console.files.project_files import walk
-from console_app.domain.amounts import size, tokens
+from console_app.domain.amounts import size
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
 from console_app.domain.picture_size import picture_size, scaled, sides_sent
@@ -73,15 +73,6 @@ def of_bytes(content: bytes, name: str) -> ReadFile:
     if not (mime := picture_type(content)):
         raise AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
     return _picture(io.BytesIO(), content, name, mime, len(content))
-
-
-def about(attachment: Attachment) -> str:
-    """What an attachment is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
-    count, is_picture = attachment.tokens, attachment.mime.startswith("image/")
-    costs = f"~{tokens(count)} token{'' if count == 1 else 's'}"
-    if is_picture:
-        costs = f"{costs} · picture" if attachment.pixels else f"picture · {size(attachment.size)}"
-    return f"{costs} · {attachment.part}" if attachment.part else costs
 
 
 def _text(file: BinaryIO, name: str, length: int) -> Attachment:

@@ -184,7 +184,7 @@ class Attachments:
             return known
         try:
             read = self._checked(attached_files.read(one.path, one.name, one.lines)).attachment
-            chip = Chip(read.name, attached_files.about(read) + self._led_out(one.path))
+            chip = Chip(read.name, read.costs + self._led_out(one.path))
         except AttachmentError as error:
             chip = Chip(one.name, error.detail.removeprefix(f"{one_line(one.name, 200)} "), refused=True)
         if len(self._chips) >= _MOST_CHIPS:

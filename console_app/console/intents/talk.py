@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.console.talk.by_hand import MANUAL
+from console_app.domain.by_hand import MANUAL
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 

@@ -11,15 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain.amounts import plural
+from console_app.domain.remarks import without_remarks
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.results import without_remarks
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _STYLED = re.compile(r"\x1b\[[0-9;:]*m")  # colours and the like, which say nothing
-_MARK = re.compile(r"[\n\\`~*_\[<&]")  # what may begin more than text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +31,16 @@ class Copy:
 
 
 @lru_cache(maxsize=1)
-def parser() -> Any:
-    """The one parser: CommonMark, tables and strikethrough; HTML is text."""
-    # 20 ms: only once an answer is shown.
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_core import StateCore
-    from markdown_it.token import Token
+def _parser() -> Any:
+    """CommonMark and tables; HTML is text."""
+    from markdown_it import MarkdownIt  # 20 ms: only once something is copied
 
-    def read_lines(state: StateCore) -> None:
-        """What stands in the lines of blocks. Most cells of tables hold no mark: what they are needs no reading."""
-        for token in state.tokens:
-            if token.type == "inline" and _MARK.search(token.content):
-                token.children = state.md.inline.parse(token.content, state.md, state.env, [])
-            elif token.type == "inline":
-                token.children = [Token("text", "", 0, content=token.content)] if token.content else []
-
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
-    made.core.ruler.at("inline", read_lines)
-    return made
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
 
 
 def copies_of_answer(text: str) -> list[Copy]:
     """A text in Markdown: all of it, its code blocks and its tables."""
-    return [copy_of("answer", text), *_parts(parser().parse(text))]
+    return [copy_of("answer", text), *_parts(_parser().parse(text))]
 
 
 def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:

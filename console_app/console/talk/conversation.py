@@ -11,10 +11,10 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from console_app.console.talk.by_hand import MANUAL
 from console_app.console.talk.delivery import Delivery
 from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
+from console_app.domain.by_hand import MANUAL
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event
 from console_app.domain.messages import Attachment, UserMessage

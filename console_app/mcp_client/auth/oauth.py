@@ -19,7 +19,7 @@ from console_app.mcp_client.auth import callback
 from console_app.mcp_client.auth.callback import SignInRefused
 from console_app.mcp_client.auth.oauth_steps import GuardedSteps, dump, model_of, port_of, refusal_of
 from console_app.mcp_client.auth.sign_in import AuthPlan, StoredSignIn, expires_at
-from console_app.mcp_client.transport.wire import current_call
+from console_app.mcp_client.connecting.running_calls import current_call
 
 SIGN_IN = "to sign in"  # what a call asks for meanwhile
 OpenPage = Callable[[str, str], Awaitable[None]]

@@ -6,10 +6,11 @@ expiry and the endpoint to refresh them at, and a client's secret goes to nobody
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 from collections.abc import AsyncGenerator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -20,14 +21,17 @@ from pydantic import BaseModel, ValidationError
 
 from console_app.domain.endpoint import is_loopback
 from console_app.mcp_client.auth.callback import SignInRefused
-from console_app.mcp_client.auth.sign_in import SIGN_IN_STEP, AuthPlan, StoredSignIn
+from console_app.mcp_client.auth.sign_in import AuthPlan, StoredSignIn
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.transport import SENT_BY, Send
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
 LONGEST_TOKEN = 65_536  # characters; more fits into no header
 LONGEST_LIFE = 10**10  # seconds, some three hundred years; what has no end in numbers can't be counted with
 LONGEST_ADDRESS = 16_000  # characters; a browser is started with it as an argument
+SIGN_IN_STEP_SECONDS = 15.0  # from the request to the last byte
+SIGN_IN_STEP_SIZE = 256_000  # bytes; metadata and tokens are a few thousand
 MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
 
 
@@ -73,7 +77,7 @@ class GuardedSteps(OAuthClientProvider):
             await steps.aclose()
 
     def _judge(self, step: httpx2.Request, count: int) -> None:
-        """Raises SignInRefused for a step that leads where it must not; bounds the others (`mcp_client.http`)."""
+        """Raises SignInRefused for a step that leads where it must not; bounds the others."""
         url = str(step.url)
         if count > MOST_REQUESTS:
             raise SignInRefused(f"it did not end after {MOST_REQUESTS} requests")
@@ -81,7 +85,7 @@ class GuardedSteps(OAuthClientProvider):
             raise SignInRefused(why)
         self._check_flow()
         step.headers["Accept-Encoding"] = "identity"
-        step.extensions = {**step.extensions, SIGN_IN_STEP: True}
+        step.extensions = {**step.extensions, SENT_BY: _bounded}
 
     def _check_challenge(self, response: httpx2.Response) -> None:
         """What protects a server is told by that server (RFC 9728, section 3)."""
@@ -240,3 +244,28 @@ def model_of(kind: type[M], data: Any) -> M | None:
         return kind.model_validate(data)
     except ValidationError:
         return None
+
+
+async def _bounded(send: Send, request: httpx2.Request) -> httpx2.Response:
+    """The whole answer to one step of a sign-in, within a size and a time. Raises SignInRefused."""
+    host = request.url.host
+    body = bytearray()
+    try:
+        async with asyncio.timeout(SIGN_IN_STEP_SECONDS):
+            response = await send(request)
+            try:
+                if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+                    raise SignInRefused(f"{host} packed its answer, though that was not asked for")
+                async for chunk in cast("httpx2.AsyncByteStream", response.stream):
+                    body += chunk
+                    if len(body) > SIGN_IN_STEP_SIZE:
+                        raise SignInRefused(f"{host} sent more than {SIGN_IN_STEP_SIZE // 1000} kB")
+            finally:
+                await response.aclose()
+    except TimeoutError:
+        raise SignInRefused(f"{host} did not answer within {SIGN_IN_STEP_SECONDS:g} s") from None
+    except httpx2.TransportError as error:  # else the server's refusal would be all that is told
+        raise SignInRefused(f"{host} can't be reached: {faults.connection_reason(error)}") from error
+    whole = httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
+    whole.encoding = "utf-8"  # whatever it names: some of Python's codecs take a minute for this much
+    return whole

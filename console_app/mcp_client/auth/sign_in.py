@@ -16,7 +16,6 @@ from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.questions import Elicitation
 from console_app.mcp_client.connecting.asking import Asking
 
-SIGN_IN_STEP = "fanout_sign_in"  # in the extensions of a request that is a step of a sign-in
 _CLIENT_KEYS = frozenset({"type", "issuer", "client_id", "client_secret", "token_endpoint_auth_method"})
 _OAUTH_KEYS = _CLIENT_KEYS | {"client_metadata_url", "redirect_port"}
 _MACHINE_KEYS = _CLIENT_KEYS | {"private_key", "signing_algorithm", "scope"}

@@ -32,7 +32,7 @@ from console_app.domain.questions import Elicitation, ElicitationAnswer, Samplin
 from console_app.domain.sampling import Sampling
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.running_calls import WireCall
-from console_app.mcp_client.transport.wire import Wire
+from console_app.mcp_client.connecting.wire import Wire
 
 MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
 MOST_OPEN: Final = 20  # questions at once that a server asks for no call

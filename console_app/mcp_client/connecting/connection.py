@@ -24,15 +24,16 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolResult
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.channel import StartError, open_channel
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.connecting.shared import ConnectionEnding, Shared, to_the_end
+from console_app.mcp_client.connecting.shared import ConnectionEnding, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.mcp_client.offering.catalogue import Catalogue
 from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.atlas_updates import AtlasUpdates
 from console_app.mcp_client.tools.listed_tools import ListedTools
-from console_app.mcp_client.transport.channel import StartError, open_channel
+from console_app.mcp_client.transport import to_the_end
 
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.session import ServerSession, Surroundings

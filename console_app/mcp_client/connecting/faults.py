@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.transport.lines import LARGEST_LINE
+from console_app.mcp_client.transport import LARGEST_LINE
 
 LONGEST = 300  # characters
 
@@ -91,18 +91,6 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"{where}: {first['msg']}" if where else first["msg"]
-
-
-def no_answer_reason(error: Exception) -> str:
-    """Why something is no JSON-RPC answer: not a line for each kind of message that it isn't either."""
-    if not isinstance(error, ValidationError):
-        return str(error).partition("\n")[0]
-    problems = error.errors(include_url=False, include_input=False)
-    answers = [one for one in problems if one["loc"] and one["loc"][0] in ("JSONRPCResponse", "JSONRPCError")]
-    # An answer holds a result or an error: what it lacks of the other kind is none of its faults.
-    found = next((one for one in answers if one["type"] != "missing"), (answers or problems)[0])
-    where = ".".join(str(part) for part in found["loc"] if not str(part).startswith("JSONRPC"))
-    return f"{where}: {found['msg']}" if where else found["msg"]
 
 
 def _in_our_words(text: str) -> str:

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from mcp.shared._stream_protocols import ReadStream, WriteStream
-
-__all__ = ["INTERNALS", "ReadStream", "WriteStream"]
-
 # module:Class.name, of a method with its parameters; and where and why it is used. Text, as the SDK loads slowly.
 INTERNALS: Final[dict[str, str]] = {
     "async mcp.shared._stream_protocols:ReadStream.receive()": "wire.py stands between the SDK and any transport",

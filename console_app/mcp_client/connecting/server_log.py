@@ -15,6 +15,7 @@ from pathlib import Path
 
 from console_app.config.machine.paths import PRIVATE_FILE, private_folder
 from console_app.config.secrets.redaction import RedactedStream, Redactor
+from console_app.domain.safe_text import one_line
 
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes
@@ -50,7 +51,7 @@ class ServerLog:
 
     def write_line(self, text: str) -> None:
         """One line of our own, with the time."""
-        line = f"{time.strftime('%H:%M:%S')} {self._redactor.clean(text)}\n"
+        line = f"{time.strftime('%H:%M:%S')} {one_line(self._redactor.clean(text))}\n"
         self._remember(line)
         begins = b"" if self._at_start else b"\n"  # a line of the server that has no end yet
         self._at_start = True

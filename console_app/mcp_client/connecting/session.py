@@ -41,6 +41,7 @@ from console_app.mcp_client.connecting.callbacks import Callbacks
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.running_calls import WireCall, current_call
 from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.connecting.wire import Wire
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
@@ -54,8 +55,7 @@ from console_app.mcp_client.offering.offers import (
 from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.schema_check import check_schema
 from console_app.mcp_client.tools.structured_results import OutputSchemas
-from console_app.mcp_client.transport import busy
-from console_app.mcp_client.transport.wire import Streams, Wire
+from console_app.mcp_client.transport import Streams, seconds_to_wait
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
 LAST_ANSWERS: Final = 2.0  # seconds for those of other calls, once a server knows the session no more
@@ -194,7 +194,7 @@ class ServerSession:
             try:
                 return await self._client.call_tool(tool, arguments, meta=fields)
             except MCPError as error:
-                if (wait := busy.wait_for(error, tries)) is None:
+                if (wait := seconds_to_wait(error, tries)) is None:
                     if error.code != URL_ELICITATION_REQUIRED or not await self._pages_done(error, call):
                         raise
                     break

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.secrets.redaction import Redactor
@@ -14,7 +12,7 @@ from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.mcp_client.tools.definitions import Definitions
-from console_app.mcp_client.transport.guard import Guard
+from console_app.mcp_client.transport import Guard
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each new try after a connection was lost
 
@@ -46,17 +44,3 @@ class ConnectionEnding:
 
     reason: str
     sign_in: bool = False
-
-
-async def to_the_end(closing: Coroutine[Any, Any, None]) -> None:
-    """Waits for `closing` even when cancelled meanwhile: half ended, a server's program would be left behind."""
-    task = asyncio.ensure_future(closing)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    task.result()
-    if cancelled is not None:
-        raise cancelled

@@ -9,7 +9,7 @@ from mcp_types import ContentBlock
 from pydantic import TypeAdapter, ValidationError
 
 from console_app.mcp_client.connecting import faults
-from console_app.mcp_client.transport.fewer_values import cut_of
+from console_app.mcp_client.transport import cut_of
 
 LONGEST: Final = 2_000  # characters of an unknown block that are passed on
 MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block each

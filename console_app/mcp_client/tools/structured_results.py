@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from console_app.domain.safe_text import one_line
 from console_app.domain.tame_patterns import matches
 from console_app.mcp_client.tools.schema_check import check_schema, measure
-from console_app.mcp_client.transport.fewer_values import cut_of
+from console_app.mcp_client.transport import cut_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool

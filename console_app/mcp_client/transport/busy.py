@@ -21,7 +21,7 @@ _KEY: Final = "fanout/wait"
 
 
 async def told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
-    """`response`, or in place of a refusal for want of room, an error that `wait_for` knows."""
+    """`response`, or in place of a refusal for want of room, an error that `seconds_to_wait` knows."""
     after = response.headers.get("retry-after", "").strip()
     seconds = float(after[:9]) if after.isascii() and after.isdecimal() else None
     if response.status_code != 429 and (response.status_code != 503 or seconds is None):
@@ -44,7 +44,7 @@ async def told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Res
     return httpx2.Response(status, json=answer, request=request)
 
 
-def wait_for(error: MCPError, tries: int) -> float | None:
+def seconds_to_wait(error: MCPError, tries: int) -> float | None:
     """Seconds until a call may go out again that failed with `error`, `tries` times; None where it may not."""
     data: Any = error.error.data
     if not isinstance(data, dict) or _KEY not in data or tries >= MOST_TRIES:

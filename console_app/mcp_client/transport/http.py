@@ -6,31 +6,24 @@ and responses count what they hold once it is decoded.
 
 from __future__ import annotations
 
-import asyncio
 import codecs
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import cast
 
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.auth.callback import SignInRefused
-from console_app.mcp_client.auth.oauth import BearerAuth
-from console_app.mcp_client.auth.sign_in import SIGN_IN_STEP
-from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.transport import busy
 from console_app.mcp_client.transport.lines import LARGEST_LINE
 from console_app.mcp_client.transport.own_answer import OwnEvents, own_answer, request_id
 from console_app.mcp_client.transport.shallow import taken_aside, taken_events
-from console_app.mcp_client.transport.wire import Streams
+from console_app.mcp_client.transport.wire_message import Streams
 
 Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
-SIGN_IN_STEP_SECONDS = 15.0  # from the request to the last byte
-SIGN_IN_STEP_SIZE = 256_000  # bytes; metadata and tokens are a few thousand
+SENT_BY = "sent_by"
+"""In the extensions of a request: who sends it, given a `Send` and the request, in place of what this module does."""
 _CONNECT_SECONDS = 15.0
 ENCODINGS = "gzip, deflate"  # what is decoded in pieces of a bounded size on every Python, with nothing else installed
 _OLDER_SERVER = frozenset({400, 404, 405, 406, 415})
@@ -39,14 +32,23 @@ _OLDER_SERVER = frozenset({400, 404, 405, 406, 415})
 class HttpConversation:
     """The HTTP side of one connection. `refusal` says how the server last refused a request, "" if it didn't.
 
-    `auth` proves who we are, with every request; it is ours, so the SDK's own are left out.
+    `auth` proves who we are, with every request; it is ours, so the SDK's own are left out. `proof` names it in words.
+    `sse` says that the server is known to speak SSE as of 2024-11-05.
     """
 
-    def __init__(self, config: ServerConfig, auth: httpx2.Auth | None = None) -> None:
-        self._config = config
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        auth: httpx2.Auth | None = None,
+        proof: str = "`auth`",
+        sse: bool = False,
+    ) -> None:
+        self._url = url
+        self._headers = dict(headers)
         self._auth = auth
-        self._bearer = isinstance(auth, BearerAuth)
-        self._url = config.url or ""
+        self._proof = proof
+        self._sse = sse
         self._legacy = False
         self.status: int | None = None
         self.refusal = ""
@@ -64,14 +66,14 @@ class HttpConversation:
         if legacy:
             async with sse_client(
                 self._url,
-                headers=dict(self._config.headers),
+                headers=self._headers,
                 timeout=_CONNECT_SECONDS,
                 httpx_client_factory=self._client,
             ) as streams:
                 yield streams
             return
         async with (
-            self._client(dict(self._config.headers)) as client,
+            self._client(self._headers) as client,
             streamable_http_client(self._url, http_client=client, max_sse_event_size=LARGEST_LINE) as streams,
         ):
             yield streams
@@ -99,14 +101,14 @@ class HttpConversation:
             if method == "POST":
                 self.status, self.refusal, self.unauthorized = response.status_code, "", False
             return
-        if method == "POST" or (method == "GET" and self._config.kind == "sse"):
+        if method == "POST" or (method == "GET" and self._sse):
             if self.unauthorized and response.status_code in _OLDER_SERVER:
                 return  # the next thing tried; the first answer said more
             self.unauthorized = response.status_code == 401
             self.status = response.status_code
             sent = "authorization" in response.request.headers
-            own = any(name.lower() == "authorization" for name in self._config.headers)
-            credentials = "`headers`" if own else "`auth`" if self._bearer else "the sign-in"
+            own = any(name.lower() == "authorization" for name in self._headers)
+            credentials = "`headers`" if own else self._proof
             self.refusal = _describe(response.status_code, credentials if sent else "")
 
 
@@ -124,37 +126,12 @@ def _describe(status: int, credentials: str) -> str:
     return phrase
 
 
-async def _sign_in_step(send: Send, request: httpx2.Request) -> httpx2.Response:
-    """The whole answer to one step of a sign-in, within a size and a time. Raises SignInRefused."""
-    host = request.url.host
-    body = bytearray()
-    try:
-        async with asyncio.timeout(SIGN_IN_STEP_SECONDS):
-            response = await send(request)
-            try:
-                if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
-                    raise SignInRefused(f"{host} packed its answer, though that was not asked for")
-                async for chunk in cast("httpx2.AsyncByteStream", response.stream):
-                    body += chunk
-                    if len(body) > SIGN_IN_STEP_SIZE:
-                        raise SignInRefused(f"{host} sent more than {SIGN_IN_STEP_SIZE // 1000} kB")
-            finally:
-                await response.aclose()
-    except TimeoutError:
-        raise SignInRefused(f"{host} did not answer within {SIGN_IN_STEP_SECONDS:g} s") from None
-    except httpx2.TransportError as error:  # else the server's refusal would be all that is told
-        raise SignInRefused(f"{host} can't be reached: {faults.connection_reason(error)}") from error
-    whole = httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
-    whole.encoding = "utf-8"  # whatever it names: some of Python's codecs take a minute for this much
-    return whole
-
-
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
     """Makes responses that are checked as they are read; event streams are limited an event, by the SDK."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.extensions.get(SIGN_IN_STEP):
-            return await _sign_in_step(super().handle_async_request, request)
+        if (sent_by := request.extensions.get(SENT_BY)) is not None:
+            return await sent_by(super().handle_async_request, request)
         response = await super().handle_async_request(request)
         checked = _CheckedResponse(
             response.status_code, headers=response.headers, stream=response.stream, extensions=response.extensions

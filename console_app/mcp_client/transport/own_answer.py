@@ -15,7 +15,6 @@ from typing import Any, Final, cast
 
 from mcp_types import INTERNAL_ERROR
 
-from console_app.domain.safe_text import one_line
 from console_app.mcp_client.transport.lines import find_id, members
 from console_app.mcp_client.transport.shallow import LARGE
 
@@ -83,7 +82,7 @@ def _with_id(message: bytes, own: int) -> bytes:
 
 
 def _failure(message: bytes, own: int) -> bytes:
-    id = one_line(json.dumps(json.loads(message).get("id")), 40)
+    id = json.dumps(json.loads(message).get("id"))[:40]
     why = f"The server answered another request (id {id}) in place of this one (id {own})."
     return json.dumps({"jsonrpc": "2.0", "id": own, "error": {"code": INTERNAL_ERROR, "message": why}}).encode()
 

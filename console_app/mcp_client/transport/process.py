@@ -12,15 +12,11 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, Protocol, cast
 
-from console_app.config.secrets.child_environment import for_servers
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.domain.safe_text import one_line
-from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.connecting.shared import to_the_end
 from console_app.mcp_client.transport.guard import Guard
 from console_app.mcp_client.transport.lines import LineSplitter, Oversized, weight
 
@@ -33,10 +29,35 @@ READ_AHEAD: Final = 4 * 1024 * 1024  # bytes that lines take which nobody has ta
 _WRITE_BEHIND: Final = 64 * 1024 * 1024  # bytes a server may leave unread on its stdin before it counts as stuck
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is started: a command on the search path of `environment`, which is all of it; `folder` "" is our own."""
+
+    command: str
+    arguments: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    folder: str = ""
+
+
+class Log(Protocol):
+    """Takes what a server writes to standard error, and lines of our own about it."""
+
+    @property
+    def last_line(self) -> str: ...  # that says something
+
+    def write(self, data: bytes) -> None: ...
+
+    def write_line(self, text: str) -> None: ...
+
+    def flush(self) -> None: ...  # the server writes no more
+
+    def close(self) -> None: ...
+
+
 class ServerProcess(asyncio.SubprocessProtocol):
     """A running server program. Made by `start`, ended by `stop`."""
 
-    def __init__(self, log: ServerLog, guard: Guard) -> None:
+    def __init__(self, log: Log, guard: Guard) -> None:
         self._log = log
         self._guard = guard
         self._splitter = LineSplitter()
@@ -51,10 +72,10 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self.pid = 0
 
     @classmethod
-    async def start(cls, config: ServerConfig, log: ServerLog, guard: Guard) -> ServerProcess:
-        """Starts the program of `config`. Raises OSError or ValueError when the system can't."""
+    async def start(cls, program: Program, log: Log, guard: Guard) -> ServerProcess:
+        """Starts the program. Raises OSError or ValueError when the system can't."""
         loop = asyncio.get_running_loop()
-        command, environment = launch(config, guard.environment)
+        environment = {**program.environment, **guard.environment}
         kept, control = os.pipe()
         failed, failure = os.pipe()
         keeper = (
@@ -70,10 +91,10 @@ class ServerProcess(asyncio.SubprocessProtocol):
             transport, process = await loop.subprocess_exec(
                 lambda: cls(log, guard),
                 *keeper,
-                command,
-                *config.args,
+                program.command,
+                *program.arguments,
                 env=environment,
-                cwd=config.started_in or None,
+                cwd=program.folder or None,
                 start_new_session=True,
                 pass_fds=(kept, failure),
             )
@@ -92,7 +113,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
             raise
         if number:
             await process.stop()
-            raise OSError(int(number), os.strerror(int(number)), command)
+            raise OSError(int(number), os.strerror(int(number)), program.command)
         return process
 
     def _begin(self, transport: asyncio.SubprocessTransport, control: int) -> None:
@@ -171,7 +192,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         except TimeoutError:
             return "closed its output"
         await asyncio.sleep(0)  # stderr's last bytes are taken in the same turn of the loop as the exit
-        last_line = one_line(self._log.last_line, 200)
+        last_line = self._log.last_line[:200]
         return describe_exit(self.exit_code) + (f": {last_line}" if last_line else "")
 
     async def stop(self) -> None:
@@ -208,23 +229,6 @@ class ServerProcess(asyncio.SubprocessProtocol):
         return cast("asyncio.ReadTransport", self._pipe(1))
 
 
-def launch(config: ServerConfig, marker: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The program to run and its whole environment: a safe few variables, and what mcp.json names. No API keys."""
-    environment = for_servers(os.environ) | dict(config.env) | dict(marker)
-    command = os.path.expanduser(config.command or "")
-    if command != "python":
-        return command, environment
-    if config.args[:1] == ("-m",) and config.args[1:2] and config.args[1].startswith("console_app."):
-        # Ours: found wherever we were started, and never shadowed by a file of the working folder.
-        root = str(Path(__file__).parents[2])
-        if not root.endswith(("site-packages", "dist-packages")):
-            environment.setdefault("PYTHONPATH", root)
-        return sys.executable, environment | {"PYTHONSAFEPATH": "1"}
-    active = os.environ.get("VIRTUAL_ENV")
-    other = active and Path(active).resolve() != Path(sys.prefix).resolve()
-    return ("python" if other else sys.executable), environment
-
-
 def describe_exit(code: int | None) -> str:
     """`exited with code 3`, or the name of the signal that ended it."""
     if code is None:
@@ -235,6 +239,20 @@ def describe_exit(code: int | None) -> str:
         return f"was ended by {signal.Signals(-code).name}"
     except ValueError:
         return f"was ended by signal {-code}"
+
+
+async def to_the_end(closing: Coroutine[Any, Any, None]) -> None:
+    """Waits for `closing` even when cancelled meanwhile: half ended, a server's program would be left behind."""
+    task = asyncio.ensure_future(closing)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    task.result()
+    if cancelled is not None:
+        raise cancelled
 
 
 def _read_all(descriptor: int) -> bytes:

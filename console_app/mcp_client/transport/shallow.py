@@ -8,7 +8,6 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from console_app.domain.safe_text import encodable
 from console_app.mcp_client.transport.fewer_values import fewer
 
 DEEPEST: Final = 150  # levels; readers of JSON on the way give up at 200
@@ -46,7 +45,7 @@ def forgiven(line: bytes) -> str:
     """A message that strict readers refuse, as they take it: bytes that aren't UTF-8 and lone surrogates become U+FFFD,
     what is nested too deep is cut off. Raises ValueError for what is no JSON, RecursionError."""
     value: Any = json.loads(shallow(line.decode("utf-8", "replace")))
-    return encodable(json.dumps(value, ensure_ascii=False))
+    return json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def taken(line: bytes) -> bytes:

@@ -17,19 +17,16 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic import ValidationError
 
-from console_app.domain.safe_text import one_line
-from console_app.mcp_client.connecting import faults
-from console_app.mcp_client.connecting.progress_flood import ProgressFlood
-from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.connecting.silent_server import SilentServer
 from console_app.mcp_client.transport.fewer_values import fewer
 from console_app.mcp_client.transport.lines import LARGEST_LINE, Oversized, find_id, members, weight
-from console_app.mcp_client.transport.process import ServerProcess
+from console_app.mcp_client.transport.process import Log, ServerProcess
+from console_app.mcp_client.transport.progress_flood import ProgressFlood
 from console_app.mcp_client.transport.shallow import LARGE, forgiven
+from console_app.mcp_client.transport.silent_server import SilentServer
 from console_app.mcp_client.transport.spread_lines import SpreadLines
-from console_app.mcp_client.transport.wire import Streams
-from console_app.mcp_client.transport.wire_message import WireMessage
+from console_app.mcp_client.transport.wire_message import Streams, WireMessage
 
 ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
 GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
@@ -45,7 +42,7 @@ class StdioFault(Exception):
 class StdioConversation:
     """What was seen of a server's output. `garbage` is the first line that was no message, "" while there is none."""
 
-    def __init__(self, process: ServerProcess, log: ServerLog) -> None:
+    def __init__(self, process: ServerProcess, log: Log) -> None:
         self._process = process
         self._log = log
         self._messages = 0
@@ -136,11 +133,11 @@ class StdioConversation:
         request = find_id(line[:4096], line[-4096:])
         start = ""
         if self._garbage_lines < GARBAGE_LINES:
-            start = one_line(line[:400].decode("utf-8", "replace"), 120)
+            start = " ".join(line[:400].decode("utf-8", "replace").split())[:120]
             self._log.write_line(f"not an MCP message on stdout: {start}")
         if request is not None:
-            reason = faults.no_answer_reason(error)
-            return _failure(request, f"The server's answer can't be read as JSON-RPC ({one_line(reason, 120)}).")
+            reason = no_answer_reason(error)[:120]
+            return _failure(request, f"The server's answer can't be read as JSON-RPC ({reason}).")
         self.garbage = self.garbage or start
         self._garbage_lines += 1
         if self._messages == 0 and self._garbage_lines >= GARBAGE_LINES:
@@ -208,3 +205,15 @@ async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:
 def _failure(request: int, message: str) -> SessionMessage:
     error = ErrorData(code=INTERNAL_ERROR, message=message)
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
+
+
+def no_answer_reason(error: Exception) -> str:
+    """Why something is no JSON-RPC answer: not a line for each kind of message that it isn't either."""
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    problems = error.errors(include_url=False, include_input=False)
+    answers = [one for one in problems if one["loc"] and one["loc"][0] in ("JSONRPCResponse", "JSONRPCError")]
+    # An answer holds a result or an error: what it lacks of the other kind is none of its faults.
+    found = next((one for one in answers if one["type"] != "missing"), (answers or problems)[0])
+    where = ".".join(str(part) for part in found["loc"] if not str(part).startswith("JSONRPC"))
+    return f"{where}: {found['msg']}" if where else found["msg"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from mcp.shared.message import SessionMessage
 
@@ -14,3 +15,24 @@ class WireMessage(SessionMessage):
 
     raw: bytes = b""
     passed_over: int = 0
+
+
+class MessagesIn(Protocol):
+    """What comes from a server, in its order."""
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message, or why there is none. Raises anyio.EndOfStream."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class MessagesOut(Protocol):
+    """What goes to a server."""
+
+    async def send(self, item: SessionMessage, /) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+Streams: TypeAlias = tuple[MessagesIn, MessagesOut]

@@ -10,7 +10,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.loose_json import obj, text
-from console_app.providers.text_protocol.provenance import GivenText
+from console_app.textcalls import GivenText
 
 _SEAM = 4_000  # characters of two results that follow one another which are looked at together
 _LITTLE = 200  # characters of a result from which on it is looked at with its neighbours alone

@@ -49,11 +49,9 @@ from console_app.providers.text_protocol.given import (
     stands_for_more,
 )
 from console_app.providers.text_protocol.pace import LONG, ReadingPace
-from console_app.providers.text_protocol.provenance import Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
-from console_app.textcalls import ReadingLevel
-from console_app.textcalls.table import BY_NAME
+from console_app.textcalls import DIALECTS, Provenance, ReadingLevel
 
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
@@ -329,7 +327,7 @@ def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
 
 def _writable(dialect: str) -> bool:
     """Whether tools can be offered in this dialect."""
-    return dialect in BY_NAME and BY_NAME[dialect].form is not None
+    return any(row.name == dialect and row.form is not None for row in DIALECTS)
 
 
 def _takes_code(spec: ToolSpec) -> bool:

@@ -25,28 +25,8 @@ from console_app.domain.ports.provider import (
     TextReplaced,
 )
 from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol.provenance import Provenance
-from console_app.textcalls import (
-    CallArgumentsDelta,
-    CallFinal,
-    CallNamed,
-    CallRetracted,
-    ParsedCall,
-    ReadingLevel,
-    Rewritten,
-    ScanEvent,
-    Scanner,
-    ScanProblem,
-    ScanResult,
-    ToolSignature,
-    VisibleText,
-)
-from console_app.textcalls.fences import CODE
-from console_app.textcalls.mentions import unread
-from console_app.textcalls.scanner import GAVE_UP, IN_REASONING
+from console_app.textcalls import ParsedCall, Provenance, ReadingLevel, Scanner, ToolSignature, model, unread
 
-TOLD = (GAVE_UP, CODE)
-"""What is told of although it may name no tool."""
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
 
@@ -140,24 +120,24 @@ class AnswerReader:
             chunks.append(TextChunk(raw[len(shown) :]))
         return chunks
 
-    def _chunks(self, events: Sequence[ScanEvent], *, ended: bool = False) -> list[Chunk]:
+    def _chunks(self, events: Sequence[model.ScanEvent], *, ended: bool = False) -> list[Chunk]:
         chunks: list[Chunk] = []
         for event in events:
             match event:
-                case VisibleText(text):
+                case model.VisibleText(text):
                     self._shown.append(text)
                     chunks.append(TextChunk(text))
-                case CallNamed(index, name, dialect):
+                case model.CallNamed(index, name, dialect):
                     chunks += self._open(index, name, dialect)
-                case CallArgumentsDelta(index, text):
+                case model.CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(CallDelta(index, text))
-                case CallFinal(call):
+                case model.CallFinal(call):
                     chunks += self._final(call)
-                case CallRetracted(index):
+                case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(CallWithdrawn(index))
-                case Rewritten(content):
+                case model.Rewritten(content):
                     shown = "".join(self._shown).strip()
                     if not ended and not self._thought and self.raw.lstrip().startswith(shown):
                         self._thought = shown
@@ -183,7 +163,7 @@ class AnswerReader:
         self._names[index] = name
         return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
 
-    def _calls(self, result: ScanResult) -> list[Chunk]:
+    def _calls(self, result: model.ScanResult) -> list[Chunk]:
         """Every call attempted, in order: whole ones closed, the others broken with what was wrong and what ran."""
         calls = {call.index: call for call in result.calls}
         broken = {
@@ -220,7 +200,7 @@ class AnswerReader:
         return call.asks(self._level)
 
 
-def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
+def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
     """What was wrong with a call, where, and which of its siblings were read."""
     what = problem.message.strip().rstrip(".")
     cut = " It was cut off." if problem.kind == "truncated" and "cut off" not in what else ""
@@ -235,34 +215,33 @@ def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
     return f"{what} (line {problem.line}, column {problem.column}).{cut} Call {number} was NOT run. {others}"
 
 
-def _notices(result: ScanResult) -> list[Chunk]:
+def _notices(result: model.ScanResult) -> list[Chunk]:
     """What could not be read and has no place among the calls."""
     return [
         NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
-        if problem.index is None
-        and (problem.kind in ("truncated", "invalid") or problem.message.lower().startswith(TOLD))
+        if problem.index is None and (problem.kind in ("truncated", "invalid") or problem.is_told)
     ]
 
 
-def _empty(result: ScanResult) -> Chunk:
+def _empty(result: model.ScanResult) -> Chunk:
     """Why nothing of an answer is to be seen."""
     why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
     return NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
-def _left_as_text(problems: Sequence[ScanProblem]) -> list[Chunk]:
+def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[Chunk]:
     """What seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
     left = [
         problem
         for problem in problems
-        if problem.kind == "ignored" and problem.name is not None and not problem.message.lower().startswith(TOLD)
+        if problem.kind == "ignored" and problem.name is not None and not problem.is_told
     ]
     if not left:
         return []
     first, others = left[0], len(left) - 1
     more = f" So {'does' if others == 1 else 'do'} {plural(others, 'more place')}." if others else ""
-    where = "reasoning" if first.message.startswith(IN_REASONING) else f"text (line {first.line})"
+    where = "reasoning" if first.thought else f"text (line {first.line})"
     return [
         NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
     ]

@@ -16,8 +16,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.textcalls import ToolSignature, render_calls
-from console_app.textcalls.prompting import render_results, stop_strings, system_section
+from console_app.textcalls import ToolSignature, render_calls, render_results, stop_strings, system_section
 
 MUST_CALL = "Every answer of yours has to call at least one tool."
 

@@ -13,10 +13,10 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.console.displayed import ArgumentLine
 from console_app.domain.amounts import plural
+from console_app.domain.displayed import ArgumentLine
 from console_app.domain.safe_text import is_blank
-from console_app.tui.lineview.arguments_text import (
+from console_app.tui.approvals.arguments_text import (
     ArgumentRow,
     name_column,
     rows,

@@ -20,10 +20,10 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.console.displayed import ArgumentLine, digest, hidden_characters
 from console_app.console.files.file_changes import FileChanges
 from console_app.console.pending import Pending
 from console_app.console.timing import Timing
+from console_app.domain.displayed import ArgumentLine, digest, hidden_characters
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView

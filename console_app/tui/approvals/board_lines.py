@@ -13,7 +13,7 @@ from console_app.console.pending import Pending
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection
-from console_app.tui.lineview.json_view import brief_arguments
+from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.key_lines import REPLAYED, key_lines
 
 HINTS = {  # of the field for words

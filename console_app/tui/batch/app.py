@@ -21,6 +21,7 @@ from console_app.tui.batch.feed import BatchFeed
 from console_app.tui.batch.item_screen import ItemScreen
 from console_app.tui.batch.running_list import RunningList
 from console_app.tui.style_sheet import StyleSheet
+from console_app.tui.terminal.canvas import Canvas
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of
@@ -86,6 +87,11 @@ class BatchApp(App[None]):
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """None of Textual's own."""
         return ()
+
+    @property
+    def canvas(self) -> Canvas | None:
+        """The terminal's own pictures, where there is a terminal."""
+        return getattr(driver_of(self), "canvas", None)
 
     async def run_async(self, **options: Any) -> Any:
         """Runs until `exit`; the terminal is as it was before."""

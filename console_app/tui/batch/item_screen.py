@@ -14,8 +14,7 @@ from console_app.domain.events import Event
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 from console_app.tui.batch.feed import BatchFeed
-from console_app.tui.event_router import EventRouter
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView, EventRouter
 from console_app.tui.widgets.key_hints import KeyHints
 
 

@@ -10,9 +10,9 @@ from console_app.domain.batch_progress import Lane, RunningItem
 from console_app.domain.batch_words import duration
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
-from console_app.tui.lineview.wording import spinner
-from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview import spinner
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
 _ID, _TIME = 24, 12  # cells

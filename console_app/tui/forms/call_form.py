@@ -21,7 +21,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.engine.manual_calls import ManualCall
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
 from console_app.tui.forms.field_widgets import LinesWidget, ObjectWidget, widget_for
-from console_app.tui.lineview.json_view import brief_arguments
+from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from rich.color import Color
 from rich.style import Style
 
-from console_app.tui.widgets.lines import Piece, clean
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
 
 SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 _EMPHASIS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}

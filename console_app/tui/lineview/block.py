@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Line, Piece, Row, fit
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import Passage, passage_of
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Line, Piece, Row, fit
-from console_app.tui.widgets.palette import Palette
 
 LIVE_RATE = 10  # looks a second of a block that spins or counts
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.height_index import HeightIndex
-from console_app.tui.widgets.lines import Line, fit
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Line, fit
+from console_app.tui.lineview.palette import Palette
 
 MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7 KB
 

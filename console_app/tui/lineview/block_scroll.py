@@ -24,13 +24,13 @@ from console_app.tui.lineview.block_list import BlockList
 from console_app.tui.lineview.found import Found
 from console_app.tui.lineview.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.lineview.line_changes import differences, first_difference
+from console_app.tui.lineview.lines import Line
+from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.lineview.scroll_bar import QuickScrollBar, set_total
+from console_app.tui.lineview.scroll_internals import give_scroll_bar
 from console_app.tui.lineview.selection import ROWS_A_BLOCK, ends_in, hold, paint_selection, selected_text
 from console_app.tui.lineview.slices import Sliced, Slices
 from console_app.tui.lineview.stuck_line import StuckLine
-from console_app.tui.textual_internals import give_scroll_bar
-from console_app.tui.widgets.lines import Line
-from console_app.tui.widgets.palette import Palette, palette_of
 
 SETTLING = 24  # tries to bring heights and position in line; each measures at least one more block
 

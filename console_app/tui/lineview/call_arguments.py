@@ -12,19 +12,18 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from console_app.console.displayed import Mark
-from console_app.console.files.file_edits import edits_of
-from console_app.console.files.line_diffs import diff_lines
+from console_app.domain.displayed import Mark
+from console_app.domain.file_edits import edits_of
+from console_app.domain.line_diffs import diff_lines
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview import json_view
-from console_app.tui.lineview.arguments_text import WIDEST_NAME
+from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import INDENT
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
 from console_app.tui.lineview.wording import plural
-from console_app.tui.widgets.lines import Piece, Row, chop, clean
-from console_app.tui.widgets.palette import Palette
 
 CHANGE = "change"  # in the column of names, before the lines that a replacement changes
 _GAP = 2  # cells behind the names

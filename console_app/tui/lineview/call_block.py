@@ -10,21 +10,21 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
+from console_app.domain.remarks import without_remarks
 from console_app.domain.tools import Artifact, CallState
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.results import without_remarks
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
 from console_app.tui.lineview.call_lane import lane, state_style
 from console_app.tui.lineview.call_news import news
 from console_app.tui.lineview.call_row import TIME_WIDTH, badge_pieces, label_pieces, row, took
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.panel_frame import MOST_FRAMED, FramedRows, PanelFrame
 from console_app.tui.lineview.passages import LinesPassage, Passage, passages_in
 from console_app.tui.lineview.wording import state_of
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Line, Piece, Row, clean, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 MIN_FRAMED = 24  # cells below which a frame would leave no room
 LANE_SHARE = 0.24  # of the width

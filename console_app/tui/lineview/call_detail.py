@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from console_app.console.reports.shown_results import facts_of, shown_text
+from console_app.domain.remarks import without_remarks
 from console_app.domain.safe_text import one_line, visible
+from console_app.domain.shown_results import facts_of, shown_text
 from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, LogLine
-from console_app.engine.results import without_remarks
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text, arrived_lines
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Piece, Row, chop, clean, wrap
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody
 from console_app.tui.lineview.results.json_tree import JsonTree, Path
 from console_app.tui.lineview.results.kind import ResultKind, kind_of
@@ -25,9 +28,6 @@ from console_app.tui.lineview.results.saying_the_same import says_the_same
 from console_app.tui.lineview.results.windows import INDENT, indented
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
 from console_app.tui.lineview.wording import plural, seconds, size
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Piece, Row, chop, clean, wrap
-from console_app.tui.widgets.palette import Palette
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)

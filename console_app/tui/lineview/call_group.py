@@ -9,10 +9,10 @@ from typing import Any, cast
 from rich.cells import cell_len
 
 from console_app.domain.call_times import OwnTime, only_waiting
+from console_app.domain.remarks import SHARED
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import BatchView, CallView
-from console_app.engine.results import SHARED
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_arguments import is_marked, without_marks
 from console_app.tui.lineview.json_view import brief_arguments

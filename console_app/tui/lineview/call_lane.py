@@ -9,8 +9,8 @@ from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.domain.verdicts import VerdictWord
 from console_app.tui.lineview.call_group import lane_start
-from console_app.tui.widgets.lines import Piece
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Piece
+from console_app.tui.lineview.palette import Palette
 
 IDLE, QUEUE, WAIT, RUN = " ", "┈", "╍", "─"
 _MARKS = {  # of a call that has not started

@@ -7,17 +7,17 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.console.reports.shown_results import own_error, pictures_in_words, shown_text
 from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import own_error, pictures_in_words, shown_text
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.call_detail import CallDetail
+from console_app.tui.lineview.lines import Piece, crop, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import json_size
 from console_app.tui.lineview.results.brief import brief, says_all
 from console_app.tui.lineview.wording import number, plural, size
-from console_app.tui.widgets.lines import Piece, crop, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down

@@ -16,9 +16,9 @@ from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import CallGroup, Widths, badges, label_of
 from console_app.tui.lineview.call_lane import lane, state_style
 from console_app.tui.lineview.call_news import RUNNING, news
+from console_app.tui.lineview.lines import Piece, crop, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.wording import measured, seconds, state_of
-from console_app.tui.widgets.lines import Piece, crop, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 TIME_WIDTH = 8
 MIN_LANE, MAX_LANE = 8, 30

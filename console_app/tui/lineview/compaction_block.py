@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from console_app.domain.events import HistoryCompacted
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.notice_blocks import NoticeBlock
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import Passage, passage_of
 from console_app.tui.lineview.wording import plural
-from console_app.tui.widgets.lines import Line
-from console_app.tui.widgets.palette import Palette
 
 
 class CompactionBlock(NoticeBlock):

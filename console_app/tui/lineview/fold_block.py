@@ -13,9 +13,9 @@ from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_group import CallGroup, Fold
+from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.wording import COUNTED, counted, counted_as
-from console_app.tui.widgets.lines import Line, Piece, Row, crop, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 AROUND = 2  # lines that are not rows: the counts, and this one
 

@@ -13,9 +13,9 @@ from rich.style import Style
 from textual.strip import Strip
 
 from console_app.tui.lineview.block import Block
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.passages import Matches
 from console_app.tui.lineview.selection import restyled
-from console_app.tui.widgets.lines import Line
 
 FOUND = Style(underline=True, bold=True)
 HERE = Style(reverse=True, bold=True)  # seen without colours too

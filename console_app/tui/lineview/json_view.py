@@ -10,8 +10,8 @@ from typing import Any
 from rich.cells import cell_len
 
 from console_app.domain.safe_text import one_line
-from console_app.tui.widgets.lines import Piece, clean
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
 
 _TOKEN = re.compile(
     r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b|([{}\[\],:]+)'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from console_app.tui.widgets.lines import Line
+from console_app.tui.lineview.lines import Line
 
 
 def first_difference(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> int:

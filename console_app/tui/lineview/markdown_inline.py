@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.style import Style
 
-from console_app.tui.widgets.lines import Piece, clean
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
 
 NEWLINE = "\n"  # a piece with this text alone is a hard break
 

@@ -9,10 +9,10 @@ from typing import Any
 from rich.style import Style
 
 from console_app.tui.lineview.code import Code
+from console_app.tui.lineview.lines import Piece, Row, chop, clean, pieces_width, wrap
 from console_app.tui.lineview.markdown_inline import NEWLINE, inline_pieces
 from console_app.tui.lineview.markdown_table import MarkdownTable, table_rows
-from console_app.tui.widgets.lines import Piece, Row, chop, clean, pieces_width, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.palette import Palette
 
 _BULLETS = ("•", "◦", "▪")
 MIN_WIDTH = 4

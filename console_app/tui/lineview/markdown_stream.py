@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.tui.lineview.code import Code
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown_cut import LONG, cut_after, reach, table_head
 from console_app.tui.lineview.markdown_rows import language_of
 from console_app.tui.lineview.markdown_tail import mend
@@ -29,7 +30,6 @@ from console_app.tui.lineview.markdown_units import (
     TextLook,
     Unit,
 )
-from console_app.tui.widgets.lines import Line
 
 SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good

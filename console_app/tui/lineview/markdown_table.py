@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 from rich.style import Style
 
-from console_app.tui.widgets.lines import Piece, Row, pieces_width, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Piece, Row, pieces_width, wrap
+from console_app.tui.lineview.palette import Palette
 
 MIN_COLUMN = 4
 GAP = " │ "

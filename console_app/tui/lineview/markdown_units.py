@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from console_app.console.reports.copies import parser
 from console_app.tui.lineview.code import Code
+from console_app.tui.lineview.joined import Lookup
+from console_app.tui.lineview.lines import Line, Row, clean, wrap
+from console_app.tui.lineview.markdown_parser import parser
 from console_app.tui.lineview.markdown_rows import MIN_WIDTH, MarkdownRows, code_head, code_rows
-from console_app.tui.widgets.joined import Lookup
-from console_app.tui.widgets.lines import Line, Row, clean, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.palette import Palette
 
 _BLOCKS = 2  # rules of the parser that find blocks; the others read what stands in their lines
 Frame = Callable[[Row], Line]  # gives a row its place on screen

@@ -9,13 +9,13 @@ from rich.style import Style
 
 from console_app.domain.safe_text import one_line
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Line, Piece, Row, crop
 from console_app.tui.lineview.markdown_stream import MarkdownStream
 from console_app.tui.lineview.markdown_units import Mark, TextLook
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import LinesPassage, Passage, passage_of
 from console_app.tui.lineview.wording import seconds, spinner
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Line, Piece, Row, crop
-from console_app.tui.widgets.palette import Palette
 
 _MARKERS = re.compile(r"[*_`#]+(?=\S)|(?<=\S)[*_`]+")
 REASONING_TAIL = 600  # characters of running reasoning that its folded line is made from

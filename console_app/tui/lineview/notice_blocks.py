@@ -11,10 +11,10 @@ from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.lines import Line, Piece, clean, wrap
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import Passage, passage_of
 from console_app.tui.lineview.wording import counted, counted_as, number, seconds
-from console_app.tui.widgets.lines import Line, Piece, clean, wrap
-from console_app.tui.widgets.palette import Palette
 
 UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
 _LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.style import Style
 
+from console_app.tui.lineview.joined import Joined, Lookup
+from console_app.tui.lineview.lines import Line, Piece, Row, crop, fit, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.window import RowWindow
-from console_app.tui.widgets.joined import Joined, Lookup
-from console_app.tui.widgets.lines import Line, Piece, Row, crop, fit, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 _ROUND = "╭─╮│╰╯"
 _HEAVY = "┏━┓┃┗┛"

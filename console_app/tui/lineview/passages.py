@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Protocol
 
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Line, Row
 from console_app.tui.lineview.results.window import RowWindow
 from console_app.tui.lineview.search import SLICE, Search
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Line, Row
 
 Span = tuple[int, int, int]  # a line of a block, and the characters from and to in it
 TextLine = tuple[int, int, str, str]  # a line of a block, its first character, its text, and what joins it to the last

@@ -9,7 +9,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
-from console_app.tui.textual_internals import set_virtual_size_without_layout
+from console_app.tui.lineview.scroll_internals import set_virtual_size_without_layout
 
 
 def set_total(view: ScrollView, width: int, height: int) -> None:

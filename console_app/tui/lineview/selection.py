@@ -12,10 +12,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console_app.tui.lineview.block import Block
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown_units import Laid
 from console_app.tui.lineview.panel_frame import FramedRows
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Line
 
 ROWS_A_BLOCK = 1 << 24  # a selection's y is the block's position times this, plus the line in the block
 

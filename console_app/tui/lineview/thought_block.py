@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from console_app.console.reports.copies import parser
 from console_app.domain.messages import ThoughtLabel
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, wrap
 from console_app.tui.lineview.markdown_cut import LONG
+from console_app.tui.lineview.markdown_parser import parser
 from console_app.tui.lineview.markdown_rows import MarkdownRows
 from console_app.tui.lineview.markdown_tail import mend
 from console_app.tui.lineview.message_blocks import bar
-from console_app.tui.widgets.lines import Line, Piece, Row, clean, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.palette import Palette
 
 LABEL = 9  # cells of the column in which the labels stand
 WIDE = 40  # cells of text beside which there is room for that column

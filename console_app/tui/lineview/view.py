@@ -12,6 +12,7 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from console_app.domain.events import Level
+from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript_parts import CallView
@@ -25,7 +26,6 @@ from console_app.tui.lineview.markdown_inline import is_web_link
 from console_app.tui.lineview.notice_blocks import NoticeBlock
 from console_app.tui.lineview.panel_keys import KEYS
 from console_app.tui.lineview.results.json_tree import FOLD_META
-from console_app.tui.terminal.key_names import LEAVES, nothing_here, writes_text
 
 Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send", "retry_all"]
 
@@ -264,13 +264,15 @@ class ConversationView(BlockScroll, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """A letter that is no key of the selected panel is refused: it must not be written into the prompt."""
-        if not writes_text(event) or event.key in self.screen.active_bindings or not self._cursor.takes_letters:
+        writes = event.is_printable and not event.key.startswith("alt+")  # which most terminals give a character, too
+        if not writes or event.key in self.screen.active_bindings or not self._cursor.takes_letters:
             return
         event.stop()
         if self.cursor is None:
-            why = f"Nothing is selected. alt+up goes to the newest calls, {LEAVES}."
+            why = "Nothing is selected. alt+up goes to the newest calls, esc goes to the prompt."
         else:
-            why = nothing_here(event)
+            key = one_line(event.character or "", 20) or event.key
+            why = f"{key} does nothing here now. esc goes to the prompt."
             if isinstance(self.cursor, CallBlock) and self.cursor.call.origin == "provider":
                 why = f"{PROVIDERS_OWN} {why}"
         self.post_message(self.Refused(why))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from console_app.domain.events import RetryScheduled
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.notice_blocks import NoticeBlock
-from console_app.tui.widgets.lines import Line
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.palette import Palette
 
 Waits = Callable[[float], str]
 """What is waited for at a time, in words; "" for nothing."""

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from console_app.console.activity import Doing
-from console_app.tui.lineview.wording import spinner
+from console_app.tui.lineview import spinner
 from console_app.tui.main_screen.status_bar import tokens
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.motion import is_still

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from console_app.console.console import Console
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board import ApprovalBoard
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.find_bar import FindBar

@@ -13,12 +13,12 @@ from textual.screen import Screen
 
 from console_app.console.console import Console
 from console_app.console.services import Services
-from console_app.console.talk.by_hand import without_success
 from console_app.domain import events as ev
+from console_app.domain.amounts import plural
+from console_app.domain.by_hand import without_success
 from console_app.domain.events import Event, Level
 from console_app.domain.transcript import Transcript
-from console_app.tui.lineview.view import ConversationView
-from console_app.tui.lineview.wording import plural
+from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.shown_conversation import ShownConversation

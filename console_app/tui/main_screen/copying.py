@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from console_app.console.reports.copies import Copy
 from console_app.domain.safe_text import one_line
-from console_app.tui.lineview.block import Block
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.copies import copies_of
-from console_app.tui.lineview.message_blocks import AssistantBlock
-from console_app.tui.lineview.user_block import UserBlock
+from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
+from console_app.tui.main_screen.block_copies import copies_of
 from console_app.tui.main_screen.console_ui import ConsoleUi
 
 MOST_BLOCKS = 40  # of the newest, that /copy offers

@@ -16,8 +16,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from console_app.tui.lineview.finder import Finder, Kind, neighbour
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView, Finder, Kind, neighbour
 from console_app.tui.widgets.dialog_box import fitted
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open

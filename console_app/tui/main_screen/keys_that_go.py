@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.find_bar import FindBar

@@ -17,7 +17,7 @@ from console_app.console.console import Console
 from console_app.console.talk.queued import Around
 from console_app.console.talk.sessions import READ_ONLY
 from console_app.tui.commands.line import CommandLine
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.welcome import Welcome

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
-    from console_app.tui.widgets.lines import Line, Piece
+    from console_app.tui.lineview.lines import Line, Piece
 
 MOST_LINES = 12
 BEFORE, BEHIND, SCROLL_BAR = 3, 2, 1  # cells beside the text, as a conversation leaves them
@@ -38,8 +38,8 @@ class SentPreview(Widget):
 
     def _lines(self) -> Sequence[Line]:
         # Not before something is sent: the first paint waits for what it imports.
-        from console_app.tui.widgets.lines import clean, fit, wrap
-        from console_app.tui.widgets.palette import palette_of
+        from console_app.tui.lineview.lines import clean, fit, wrap
+        from console_app.tui.lineview.palette import palette_of
 
         palette = palette_of(self.app)
         ground, width = palette.on_raised, self.size.width - SCROLL_BAR

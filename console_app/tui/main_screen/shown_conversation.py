@@ -11,9 +11,7 @@ from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
-from console_app.tui.event_router import EventRouter
-from console_app.tui.lineview.view import ConversationView
-from console_app.tui.lineview.waiting_blocks import Waits
+from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
 from console_app.tui.main_screen.todo_pane import TodoPane
 from console_app.tui.prompt.prompt import Prompt

@@ -50,7 +50,6 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.sessions.places",
     "console_app.sessions.export",
 )
-LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql", "markdown")
 
 
 class WarmUp:
@@ -65,20 +64,10 @@ class WarmUp:
 
     def run(self, more: tuple[str, ...] = ()) -> None:
         """Imports everything; `more` are modules of other floors that only pickers need."""
-        from console_app.console.reports.copies import parser
-        from console_app.tui.lineview.code import find_lexer
-        from console_app.tui.lineview.results.kind import language_of_file
-        from console_app.tui.lineview.results.source import language_of_text
+        from console_app.tui.lineview import use_first
 
-        parser()
         for name in (*MODULES, *more):
             if self._stopped.is_set():
                 return
             importlib.import_module(name)
-        for language in LANGUAGES:
-            if self._stopped.is_set():
-                return
-            find_lexer(language)
-        if not self._stopped.is_set():
-            language_of_file("a.txt")  # the first name of a file costs 50 ms: a thousand patterns
-            language_of_text("a\nb")  # and the first text 20
+        use_first(self._stopped.is_set)

@@ -16,7 +16,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain.safe_text import one_line
-from console_app.tui.widgets.lines import break_points
+from console_app.tui.lineview.lines import break_points
 
 if TYPE_CHECKING:
     from console_app.domain.base_event import Level  # pydantic, which the first paint has no use for

@@ -16,7 +16,7 @@ from console_app.console.timing import Timers, Timing
 from console_app.domain.events import Event
 from console_app.sessions.replay import Replay, Time
 from console_app.tui.app import FanoutApp
-from console_app.tui.lineview.view import ConversationView
+from console_app.tui.lineview import ConversationView
 from console_app.tui.recording.screens import Recording, Row, Screen, row_of
 from console_app.tui.textual_internals import lines_of, update_now
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from console_app.domain.amounts import measured, plural, size
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.tui.lineview.json_view import brief_arguments
-from console_app.tui.lineview.wording import measured, plural, size
+from console_app.tui.lineview import brief_arguments
+from console_app.tui.lineview.lines import Piece
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.tool_facts import percentile
 from console_app.tui.widgets.folding_tree import Node
-from console_app.tui.widgets.lines import Piece
-from console_app.tui.widgets.palette import Palette
 
 MOST_USES = 50  # of the newest that are listed
 

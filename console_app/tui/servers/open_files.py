@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from console_app.config.machine.browser_page import BrowserPage, page_in_use
 from console_app.console.files.opened_files import open_file
+from console_app.domain.amounts import size
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.tui.lineview.markdown_inline import is_web_link
-from console_app.tui.lineview.wording import size
+from console_app.tui.lineview import is_web_link
 from console_app.tui.widgets.pick_list import Choice, PickList
 
 if TYPE_CHECKING:

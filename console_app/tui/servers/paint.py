@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from console_app.console.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
+from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
-from console_app.tui.lineview.wording import plural, spinner
-from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview import spinner
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
+from console_app.tui.lineview.palette import Palette
 
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.status import ServerStatus

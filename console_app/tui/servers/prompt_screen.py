@@ -9,22 +9,20 @@ from typing import ClassVar
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
-from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptArgument, PromptMessage, ServerPrompt
 from console_app.mcp_client.offering.typed_names import written_arguments
 from console_app.tui.forms.values_form import ValuesForm
-from console_app.tui.lineview.results.body import ResultBody
-from console_app.tui.lineview.results.kind import ResultKind, kind_of
-from console_app.tui.lineview.wording import plural, size
+from console_app.tui.lineview import ResultBody, ResultKind, kind_of
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.offer_uses import uses_node, uses_of
 from console_app.tui.servers.prompts import proposals
 from console_app.tui.servers.tree_dialog import TreeDialog
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
-from console_app.tui.widgets.lines import Piece, clean
-from console_app.tui.widgets.palette import Palette
 
 LONGEST = 20_000  # characters of a description
 MOST_LINES = 2_000  # of a message that is shown

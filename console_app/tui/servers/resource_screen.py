@@ -14,15 +14,14 @@ from textual.types import CSSPathType
 from textual.widgets import Static
 
 from console_app.console.servers.watching import Watching
-from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.composing import read
-from console_app.tui.lineview.results.kind import kind_of
-from console_app.tui.lineview.wording import size
+from console_app.tui.lineview import kind_of
 from console_app.tui.servers.offer_uses import in_brief, uses_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.folding_tree import Node, Paint
-from console_app.tui.widgets.lines import Piece, clean
-from console_app.tui.widgets.palette import Palette
 
 OPEN_DEPTH = 3  # levels that are open at first
 MOST_OPEN = 30  # things in a list or object that is open at first

@@ -10,18 +10,17 @@ from rich.style import Style
 
 from console_app.console.permissions import source_of
 from console_app.console.servers.switches import tokens_of
+from console_app.domain.amounts import measured, plural, seconds
 from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.tui.lineview.call_lane import state_style
-from console_app.tui.lineview.json_view import brief_arguments
-from console_app.tui.lineview.wording import measured, plural, seconds, state_of
+from console_app.tui.lineview import brief_arguments, state_of, state_style
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import schema_nodes
 from console_app.tui.widgets.folding_tree import Node
-from console_app.tui.widgets.lines import Piece, clean
-from console_app.tui.widgets.palette import Palette
 
 MOST_CALLS = 50  # of the newest that are listed
 LONGEST = 20_000  # characters of a description

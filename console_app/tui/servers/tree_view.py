@@ -8,9 +8,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console_app.console.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
+from console_app.tui.lineview.lines import Line, fit
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers import paint
-from console_app.tui.widgets.lines import Line, fit
-from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
 

@@ -7,11 +7,11 @@ import re
 import time
 
 from console_app.console.reports.wire_text import READ, Redact, brief
+from console_app.domain.amounts import measured, size
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.tui.lineview.wording import measured, size
-from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.palette import Palette
 
 METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
 WIDE = 100  # cells from which on a row says what is in the message

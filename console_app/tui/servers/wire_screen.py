@@ -18,18 +18,18 @@ from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
 from console_app.console.reports.wire_text import Redact, export, export_path, redacted
+from console_app.domain.amounts import measured, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.tui.lineview.wording import measured, plural, size
+from console_app.tui.lineview.lines import Line
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import json_nodes
 from console_app.tui.servers.wire_rows import WireRows, paint_row
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.lines import Line
-from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from console_app.console.reports.server_report import server_report
+from console_app.domain.amounts import measured
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.mcp_client.hub import Hub
-from console_app.tui.lineview.wording import measured
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:

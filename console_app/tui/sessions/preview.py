@@ -9,14 +9,14 @@ from typing import Any
 
 from textual.content import Content
 
-from console_app.console.reports.copies import parser
-from console_app.console.reports.shown_results import own_error
 from console_app.domain.amounts import plural
 from console_app.domain.events import MessageAdded
+from console_app.domain.remarks import DENIED, without_remarks
 from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import own_error
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.results import DENIED, without_remarks
 from console_app.sessions.tables import SessionInfo
+from console_app.tui.lineview import parser
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
 _Line = Callable[[int], Content]  # of a width

@@ -16,13 +16,17 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rich.color import ColorSystem
 
 from console_app.domain.safe_text import PLACEHOLDER
 from console_app.tui.terminal.answers import ExpectedAnswer
-from console_app.tui.terminal.placeholders import LOW_BYTES, cells
-from console_app.tui.terminal.sixels import Strips, drawn
+from console_app.tui.terminal.placeholders import INK, LOW_BYTES, cells
+from console_app.tui.terminal.sixels import Strips, drawn, strips
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Pixels
 
 NAME_QUESTION = "\x1b[>q"
 PICTURES_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
@@ -85,6 +89,7 @@ class Placed:
     columns: int
     rows: int
     _upload: _Upload
+    ink = INK
 
     @property
     def is_shown(self) -> bool:
@@ -138,6 +143,11 @@ class Canvas:
             self._due.append(upload)
         self._wake()
         return self._placed(upload, columns, rows)
+
+    def place_sixels(self, picture: Pixels, small: Pixels) -> Placed | None:
+        """The same as sixels; `small` has a pixel for each half block."""
+        made = strips(picture, small, self.cell(), self.sixels, self.system)
+        return None if made is None else self.place_strips(made)
 
     def place_strips(self, strips: Strips) -> Placed | None:
         """Has a picture drawn with the frames, as `place` has one sent."""

@@ -14,16 +14,15 @@ from os.path import commonprefix
 from rich.cells import cell_len
 from rich.style import Style
 
+from console_app.domain.amounts import measured, plural, seconds
 from console_app.domain.call_spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
-from console_app.tui.lineview.call_group import brief_of, telling
-from console_app.tui.lineview.call_lane import state_style
-from console_app.tui.lineview.wording import measured, plural, seconds, state_of
+from console_app.tui.lineview import brief_of, state_of, state_style, telling
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
-from console_app.tui.widgets.palette import Palette
 
 PAINTED: tuple[Phase, ...] = ("arguments", "queue", "run", "wait")  # a later one over an earlier one
 GLYPHS: dict[Phase, str] = {"arguments": "·", "queue": "┈", "wait": "╍", "run": "▆"}

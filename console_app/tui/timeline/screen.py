@@ -19,21 +19,21 @@ from textual.types import CSSPathType
 from textual.widget import Widget
 
 from console_app.config.secrets.redaction import Redactor
+from console_app.domain.amounts import measured
 from console_app.domain.call_spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, TurnView
-from console_app.tui.lineview.call_group import brief_of
-from console_app.tui.lineview.wording import measured, state_of
+from console_app.tui.lineview import brief_of, state_of
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.axis import Window
 from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.widgets.motion import CALM, is_still
-from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
 FRAME = 0.1  # seconds between two looks while the turn runs

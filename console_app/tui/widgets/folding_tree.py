@@ -11,8 +11,8 @@ from typing import ClassVar
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
-from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width, wrap
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
 MOST_ROWS = 20_000  # that are open at once

@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.tui.widgets.lines import Line, fit
-from console_app.tui.widgets.palette import Palette, palette_of
+from console_app.tui.lineview.lines import Line, fit
+from console_app.tui.lineview.palette import Palette, palette_of
 
 
 class RowList(ScrollView, can_focus=True):

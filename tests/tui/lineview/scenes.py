@@ -12,12 +12,11 @@ from textual.widgets import Input
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
-from console_app.tui.event_router import EventRouter
+from console_app.tui.lineview import ConversationView, EventRouter
+from console_app.tui.lineview.lines import Line, Row, fit
 from console_app.tui.lineview.markdown_stream import MarkdownStream
 from console_app.tui.lineview.markdown_units import TextLook
-from console_app.tui.lineview.view import ConversationView
-from console_app.tui.widgets.lines import Line, Row, fit
-from console_app.tui.widgets.palette import build_palette
+from console_app.tui.lineview.palette import build_palette
 from tests.tui.driven_time import DrivenTime
 from tests.tui.parts import until
 

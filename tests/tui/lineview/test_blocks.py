@@ -16,19 +16,17 @@ from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
 from console_app.engine import results
 from console_app.engine.results import shared
+from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.batch_block import BatchBlock
-from console_app.tui.lineview.block import Block
-from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.lineview.call_group import CallGroup
 from console_app.tui.lineview.height_index import HeightIndex
-from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock
+from console_app.tui.lineview.lines import crop
+from console_app.tui.lineview.message_blocks import ReasoningBlock
 from console_app.tui.lineview.notice_blocks import NoticeBlock, TurnEndBlock
+from console_app.tui.lineview.palette import build_palette, contrast
 from console_app.tui.lineview.text_page import TextPage
 from console_app.tui.lineview.thought_block import ThoughtBlock
-from console_app.tui.lineview.user_block import UserBlock
-from console_app.tui.widgets.lines import crop
-from console_app.tui.widgets.palette import build_palette, contrast
 from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, text_of
 

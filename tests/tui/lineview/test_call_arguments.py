@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from console_app.domain.tools import CallState, Outcome
+from console_app.tui.lineview import CallBlock, brief_arguments
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.copies import copies_of
 from console_app.tui.lineview.cursor import Cursor
 from console_app.tui.lineview.found import Found
-from console_app.tui.lineview.json_view import brief_arguments
+from console_app.tui.main_screen.block_copies import copies_of
 from tests.tui.lineview.scenes import PALETTE
 from tests.tui.lineview.test_blocks import a_call, panel, shown
 

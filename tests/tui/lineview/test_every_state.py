@@ -18,8 +18,9 @@ from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board_lines import keys
 from console_app.tui.approvals.selection import ApprovalSelection
-from console_app.tui.lineview.call_lane import lane, state_style
-from console_app.tui.lineview.wording import COUNTED, counted_as, state_of
+from console_app.tui.lineview import state_of, state_style
+from console_app.tui.lineview.call_lane import lane
+from console_app.tui.lineview.wording import COUNTED, counted_as
 from tests.tui.lineview.scenes import PALETTE
 
 CALL = CallView("a", 0, "demo_do", "demo", "do", "native", 1.0)

@@ -20,9 +20,8 @@ from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.engine.results import of_tool
 from console_app.line_console.wording import came_of
 from console_app.mcp_client.tools.convert import ResultFiles
-from console_app.tui.lineview.call_block import CallBlock
+from console_app.tui.lineview import CallBlock, UserBlock
 from console_app.tui.lineview.results.picture import MOST_DRAWN, MOST_ROWS
-from console_app.tui.lineview.user_block import UserBlock
 from tests.patience import until_there
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_blocks import a_call, assert_clean, panel, shown

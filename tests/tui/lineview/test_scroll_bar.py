@@ -10,9 +10,9 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from console_app.tui.lineview import ConversationView
 from console_app.tui.lineview.notice_blocks import NoticeBlock
 from console_app.tui.lineview.scroll_bar import QuickScrollBar
-from console_app.tui.lineview.view import ConversationView
 from tests.patience import until_so
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from console_app.tui.lineview.results.kind import kind_of
+from console_app.tui.lineview import kind_of
 from console_app.tui.lineview.results.source import language_of_text
 from tests.each import each
 

@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
-from console_app.tui.lineview.call_block import CallBlock
+from console_app.tui.lineview import CallBlock
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 from tests.tui.parts import until
 

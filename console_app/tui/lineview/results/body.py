@@ -8,6 +8,9 @@ from typing import Any, assert_never
 
 from rich.style import Style
 
+from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.lines import Row, clean, wrap
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat
 from console_app.tui.lineview.results.json_tree import DEEPEST, JsonTree
 from console_app.tui.lineview.results.kind import ResultKind, Table
@@ -23,9 +26,6 @@ from console_app.tui.lineview.results.windows import (
 )
 from console_app.tui.lineview.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 from console_app.tui.lineview.wording import plural, size
-from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import Row, clean, wrap
-from console_app.tui.widgets.palette import Palette
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
 GROWTH = 400  # how many more lines the next page has at least

@@ -12,11 +12,11 @@ from rich.style import Style
 from console_app.domain.safe_text import one_line
 from console_app.domain.verdicts import COMMANDS, exit_code, exit_line
 from console_app.tui.lineview.ansi import AnsiPainter
+from console_app.tui.lineview.lines import Piece
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody, table_size
 from console_app.tui.lineview.results.diff import stat_pieces
 from console_app.tui.lineview.wording import plural
-from console_app.tui.widgets.lines import Piece
-from console_app.tui.widgets.palette import Palette
 
 _SOURCE = 4000  # characters at either end that a line is made from
 _LONGEST = 600  # characters of the line

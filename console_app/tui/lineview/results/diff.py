@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from rich.style import Style
 
-from console_app.tui.widgets.lines import Piece, Row, chop, clean
-from console_app.tui.widgets.palette import Palette
+from console_app.tui.lineview.lines import Piece, Row, chop, clean
+from console_app.tui.lineview.palette import Palette
 
 LARGEST = 4 * 1024 * 1024  # characters of a diff that are counted
 _HUNK = re.compile(r"@@+ -(\d+)(?:,(\d+))? (?:-\d+(?:,\d+)? )?\+(\d+)(?:,(\d+))? @@")

@@ -9,33 +9,33 @@ view is gone.
 from __future__ import annotations
 
 import io
+import os
+import stat
 import threading
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.style import Style
 
-from console_app.config.machine.plain_files import NotPlain, opened
 from console_app.domain.tools import Artifact
+from console_app.tui.lineview.lines import Piece, Row
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.results.canvas import PictureCanvas, PlacedPicture
 from console_app.tui.lineview.wording import size
-from console_app.tui.terminal.canvas import Canvas, Placed
-from console_app.tui.terminal.placeholders import INK, MOST_COLUMNS
-from console_app.tui.terminal.sixels import strips
-from console_app.tui.widgets.lines import Piece, Row
-from console_app.tui.widgets.palette import Palette
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
 MOST_ROWS = 20
+MOST_COLUMNS = 297  # more of a picture no terminal draws in cells
 MOST_DRAWN = 4  # pictures of a result; the others are named
 LARGEST_FILE = 40_000_000  # bytes
 MOST_PIXELS = 50_000_000  # of one that is decoded: 200 MB
 MOST_SENT = 1_000_000  # pixels of one that the terminal gets
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_NO_FILES = {"p": "a named pipe", "s": "a socket", "d": "a folder"}  # by what `ls` calls them
 _HALF = "▀"
 _decoding = threading.Lock()  # one at a time: each may take 200 MB
 
@@ -47,7 +47,7 @@ class Drawing:
     columns: int
     lines: int
     pixels: bytes
-    placed: Placed | None = None  # what the terminal has of it
+    placed: PlacedPicture | None = None  # what the terminal has of it
 
 
 class PictureView:
@@ -73,7 +73,7 @@ class PictureView:
         placed = self._placed
         return self._room, len(self._read), placed is not None and (placed.is_shown, placed.is_gone)
 
-    def rows(self, width: int, palette: Palette, canvas: Canvas | None = None) -> list[Row]:
+    def rows(self, width: int, palette: Palette, canvas: PictureCanvas | None = None) -> list[Row]:
         """The picture in at most `width` cells and `MOST_ROWS` rows; empty ones in its place until it was read. None
         of it is copied."""
         placed = self._placed
@@ -95,11 +95,11 @@ class PictureView:
         return self._rows[1]
 
     @property
-    def _placed(self) -> Placed | None:
+    def _placed(self) -> PlacedPicture | None:
         found = self._read[0] if self._read else None
         return found.placed if isinstance(found, Drawing) else None
 
-    def _fill(self, width: int, read: list[Drawing | str], canvas: Canvas | None) -> None:
+    def _fill(self, width: int, read: list[Drawing | str], canvas: PictureCanvas | None) -> None:
         with _decoding:
             if read is self._read:  # else there is another width since: a window that is pulled has a hundred
                 read.append(_decoded(self._picture.path, width, canvas))
@@ -115,15 +115,20 @@ def _fitting(sides: tuple[int, int], width: int) -> tuple[int, int]:
     return max(round(sides[0] * share), 1), max(round(sides[1] * share), 1)
 
 
-def _decoded(path: str, width: int, canvas: Canvas | None) -> Drawing | str:
+def _decoded(path: str, width: int, canvas: PictureCanvas | None) -> Drawing | str:
     """The pixels of a file, or why it can't be drawn."""
     from PIL import Image, ImageOps  # 40 ms, and only for pictures
 
     try:
-        with opened(Path(path)) as (file, state), warnings.catch_warnings():
+        state = os.stat(path)
+        if not stat.S_ISREG(state.st_mode):
+            return f"can't be drawn: it is {_NO_FILES.get(stat.filemode(state.st_mode)[0], 'a device')}"
+        if state.st_size > LARGEST_FILE:
+            return f"too large to be drawn here: {size(state.st_size)}"
+        # A pipe that took its place in between must not be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        with open(descriptor, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of large pictures, which are bounded here
-            if state.st_size > LARGEST_FILE:
-                return f"too large to be drawn here: {size(state.st_size)}"
             with Image.open(file, formats=_FORMATS) as picture:
                 if picture.width * picture.height > MOST_PIXELS:
                     return f"too large to be drawn here: {picture.width}x{picture.height}"
@@ -132,15 +137,13 @@ def _decoded(path: str, width: int, canvas: Canvas | None) -> Drawing | str:
                 return _scaled(ImageOps.exif_transpose(picture), width, canvas)
     except Image.DecompressionBombError:
         return "too large to be drawn here"
-    except NotPlain as error:
-        return f"can't be drawn: it is {error.strerror}"
     except FileNotFoundError:
         return "can't be drawn: its file is gone"
     except Exception:  # Pillow raises what its decoders raise
         return "can't be drawn: damaged, or no picture"
 
 
-def _scaled(picture: Pixels, width: int, canvas: Canvas | None) -> Drawing:
+def _scaled(picture: Pixels, width: int, canvas: PictureCanvas | None) -> Drawing:
     if picture.mode.startswith("I"):  # 16 bits of grey, of which a plain conversion keeps the lowest
         grey = picture.convert("I").point(lambda value: value * (1 / 256))  # pyright: ignore[reportUnknownMemberType]
         picture = grey.convert("L")
@@ -151,12 +154,11 @@ def _scaled(picture: Pixels, width: int, canvas: Canvas | None) -> Drawing:
     return Drawing(columns, lines, small.tobytes(), placed)
 
 
-def _placed(picture: Pixels, small: Pixels, canvas: Canvas) -> Placed | None:
+def _placed(picture: Pixels, small: Pixels, canvas: PictureCanvas) -> PlacedPicture | None:
     """The picture as the terminal is to have it: not finer than its cells show it, nor than it is."""
-    cell, (width, height), columns, rows = canvas.cell(), picture.size, small.width, -(-small.height // 2)
     if canvas.sixels:
-        made = strips(picture, small, cell, canvas.sixels, canvas.system)
-        return None if made is None else canvas.place_strips(made)
+        return canvas.place_sixels(picture, small)
+    cell, (width, height), columns, rows = canvas.cell(), picture.size, small.width, -(-small.height // 2)
     share = min(columns * cell[0] / width, rows * cell[1] / height, (MOST_SENT / (width * height)) ** 0.5, 1.0)
     sides = max(int(width * share), 1), max(int(height * share), 1)
     sent = picture.resize(sides, reducing_gap=2.0) if share < 1 else picture  # pyright: ignore[reportUnknownMemberType]
@@ -167,9 +169,9 @@ def _placed(picture: Pixels, small: Pixels, canvas: Canvas) -> Placed | None:
     return canvas.place(file.getvalue(), sides[0] * sides[1], columns, rows)
 
 
-def _cells(placed: Placed, palette: Palette) -> list[Row]:
+def _cells(placed: PlacedPicture, palette: Palette) -> list[Row]:
     """The cells in whose place the terminal draws it."""
-    ink = Style(color=INK, bgcolor=palette.base.bgcolor)
+    ink = Style(color=placed.ink, bgcolor=palette.base.bgcolor)
     return [Row([(line := placed.cells(row), ink)], gutter=len(line)) for row in range(placed.rows)]
 
 

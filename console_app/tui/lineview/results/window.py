@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import accumulate, islice, repeat
 
 from console_app.domain.safe_text import is_safe, visible
-from console_app.tui.widgets.cells import cells_of, rows_of
-from console_app.tui.widgets.joined import Lookup
-from console_app.tui.widgets.lines import Row, chop_ends
+from console_app.tui.lineview.cells import cells_of, rows_of
+from console_app.tui.lineview.joined import Lookup
+from console_app.tui.lineview.lines import Row, chop_ends
 
 JOINED = 2000  # lines that are made one text at once
 MOST_KEPT = 2000  # rows that are kept once they were made

@@ -12,15 +12,15 @@ from rich.style import Style
 from console_app.domain.safe_text import visible
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.code import CodeLines
+from console_app.tui.lineview.joined import Lookup
+from console_app.tui.lineview.lines import Parts, Piece, Row, chop, chop_ends
 from console_app.tui.lineview.markdown_stream import MarkdownStream
 from console_app.tui.lineview.markdown_units import Frame, TextLook
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import NUMBER, DiffReader, diff_row
 from console_app.tui.lineview.results.json_tree import JsonTree, shown_text, tree_rows
 from console_app.tui.lineview.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
 from console_app.tui.lineview.text_page import TextPage
-from console_app.tui.widgets.joined import Lookup
-from console_app.tui.widgets.lines import Parts, Piece, Row, chop, chop_ends
-from console_app.tui.widgets.palette import Palette
 
 INDENT = 2
 TERMINAL_TAB = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from console_app.console.displayed import ArgumentLine, fold_blanks, folded
+from console_app.domain.displayed import ArgumentLine, fold_blanks, folded
 from console_app.domain.safe_text import visible
 
 MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced

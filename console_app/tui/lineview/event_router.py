@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from console_app.console.calls import GO_ON
-from console_app.console.talk.by_hand import without_success
 from console_app.domain import events as ev
+from console_app.domain.by_hand import without_success
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import GO_ON
 from console_app.tui.lineview.batch_block import BatchBlock
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock

@@ -8,7 +8,7 @@ from codecs import encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from console_app.providers.text_protocol.folding import fold
+from console_app.textcalls.folding import fold
 
 _AT_ONCE = 100_000  # characters: no other thread runs while a pattern searches them
 _SEAM = 4_000  # characters behind them that are looked at with them

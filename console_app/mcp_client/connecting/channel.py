@@ -6,12 +6,17 @@ then `close`.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
+import console_app
+from console_app.config.secrets.child_environment import for_servers
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
@@ -19,16 +24,14 @@ from console_app.mcp_client.auth.callback import SignInRefused
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.transport.guard import Guard
-from console_app.mcp_client.transport.process import ServerProcess
+from console_app.mcp_client.transport import Guard, Program, ServerProcess
 
 if TYPE_CHECKING:
     import httpx2
 
     from console_app.mcp_client.auth.oauth_steps import GuardedSteps
     from console_app.mcp_client.connecting.session import ServerSession, Surroundings
-    from console_app.mcp_client.transport.http import HttpConversation
-    from console_app.mcp_client.transport.stdio import StdioConversation
+    from console_app.mcp_client.transport import HttpConversation, StdioConversation
 
 SurroundingsOf = Callable[[ModuleType], "Surroundings"]  # given the module `session`, once it is loaded
 
@@ -89,7 +92,7 @@ class StdioChannel:
         """Starts the program; the SDK is imported while it starts up."""
         self._guard.start()
         try:
-            self._process = await ServerProcess.start(self._config, self._log, self._guard)
+            self._process = await ServerProcess.start(launch(self._config), self._log, self._guard)
         except (OSError, ValueError) as error:
             raise StartError(faults.start_reason(error, self._config)) from error
 
@@ -170,7 +173,8 @@ class HttpChannel:
                     )
                 except (ValueError, SignInRefused) as error:
                     raise StartError(str(error)) from error
-        self._conversation = http.HttpConversation(self._config, auth)
+        config, proof = self._config, "`auth`" if self._plan.kind == "bearer" else "the sign-in"
+        self._conversation = http.HttpConversation(config.url or "", config.headers, auth, proof, config.kind == "sse")
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
@@ -240,3 +244,21 @@ def open_channel(
     if config.kind == "stdio":
         return StdioChannel(config, log, guard, around)
     return HttpChannel(config, around, credentials, open_page)
+
+
+def launch(config: ServerConfig) -> Program:
+    """The program to run and its whole environment: a safe few variables, and what mcp.json names. No API keys."""
+    environment = for_servers(os.environ) | dict(config.env)
+    command = os.path.expanduser(config.command or "")
+    if command != "python":
+        return Program(command, config.args, environment, config.started_in)
+    if config.args[:1] == ("-m",) and config.args[1:2] and config.args[1].startswith("console_app."):
+        # Ours: found wherever we were started, and never shadowed by a file of the working folder.
+        root = str(Path(console_app.__file__).parents[1])
+        if not root.endswith(("site-packages", "dist-packages")):
+            environment.setdefault("PYTHONPATH", root)
+        environment["PYTHONSAFEPATH"] = "1"
+        return Program(sys.executable, config.args, environment, config.started_in)
+    active = os.environ.get("VIRTUAL_ENV")
+    other = active and Path(active).resolve() != Path(sys.prefix).resolve()
+    return Program("python" if other else sys.executable, config.args, environment, config.started_in)

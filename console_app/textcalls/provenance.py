@@ -12,14 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
-from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol.dictation import Dictated, Near, told
-from console_app.providers.text_protocol.folding import fold, signless
-from console_app.providers.text_protocol.readings import readings, turned
-from console_app.providers.text_protocol.tool_names import NO_ARGUMENTS, Names, places_of, spelt
-from console_app.textcalls import ParsedCall
+from console_app.textcalls.dictation import Dictated, Near, told
+from console_app.textcalls.folding import fold, signless
+from console_app.textcalls.model import ParsedCall, Schema
+from console_app.textcalls.readings import readings, turned
+from console_app.textcalls.tool_names import NO_ARGUMENTS, Names, places_of, spelt
 
 MOST = 2_000_000
 """Characters that are compared, the newest; where more was given every call asks. To go through them takes 0.2 s."""
@@ -38,6 +37,22 @@ _TOLD = 2  # arguments that are enough, each of as many characters:
 _TELLS = 12
 _ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
 _ATTACHMENT_END = "</attachment>"
+
+
+class NamedTool(Protocol):
+    """A tool whose calls are compared: `name` is the one that models use, `tool` its own at its `server`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def server(self) -> str: ...
+
+    @property
+    def input_schema(self) -> Schema: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,7 @@ class Provenance:
         self._naming: dict[str, list[tuple[GivenText, _Folded]]] | None = None
         self._compared = 0
 
-    def give(self, given: Sequence[GivenText], tools: Sequence[ToolSpec]) -> None:
+    def give(self, given: Sequence[GivenText], tools: Sequence[NamedTool]) -> None:
         """The texts of the request that is going out, oldest first, and the tools it offers. What requests before it
         gave is known further on, as far as there is room: the model may have repeated it.
         """
@@ -251,7 +266,7 @@ def _found(name: str, text: str) -> Iterator[int]:
         yield at
 
 
-def _needed(spec: ToolSpec) -> frozenset[str]:
+def _needed(spec: NamedTool) -> frozenset[str]:
     """The arguments that a tool needs; where it says of none, those that it takes."""
     names: object = spec.input_schema.get("required") or spec.input_schema.get("properties")
     return frozenset(map(str, names)) if isinstance(names, list | dict) else frozenset()  # pyright: ignore[reportUnknownArgumentType]

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.providers.text_protocol.folding import signless, words
-from console_app.textcalls import ParsedCall
+from console_app.textcalls.folding import signless, words
+from console_app.textcalls.model import ParsedCall
 
 _BEFORE = 100  # characters before a tool's name that are looked at,
 _BEHIND = 240  # and behind it

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from console_app.domain.amounts import size
+from console_app.domain.remarks import without_remarks
 from console_app.domain.tools import Artifact, Outcome
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.results import without_remarks
 
 _SENTENCE = re.compile(r"\[[^\[\]\n]{1,200} of type image/[^\n]{0,100} bytes, saved as ([^\n]+)\]\n?")
 _SDK_WORDS = re.compile(r"^\s*Error executing tool \S+: (?=\S)")  # before any error of a server made with one SDK

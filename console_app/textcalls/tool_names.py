@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from console_app.providers.text_protocol.folding import fold, signless
-from console_app.providers.text_protocol.readings import turned
+from console_app.textcalls.folding import fold, signless
 from console_app.textcalls.patterns import any_of
+from console_app.textcalls.readings import turned
 
 _PLACES = 100  # of one tool's name in one text
 NO_ARGUMENTS = re.compile(r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)")

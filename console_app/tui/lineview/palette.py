@@ -16,13 +16,10 @@ from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
 
-from console_app.tui.textual_internals import driver_of
-from console_app.tui.widgets.motion import is_still
-
 if TYPE_CHECKING:
     from textual.app import App
 
-    from console_app.tui.terminal.canvas import Canvas
+    from console_app.tui.lineview.results.canvas import PictureCanvas
 
 TEXT_CONTRAST = 4.5  # of text on its background, as WCAG AA asks
 LINE_CONTRAST = 1.6  # of rules and idle lanes, which carry no meaning alone
@@ -53,7 +50,7 @@ class Palette:
     selection: Style
     still: bool = False  # nothing is to move by itself
     draws: bool = True  # there are colours enough for a picture
-    canvas: Canvas | None = None  # the terminal's own pictures, where there is a terminal
+    canvas: PictureCanvas | None = None  # the terminal's own pictures, where there is a terminal
     raised: Palette | None = field(default=None, repr=False)  # the same on the ground of the user's words
     sunken: Palette | None = field(default=None, repr=False)  # the same on the ground of code
     chosen: Palette | None = field(default=None, repr=False)  # the same on the ground of the line under the cursor
@@ -105,10 +102,10 @@ def readable(ink: Color, ground: Color, ratio: float = TEXT_CONTRAST) -> Color:
 def palette_of(app: App[Any]) -> Palette:
     """The palette of what the app has on: its theme, and whether anything may move."""
     palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
-    palette = replace(palette, canvas=getattr(driver_of(app), "canvas", None))
+    palette = replace(palette, canvas=getattr(app, "canvas", None))
     if app.no_color:
         palette = replace(palette, draws=False)  # of pictures; their ground is that of the panel
-    return _stilled(palette) if is_still(app) else palette
+    return _stilled(palette) if app.animation_level == "none" else palette
 
 
 def _stilled(palette: Palette) -> Palette:

@@ -28,14 +28,12 @@ from mcp_types import (
 
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.events import Level
-from console_app.mcp_client.connecting.mcp_internals import ReadStream, WriteStream
 from console_app.mcp_client.connecting.running_calls import RunningCalls, WireCall, current_call
-from console_app.mcp_client.connecting.silent_server import only_modern
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.blocks import clean_prompt, clean_result
 from console_app.mcp_client.tools.listing import clean_listing
 from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
-from console_app.mcp_client.transport.wire_message import WireMessage
+from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage, only_modern
 
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
 # By class, since each `isinstance` that fails on a pydantic model costs as much as keeping the message.
@@ -45,9 +43,6 @@ _KINDS: dict[type[JSONRPCMessage], Kind] = {
     JSONRPCResponse: "result",
     JSONRPCError: "error",
 }
-
-
-Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]
 
 
 class Wire:
@@ -218,7 +213,7 @@ def _is_number(value: object) -> bool:
 class _WatchedRead:
     """A read stream that shows each message to its Wire first."""
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], wire: Wire) -> None:
+    def __init__(self, inner: MessagesIn, wire: Wire) -> None:
         self._inner = inner
         self._wire = wire
 
@@ -240,7 +235,7 @@ class _WatchedRead:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -263,7 +258,7 @@ class _WatchedRead:
 class _WatchedWrite:
     """A write stream that shows each message to its Wire first, in the task and context of whoever sends it."""
 
-    def __init__(self, inner: WriteStream[SessionMessage], wire: Wire) -> None:
+    def __init__(self, inner: MessagesOut, wire: Wire) -> None:
         self._inner = inner
         self._wire = wire
 

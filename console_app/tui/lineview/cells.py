@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from rich.cells import get_character_cell_size
 
 from console_app.domain.safe_text import ascii_length
-from console_app.tui.rich_internals import cell_table
+from console_app.tui.lineview.rich_internals import cell_table
 
 _JOINED = re.compile("\u200d(?<=[^\n]\u200d)[^\n]")  # a joiner and what it joins take no cells of their own
 _SELECTOR = "\ufe0f"  # makes some signs before it wide

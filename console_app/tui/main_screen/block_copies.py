@@ -16,12 +16,7 @@ from console_app.console.reports.copies import (
     table_size,
 )
 from console_app.domain.safe_text import one_line
-from console_app.tui.lineview import json_view
-from console_app.tui.lineview.block import Block
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.message_blocks import AssistantBlock
-from console_app.tui.lineview.results.kind import Table
-from console_app.tui.lineview.user_block import UserBlock
+from console_app.tui.lineview import AssistantBlock, Block, CallBlock, Table, UserBlock, dump
 
 MOST_MARKDOWN = 100_000  # characters of a result that is parsed for its code blocks and tables while a key waits
 
@@ -51,5 +46,5 @@ def _of_call(block: CallBlock) -> Iterator[Copy]:
                 rows = [list(table.columns), *table.rows(0, table.count)]
                 about = f"{table_size(rows)} · {one_line(', '.join(table.columns), 60)}"
                 yield Copy("table as CSV", about, as_csv(rows))
-    arguments = call.arguments_text if call.arguments is None else json_view.dump(call.arguments)
+    arguments = call.arguments_text if call.arguments is None else dump(call.arguments)
     yield from copies_of_texts(call, arguments)

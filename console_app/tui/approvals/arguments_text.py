@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from console_app.console.displayed import ArgumentLine
-from console_app.tui.widgets.lines import chop_text
-
-WIDEST_NAME = 24  # cells; a longer name has a line of its own
+from console_app.domain.displayed import ArgumentLine
+from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
 
 
 @dataclass(frozen=True, slots=True)

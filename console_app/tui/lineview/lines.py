@@ -16,8 +16,9 @@ from rich.style import Style
 from textual.strip import Strip
 
 from console_app.domain.safe_text import visible
-from console_app.tui.widgets.cells import widths
+from console_app.tui.lineview.cells import widths
 
+WIDEST_NAME = 24  # cells of a column of names; a longer one has a line of its own
 Piece = tuple[str, Style]
 
 TAB_SIZE = 4

@@ -1,0 +1,24 @@
+"""What costs most when a conversation uses it for the first time, for a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from console_app.tui.lineview.code import find_lexer
+from console_app.tui.lineview.markdown_parser import parser
+from console_app.tui.lineview.results.kind import language_of_file
+from console_app.tui.lineview.results.source import language_of_text
+
+LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql", "markdown")
+
+
+def use_first(is_stopped: Callable[[], bool]) -> None:
+    """Uses all of it, as long as nobody stops that."""
+    parser()
+    for language in LANGUAGES:
+        if is_stopped():
+            return
+        find_lexer(language)
+    if not is_stopped():
+        language_of_file("a.txt")  # the first name of a file costs 50 ms: a thousand patterns
+        language_of_text("a\nb")  # and the first text 20

@@ -1,0 +1,40 @@
+"""What the view of a conversation leans on in Textual that Textual doesn't promise: read in 8.2.8."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from textual.geometry import Size
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.reactive import Reactive
+    from textual.scrollbar import ScrollBar
+
+# module:Class.name, of a method with its parameters; and where and why it is used.
+INTERNALS: Final[dict[str, str]] = {
+    "textual.widget:Widget.virtual_size": (
+        "set_virtual_size_without_layout: a reactive whose setter lays out the whole screen for each new line"
+    ),
+    "textual.widget:Widget._vertical_scrollbar": "give_scroll_bar: what `vertical_scrollbar` gives once it is there",
+    "textual.app:App._start_widget(parent, widget)": "give_scroll_bar: as `vertical_scrollbar` starts its own",
+    "textual.scrollbar:ScrollBar.window_virtual_size": "set_virtual_size_without_layout: what the layout would set",
+}
+
+
+def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:
+    """For a height that changes neither the room nor whether there is a scroll bar."""
+    widget.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+    if widget.show_vertical_scrollbar:
+        widget.vertical_scrollbar.window_virtual_size = size.height
+
+
+def give_scroll_bar(widget: Widget, kind: type[ScrollBar]) -> None:
+    """Makes the widget's vertical scroll bar, as `Widget.vertical_scrollbar` would when asked, but of this kind."""
+    if widget._vertical_scrollbar is None:
+        bar = kind(vertical=True, name="vertical", thickness=widget.scrollbar_size_vertical)
+        bar.display = False
+        widget._vertical_scrollbar = bar
+        widget.app._start_widget(widget, bar)  # pyright: ignore[reportUnknownMemberType]
