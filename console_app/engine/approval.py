@@ -14,6 +14,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import ReadsText, speaks
 from console_app.domain.ports.toolset import Toolset
 from console_app.domain.tools import ToolResult, ToolSpec
@@ -23,7 +24,6 @@ from console_app.engine.approval_gate import ApprovalGate, Rule, Verdict
 from console_app.engine.call_execution import CallExecution, Resolution
 from console_app.engine.repetition import FREE_REPEATS, Repetition
 from console_app.engine.session import Session
-from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import limited
 
 
