@@ -17,6 +17,7 @@ from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import ReadsText, speaks
 from console_app.domain.ports.toolset import Toolset
+from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
@@ -74,7 +75,7 @@ class Approvals:
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
-        if spec.asks and (wrong := args.problem(spec.input_schema, arguments)):
+        if spec.asks and (wrong := arguments_problem(spec.input_schema, arguments)):
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.must_ask)
         repeats = False
@@ -193,7 +194,8 @@ class Approvals:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
         if arguments is not None and arguments != call.arguments:
             return checked_edit(self._gate, spec, arguments, waits=True)
-        if spec.fingerprint != waiting.first and (problem := args.problem(spec.input_schema, call.arguments or {})):
+        problem = arguments_problem(spec.input_schema, call.arguments or {})
+        if spec.fingerprint != waiting.first and problem:
             raise args.UnreadableArguments(problem)
         return None
 
@@ -262,7 +264,7 @@ def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any], 
         raise args.UnreadableArguments(str(error)) from None
     verdict = gate.check(spec, edited)
     denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
-    if problem := denial or args.problem(spec.input_schema, edited):
+    if problem := denial or arguments_problem(spec.input_schema, edited):
         raise args.UnreadableArguments(problem)
     return edited
 
