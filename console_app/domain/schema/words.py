@@ -40,30 +40,30 @@ _CALLED = {
 }
 
 
-class Place(NamedTuple):
+class SchemaPart(NamedTuple):
     """A schema that stands in another, and what it is called there. A heading has no schema of its own."""
 
     name: str
     schema: Any = None
     required: bool = False
     is_heading: bool = False
-    below: tuple[Place, ...] = ()
+    below: tuple[SchemaPart, ...] = ()
 
 
-def inside(schema: Schema, root: Schema) -> list[Place]:
+def inside(schema: Schema, root: Schema) -> list[SchemaPart]:
     """The members and entries that a schema speaks of, and its branches."""
     schema = followed(schema, root)
     needed, held = required(schema), list(islice(parts(schema), MOST_PLACES))
-    found: list[Place] = []
+    found: list[SchemaPart] = []
     for word, called in _CALLED.items():
         for name, one in ((name, one) for at, name, one in held if at == word):
             if word == "additionalProperties" and one is False:
-                found.append(Place("no other names", is_heading=True))
+                found.append(SchemaPart("no other names", is_heading=True))
             elif "{}" in called or (isinstance(one, dict) and (one or word == "items")):
-                found.append(Place(called.format(name), one, word == "properties" and name in needed))
+                found.append(SchemaPart(called.format(name), one, word == "properties" and name in needed))
     for word, heading in _BRANCHES.items():
-        below = tuple(Place(f"{number}", one) for number, one in enumerate(listed(schema, word), 1))
-        found += [Place(heading, is_heading=True, below=below)] if below else []
+        below = tuple(SchemaPart(f"{number}", one) for number, one in enumerate(listed(schema, word), 1))
+        found += [SchemaPart(heading, is_heading=True, below=below)] if below else []
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import Schema, as_schema, followed, text
-from console_app.domain.schema.words import Place, inside, limits, type_words
+from console_app.domain.schema.words import SchemaPart, inside, limits, type_words
 from console_app.tui.widgets.folding_tree import Node, Paint
 from console_app.tui.widgets.lines import Piece, clean
 from console_app.tui.widgets.palette import Palette
@@ -76,7 +76,7 @@ def _inside(schema: Schema, root: Schema, depth: int) -> list[Node]:
     ]
 
 
-def _heading(place: Place, root: Schema, depth: int) -> Node:
+def _heading(place: SchemaPart, root: Schema, depth: int) -> Node:
     if not place.below:
         return _note(place.name)
     return Node(
@@ -86,7 +86,7 @@ def _heading(place: Place, root: Schema, depth: int) -> Node:
     )
 
 
-def _place(place: Place, root: Schema, depth: int) -> Node:
+def _place(place: SchemaPart, root: Schema, depth: int) -> Node:
     own, found = as_schema(place.schema), followed(as_schema(place.schema), root)
 
     def paint(palette: Palette) -> Sequence[Piece]:
