@@ -243,7 +243,7 @@ def without_members(schema: Schema, names: frozenset[str]) -> dict[str, Any]:
     """The schema of an object that has no members of these names."""
     left: dict[str, Any] = {"properties": {name: one for name, one in properties(schema).items() if name not in names}}
     if isinstance(schema.get("required"), list):
-        left["required"] = [name for name in listed(schema, "required") if name not in names]
+        left["required"] = [name for name in required(schema) if name not in names]
     return {**schema, **left}
 
 
