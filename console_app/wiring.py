@@ -34,6 +34,7 @@ from console_app.config.settings.system_prompt import DEFAULT
 from console_app.config.trust.rule_servers import RuleServers
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Frozen
@@ -41,7 +42,6 @@ from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.manual_calls import typed
 from console_app.engine.rule_bindings import RuleBindings, RuleKey
-from console_app.engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from console_app.config.servers.server_choice import ServerChoice

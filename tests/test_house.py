@@ -1,4 +1,4 @@
-"""Every file of the code keeps to this: one class a name, and work that is handed over before it is made."""
+"""Every file of the code keeps to this: one class a name, one reader of schemas, work handed over before it is made."""
 
 from __future__ import annotations
 
@@ -68,3 +68,22 @@ def test_no_two_floors_have_a_class_of_the_same_name(trees: dict[Path, ast.Modul
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(CODE)))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_the_words_of_json_schema_are_read_in_one_place(trees: dict[Path, ast.Module]) -> None:
+    """Who writes a schema for an endpoint writes its words; who asks a schema something asks `domain/schema`.
+
+    The bundled servers know nothing of the console, and read what they are sent.
+    """
+    words = {"properties", "required", "additionalProperties", "anyOf", "oneOf", "allOf", "enum", "$ref", "$defs"}
+    read = set[str]()
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            asked: ast.expr | None = None
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"get", "pop"}:
+                asked = node.args[0] if node.args else None
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                asked = node.slice
+            if isinstance(asked, ast.Constant) and asked.value in words:
+                read.add(str(path.relative_to(CODE).parent))
+    assert read == {"domain/schema", "servers"}

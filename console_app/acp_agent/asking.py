@@ -25,6 +25,7 @@ from console_app.domain.approvals import Decision
 from console_app.domain.displayed import as_text, digest
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import object_of
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
@@ -309,7 +310,7 @@ class CallQuestions:
         if call.options:
             fields = {"choice": {"type": "string", "title": "One of these", "enum": list(call.options)}, **fields}
         try:
-            answer = await self._asking.fill_in(call.id, call.question, {"properties": fields})
+            answer = await self._asking.fill_in(call.id, call.question, object_of(fields))
         except Withdrawn:
             answer = ElicitationAnswer("cancel")
         given = answer.content or {}

@@ -7,6 +7,7 @@ import re
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import references
 
 _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
 _LONGEST = 500  # characters of a complaint
@@ -52,16 +53,7 @@ def problem_of(schema: Any) -> str:
         library.validators.validator_for(schema, library.Draft202012Validator).check_schema(schema)
     except library.SchemaError as error:
         return one_line(str(error.message), _LONGEST)
-    return next((f"it refers to {ref}" for ref in _references(schema) if not ref.startswith("#")), "")
-
-
-def _references(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
-        ref: Any = fields.get("$ref")
-        return [ref] * isinstance(ref, str) + [one for inner in fields.values() for one in _references(inner)]
-    inners = cast("list[Any]", value) if isinstance(value, list) else []
-    return [one for inner in inners for one in _references(inner)]
+    return next((f"it refers to {ref}" for ref in references(schema) if not ref.startswith("#")), "")
 
 
 def _library() -> Any:

@@ -27,6 +27,7 @@ from console_app.domain.batch import (
     ItemUsage,
     WorkItem,
 )
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Attachment, UserMessage
 from console_app.domain.ports.provider import SLICE
@@ -37,7 +38,6 @@ from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, TypedCallsGate, find_tools, typed
-from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
 from console_app.engine.turn import Turn
 

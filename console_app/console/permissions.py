@@ -13,10 +13,10 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import Action, ApprovalGate, Rule
-from console_app.engine.arguments import problem
 
 if TYPE_CHECKING:
     from console_app.engine.engine import Engine
@@ -228,7 +228,7 @@ def source_of(source: str) -> str:
 
 def misfit(spec: ToolSpec, call: CallView) -> str:
     """Why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
-    wrong = problem(spec.input_schema, call.arguments or {})
+    wrong = arguments_problem(spec.input_schema, call.arguments or {})
     return "; ".join((f"it does not fit the tool: {wrong}", *call.repaired)) if wrong else ""
 
 

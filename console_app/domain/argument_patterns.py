@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 from urllib.parse import unquote
 
-from console_app.domain.schema_defaults import TooManySchemasError, defaults_at
+from console_app.domain.schema.defaults import TooManySchemasError, defaults_at
 
 _ANY: Mapping[str, Any] = {}
 MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated

@@ -23,7 +23,7 @@ class Elicitation:
     message: str
     call_id: str = ""  # the call that made it ask, "" where that isn't known
     mode: Literal["form", "url"] = "form"
-    schema: Mapping[str, Any] = field(default_factory=dict[str, Any])  # domain.forms reads it
+    schema: Mapping[str, Any] = field(default_factory=dict[str, Any])  # domain.schema reads it
     url: str = ""  # accepting is the consent to open it; the client opens it
     candidates: tuple[str, ...] = ()  # where `call_id` is "": the ids of the calls of which one asks
 

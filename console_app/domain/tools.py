@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from console_app.domain.schema.reading import object_of
+
 
 class Frozen(BaseModel):
     """Base of the domain's data: immutable, and forgiving of fields that a newer version wrote."""
@@ -92,7 +94,7 @@ class ToolSpec(Frozen):
     server: str
     tool: str
     description: str = ""
-    input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    input_schema: dict[str, Any] = Field(default_factory=lambda: object_of({}))
     output_schema: dict[str, Any] | None = None
     annotations: ToolAnnotations = ToolAnnotations()
     require_approval: bool = False

@@ -14,9 +14,11 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import ReadsText, speaks
 from console_app.domain.ports.toolset import Toolset
 from console_app.domain.remarks import FORBIDDEN
+from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
@@ -24,7 +26,6 @@ from console_app.engine.approval_gate import ApprovalGate, Rule, Verdict
 from console_app.engine.call_execution import CallExecution, Resolution
 from console_app.engine.repetition import FREE_REPEATS, Repetition
 from console_app.engine.session import Session
-from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import limited
 
 
@@ -75,7 +76,7 @@ class Approvals:
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
-        if spec.asks and (wrong := args.problem(spec.input_schema, arguments)):
+        if spec.asks and (wrong := arguments_problem(spec.input_schema, arguments)):
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.must_ask)
         repeats = False
@@ -194,7 +195,8 @@ class Approvals:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
         if arguments is not None and arguments != call.arguments:
             return checked_edit(self._gate, spec, arguments, waits=True)
-        if spec.fingerprint != waiting.first and (problem := args.problem(spec.input_schema, call.arguments or {})):
+        problem = arguments_problem(spec.input_schema, call.arguments or {})
+        if spec.fingerprint != waiting.first and problem:
             raise args.UnreadableArguments(problem)
         return None
 
@@ -263,7 +265,7 @@ def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any], 
         raise args.UnreadableArguments(str(error)) from None
     verdict = gate.check(spec, edited)
     denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
-    if problem := denial or args.problem(spec.input_schema, edited):
+    if problem := denial or arguments_problem(spec.input_schema, edited):
         raise args.UnreadableArguments(problem)
     return edited
 

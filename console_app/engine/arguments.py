@@ -1,7 +1,6 @@
-"""The arguments of a call: read strictly from the model's JSON, compared, and checked lightly against a tool's schema.
+"""The arguments of a call: read strictly from the model's JSON, and compared.
 
 Nothing is guessed here. Text that isn't one JSON object is a problem, said in one sentence, and the call doesn't run.
-The check is for people who edit arguments; the tool's server validates completely.
 """
 
 from __future__ import annotations
@@ -13,20 +12,9 @@ from functools import lru_cache
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import encodable
+from console_app.domain.schema.reading import is_closed, properties, type_of
 from console_app.domain.tools import INJECTED
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-    "null": (type(None),),
-}
-
-
-_MORE_PROPERTIES = ("patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")  # more may be declared there
 _DEEPEST = 100  # levels; events can't be written with many more
 
 
@@ -53,7 +41,7 @@ def read(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise UnreadableArguments(f"the arguments are not valid JSON ({error})") from None
     if not isinstance(value, dict):
-        raise UnreadableArguments(f"the arguments are {_kind(value)}, not a JSON object")
+        raise UnreadableArguments(f"the arguments are {type_of(value)}, not a JSON object")
     if text.count("{") + text.count("[") > _DEEPEST and _depth(value) > _DEEPEST:
         raise UnreadableArguments("the arguments are nested too deeply")
     return _encodable_values(text, cast("dict[str, Any]", value))
@@ -114,53 +102,9 @@ def compact(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False)
 
 
-def problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """What speaks against `arguments`, in one sentence: one is missing, unknown or not as the schema says. Or None."""
-    properties = schema.get("properties")
-    known = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
-    required: Any = schema.get("required")
-    for name in cast("list[Any]", required) if isinstance(required, list) else []:
-        if name not in arguments:
-            return f"“{name}” is required"
-    for name, value in arguments.items():
-        rule = known.get(name)
-        if isinstance(rule, dict):
-            if wrong := _value_problem(name, cast("dict[str, Any]", rule), value):
-                return wrong
-        elif rule is None and schema.get("additionalProperties") is False:
-            return f"“{name}” is not an argument of this tool"
-    return None
-
-
 def declared(schema: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The arguments that a call may run with, and the names of those left out: what only Fanout may fill in, and what
     a schema that is closed (`additionalProperties: false`) doesn't declare."""
-    closed = schema.get("additionalProperties") is False and not any(key in schema for key in _MORE_PROPERTIES)
-    properties = schema.get("properties")
-    known = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
+    closed, known = is_closed(schema), properties(schema)
     out = tuple(name for name in arguments if name in INJECTED or (closed and name not in known))
     return ({name: value for name, value in arguments.items() if name not in out}, out) if out else (arguments, ())
-
-
-def _value_problem(name: str, rule: Mapping[str, Any], value: Any) -> str | None:
-    declared: Any = rule.get("type")
-    names = cast("list[Any]", declared) if isinstance(declared, list) else [declared]
-    wanted = [kind for kind in names if isinstance(kind, str) and kind in _TYPES]
-    if wanted and len(wanted) == len(names) and not any(_is_a(value, kind) for kind in wanted):
-        return f"“{name}” must be {' or '.join(wanted)}, not {_kind(value)}"
-    choices: Any = rule.get("enum")
-    if isinstance(choices, list) and value not in choices:
-        return f"“{name}” must be one of {', '.join(json.dumps(choice, ensure_ascii=False) for choice in choices)}"  # pyright: ignore[reportUnknownVariableType]
-    return None
-
-
-def _is_a(value: Any, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, _TYPES[kind])
-
-
-def _kind(value: Any) -> str:
-    return next((kind for kind in ("boolean", *_TYPES) if _is_a(value, kind)), type(value).__name__)

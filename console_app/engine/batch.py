@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
+from console_app.domain.engine_settings import Dispatch
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
@@ -22,7 +23,6 @@ from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.specs import with_own_names
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor, Queue
-from console_app.engine.settings import Dispatch
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from console_app.domain.approvals import CallPolicy
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TurnUndone
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
@@ -24,7 +25,6 @@ from console_app.engine.history import AnyMessage
 from console_app.engine.manual_calls import ManualCall, session_for
 from console_app.engine.rerun import Rerun, prepare, prepare_all
 from console_app.engine.session import Session
-from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
 from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.strategies import STRATEGIES

@@ -20,6 +20,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.deadline import MOST_LIMITS, ends_at
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
@@ -27,7 +28,6 @@ from console_app.engine import results
 from console_app.engine.approval import Approvals
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.held_news import CallNews
-from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots, limits_of
 
 GRACE = 1.0  # seconds that a cancelled task may take before it is left to itself

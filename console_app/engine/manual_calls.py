@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app.domain.approvals import DecidedBy
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import UsageError
 from console_app.domain.ports.provider import (
     CallBroken,
@@ -27,7 +28,6 @@ from console_app.domain.safe_text import encodable
 from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Verdict
 from console_app.engine.arguments import compact, declared
-from console_app.engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session

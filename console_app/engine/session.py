@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import Notice
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
@@ -15,7 +16,6 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.history import AnyMessage
-from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
 from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.wire_history import WireHistory

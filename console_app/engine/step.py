@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
+from console_app.domain.engine_settings import ToolChoice
 from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
@@ -32,7 +33,6 @@ from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
-from console_app.engine.settings import ToolChoice
 from console_app.engine.slots import limited
 from console_app.engine.strategies.strategy import Ending, StepResult
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
+from console_app.domain.engine_settings import EngineSettings, ToolChoice
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
@@ -38,7 +39,6 @@ from console_app.engine.plan_mode import note_for
 from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
-from console_app.engine.settings import EngineSettings, ToolChoice
 from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import STRATEGIES, Loop
 from console_app.engine.strategies.strategy import Ending, StepResult, Strategy

@@ -15,6 +15,7 @@ from console_app.domain.approvals import Decision
 from console_app.domain.displayed import as_text, digest
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.fields import form_of
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.line_console.call_numbers import CallNumbers
@@ -161,7 +162,7 @@ class LineApprovals:
             raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
         if call.state is CallState.WAITING:
             self._waiting_call(rest.strip())
-        arguments = await fill_in(self._dialogue, spec.input_schema, call.arguments or {})
+        arguments = await fill_in(self._dialogue, form_of(spec.input_schema).fields, call.arguments or {})
         if arguments is None:
             self._dialogue.say("Left as it was.")
         elif call.state is CallState.WAITING:

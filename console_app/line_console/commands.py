@@ -15,6 +15,7 @@ from console_app.domain.by_hand import MANUAL
 from console_app.domain.call_spans import figures, spans_of
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.fields import form_of
 from console_app.domain.shown_results import shown_text
 from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.transcript_parts import CallView
@@ -176,7 +177,7 @@ class _LineWays:
             return
         if label not in tools:
             raise UsageError(f"no tool is called {one_line(label, 60)}", "/call alone lists them.")
-        arguments = await fill_in(self._d, tools[label].input_schema, {})
+        arguments = await fill_in(self._d, form_of(tools[label].input_schema).fields, {})
         if arguments is not None:
             console.send(f"{MANUAL}{manual_calls.written([ManualCall(label, arguments)])}")
 

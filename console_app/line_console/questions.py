@@ -10,6 +10,7 @@ from console_app.console.talk.question_queue import PendingQuestion, QuestionQue
 from console_app.domain.errors import UsageError
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.fields import fields_asked
 from console_app.domain.transcript_parts import CallView
 from console_app.domain.web_address import read_address
 from console_app.line_console.call_numbers import CallNumbers
@@ -116,7 +117,7 @@ class LineQuestions:
             yes = await self._dialogue.agrees(f"Open {question.url} in the browser?")
             given = answer(ElicitationAnswer("accept" if yes else "decline"))
         else:
-            content = await fill_in(self._dialogue, question.schema, {})
+            content = await fill_in(self._dialogue, fields_asked(question.schema), {})
             given = content is not None and answer(ElicitationAnswer("accept", content))
         if not given:
             asked.count()

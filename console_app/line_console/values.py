@@ -1,22 +1,22 @@
-"""Fills in values that a JSON Schema asks for, one question a value: forms of servers, arguments of tools."""
+"""Fills in the values that a form asks for, one question a value: forms of servers, arguments of tools."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from console_app.domain.amounts import plural
-from console_app.domain.forms import FormField, fields_of
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.fields import Field
+from console_app.domain.schema.reading import types
 from console_app.line_console.dialogue import Dialogue
 
 NOTHING = "-"  # typed alone, leaves a value out
 
 
-async def fill_in(dialogue: Dialogue, schema: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values, beginning with those of `now`; None where it was left. What the schema doesn't name stays."""
-    fields = fields_of(schema)
+async def fill_in(dialogue: Dialogue, fields: Sequence[Field], now: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The values, beginning with those of `now`; None where it was left. What no field is for stays."""
     values = {name: value for name, value in now.items() if name not in {field.name for field in fields}}
     if fields:
         dialogue.say(
@@ -24,7 +24,7 @@ async def fill_in(dialogue: Dialogue, schema: Mapping[str, Any], now: Mapping[st
         )
     for place, field in enumerate(fields, 1):
         known = now.get(field.name, field.default)
-        typed = await _value(dialogue, field, _part(schema, field.name), known, f"{place} of {len(fields)}")
+        typed = await _value(dialogue, field, known, f"{place} of {len(fields)}")
         if typed is None:
             return None
         if typed[0] is not None:
@@ -32,49 +32,50 @@ async def fill_in(dialogue: Dialogue, schema: Mapping[str, Any], now: Mapping[st
     return values
 
 
-async def _value(
-    dialogue: Dialogue, field: FormField, part: Mapping[str, Any], known: Any, place: str
-) -> tuple[Any] | None:
-    question = f"{place}: {_question(field, part, known)}"
-    while (line := await dialogue.ask(question, secret=field.is_secret)) is not None:
+async def _value(dialogue: Dialogue, field: Field, known: Any, place: str) -> tuple[Any] | None:
+    question = f"{place}: {_question(field, known)}"
+    while (line := await dialogue.ask(question, secret=field.secret)) is not None:
         value: Any = None
         try:
-            value = known if line == "" else None if line.strip() == NOTHING else _read(field, part, line)
+            value = known if line == "" else None if line.strip() == NOTHING else _read(field, line)
         except ValueError as error:
             problem = str(error)
         else:
-            structured = type(value) in (dict, list) and not field.choices
-            problem = "" if structured else field.problem(value)
+            problem = field.problem(value) if value is not None or field.required else ""
         if not problem:
             return (value,)
-        question = f"{one_line(field.title, 60)} {problem}. Again:"
+        question = f"{_title(field)} {problem}. Again:"
     return None
 
 
-def _question(field: FormField, part: Mapping[str, Any], known: Any) -> str:
-    words = [one_line(field.title, 80) + (", required" if field.required else ", optional")]
-    if field.description:
-        words.append(one_line(field.description, 300))
+def _title(field: Field) -> str:
+    return one_line(field.title or field.name, 60)
+
+
+def _question(field: Field, known: Any) -> str:
+    words = [one_line(field.title or field.name, 80) + (", required" if field.required else ", optional")]
+    if field.about:
+        words.append(one_line(field.about, 300))
     match field.kind:
         case "switch":
             words.append("boolean: yes or no")
         case "choice" | "choices" if field.choices:
-            named = ", ".join(f"{n} {one_line(label, 60)}" for n, (_, label) in enumerate(field.choices, 1))
+            named = ", ".join(f"{n} {one_line(label, 60)}" for n, label in enumerate(_labels(field), 1))
             words.append(f"{'one of' if field.kind == 'choice' else 'any of, with commas'}: {named}")
         case "number" | "integer":
             words.append("a number")
+        case "text" | "lines":
+            pass
         case _:
-            words += ["as JSON"] if _is_json(part) else []
-    if field.is_secret:
+            words.append("as JSON")
+    if field.secret:
         words.append("What you type is not shown")
     elif known is not None:
-        words.append(
-            f"now: {one_line(known if isinstance(known, str) else json.dumps(known, ensure_ascii=False), 2000)}"
-        )
+        words.append(f"now: {one_line(_written(known), 2000)}")
     return ". ".join(words) + "."
 
 
-def _read(field: FormField, part: Mapping[str, Any], line: str) -> Any:
+def _read(field: Field, line: str) -> Any:
     """The value that a line means. Raises ValueError, whose words say what it must be."""
     word = line.strip()
     match field.kind:
@@ -91,34 +92,33 @@ def _read(field: FormField, part: Mapping[str, Any], line: str) -> Any:
                 return int(word) if word.lstrip("+-").isdecimal() else float(word)
             except ValueError:
                 raise ValueError("must be a number") from None
-        case "text" | "choices":
-            return _json(line, part) if _is_json(part) else line
+        case "text" | "lines":
+            return line
+        case _:
+            return _json(field, line)
 
 
-def _chosen(field: FormField, word: str) -> str:
+def _labels(field: Field) -> Sequence[str]:
+    return field.labels or tuple(map(_written, field.choices))
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _chosen(field: Field, word: str) -> Any:
     if word.isdecimal() and 1 <= int(word) <= len(field.choices):
-        return field.choices[int(word) - 1][0]
-    for value, label in field.choices:
-        if word.casefold() in (value.casefold(), label.casefold()):
+        return field.choices[int(word) - 1]
+    for value, label in zip(field.choices, _labels(field), strict=True):
+        if word.casefold() in (_written(value).casefold(), label.casefold()):
             return value
     raise ValueError("must be one of the choices")
 
 
-def _json(line: str, part: Mapping[str, Any]) -> Any:
+def _json(field: Field, line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError as error:
-        if part.get("type") not in ("object", "array"):
+        if field.kind == "json" and not {"object", "array"}.issuperset(types(field.schema) or ("string",)):
             return line  # a text is one of the things that it may be
         raise ValueError(f"must be JSON ({error})") from None
-
-
-def _is_json(part: Mapping[str, Any]) -> bool:
-    """Whether a value is no single text: an object, a list, or anything at all."""
-    return part.get("type") != "string" and "enum" not in part
-
-
-def _part(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    properties = cast("Mapping[str, Any]", schema.get("properties", {}))
-    part = properties.get(name)
-    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}

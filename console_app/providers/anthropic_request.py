@@ -8,6 +8,7 @@ from typing import Any
 from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.schema.reading import object_of
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.anthropic_answer import FORMAT, THINKING
 from console_app.providers.pictures import Picture, pictures_of
@@ -47,8 +48,7 @@ def anthropic_body(
         body["tool_choice"] = _tool_choice(request)
     elif names := _called_names(request):
         # Calls in the history want their tools named, even where none may be called any more.
-        schema: dict[str, Any] = {"type": "object", "properties": {}}
-        body["tools"] = [{"name": name, "input_schema": schema} for name in names]
+        body["tools"] = [{"name": name, "input_schema": object_of({})} for name in names]
         body["tool_choice"] = {"type": "none"}
     return with_extra(body | parameters(request.sampling, "anthropic"), request.sampling.extra_body)
 

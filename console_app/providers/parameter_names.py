@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from console_app.domain.schema.reading import properties, rename_members
 from console_app.providers.loose_json import arr, obj
 
 _LONGEST: Final = 64
@@ -28,16 +29,13 @@ def plain(name: str) -> str:
 
 def odd_in(body: Mapping[str, Any]) -> bool:
     """Whether a tool of `body` has a parameter with a name that is not plain."""
-    return any(plain(name) != name for holder in _holders(body) for name in obj(holder.get("properties")))
+    return any(plain(name) != name for holder in _holders(body) for name in properties(holder))
 
 
 def make_plain(body: Mapping[str, Any]) -> None:
     """Gives the parameters of all tools plain names, in the arguments of older calls too; in place."""
     for schema in _holders(body):
-        if properties := obj(schema.get("properties")):
-            schema["properties"] = {plain(name): value for name, value in properties.items()}
-        if isinstance(schema.get("required"), list):
-            schema["required"] = [plain(name) if isinstance(name, str) else name for name in schema["required"]]
+        rename_members(schema, plain)
     for message in map(obj, arr(body.get("messages"))):
         for block in map(obj, arr(message.get("content"))):
             if block.get("type") == "tool_use":
@@ -46,15 +44,15 @@ def make_plain(body: Mapping[str, Any]) -> None:
 
 def own(arguments: str, schema: Mapping[str, Any]) -> str:
     """The text of an object of arguments, with the names that `schema` has for its parameters."""
-    properties = obj(schema.get("properties"))
-    names = {plain(name): name for name in properties if plain(name) != name}
+    known = properties(schema)
+    names = {plain(name): name for name in known if plain(name) != name}
     if not names or not arguments.strip():
         return arguments
     given = obj(json.loads(arguments))
     if names.keys().isdisjoint(given):
         return arguments
     return json.dumps(
-        {name if name in properties else names.get(name, name): value for name, value in given.items()},
+        {name if name in known else names.get(name, name): value for name, value in given.items()},
         ensure_ascii=False,
     )
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
+from console_app.domain.schema.reading import as_schema, item, mapped, own_types, words_in
 from console_app.providers.loose_json import arr, obj, text
 
 # What can go without making the schema wrong: it only says less.
@@ -23,35 +24,31 @@ _NAMED = re.compile(r"(?:keyword|field|property|name)s?:? (\$?[A-Za-z]+)\b")
 _OF_A_SCHEMA = re.compile(r"schema|function_declarations|parameters|propert(y|ies)", re.IGNORECASE)
 _NUMBER = re.compile(r"\btools\W{1,4}(\d{1,4})\b")
 _DECLARATION = re.compile(r"function_?declarations\W{1,4}(\d{1,4})\b", re.IGNORECASE)
-_NAMES = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")  # hold names, not words
 
 
 def refused_in(words: str, body: Mapping[str, Any]) -> set[str]:
     """The keywords that a refusal names and the tools of `body` have."""
     named = {*_QUOTED.findall(words), *_NAMED.findall(words)} & _SPARE
-    used: set[str] = set()
-    for schema in _schemas(body):
-        _collect(schema, used)
-    return named & used
+    return named & set[str]().union(*map(words_in, _schemas(body)))
 
 
 def leave_out(body: Mapping[str, Any], keywords: Set[str]) -> None:
     """Takes `keywords` out of the parameters of all tools; a `const` becomes an `enum` of one."""
-    _change(body, lambda schema: _without(schema, keywords))
+    _change(body, lambda schema: _said_less(schema, keywords))
 
 
-def _change(body: Mapping[str, Any], changed: Callable[[Any], Any]) -> None:
-    """Puts `changed` of every tool's schema in its place."""
+def _change(body: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Puts `changed` of every schema of the tools' parameters in its place."""
     for tool in map(obj, arr(body.get("tools"))):
         for holder in (tool, obj(tool.get("function"))):
             for name in ("parameters", "input_schema"):
                 if name in holder:
-                    holder[name] = changed(holder[name])
+                    holder[name] = mapped(holder[name], changed)
 
 
 def bare_lists(body: Mapping[str, Any]) -> bool:
     """Whether a schema has a list without one schema of its items."""
-    return any(schema != _with_items(schema) for schema in _schemas(body))
+    return any(schema != mapped(schema, _with_items) for schema in _schemas(body))
 
 
 def say_items(body: Mapping[str, Any]) -> None:
@@ -111,41 +108,12 @@ def _schemas(body: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _collect(schema: Any, used: set[str], *, names: bool = False) -> None:
-    if isinstance(schema, list):
-        for one in arr(schema):
-            _collect(one, used)
-    for name, value in obj(schema).items():
-        if not names:
-            used.add(name)
-        _collect(value, used, names=not names and name in _NAMES)
-
-
-def _without(schema: Any, keywords: Set[str], *, names: bool = False) -> Any:
-    if isinstance(schema, list):
-        return [_without(one, keywords) for one in arr(schema)]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {
-        name: _without(value, keywords, names=not names and name in _NAMES)
-        for name, value in obj(schema).items()  # pyright: ignore[reportUnknownArgumentType]
-        if names or name not in keywords
-    }
-    if not names and "const" in keywords and "const" in schema:
+def _said_less(schema: dict[str, Any], keywords: Set[str]) -> dict[str, Any]:
+    kept = {word: value for word, value in schema.items() if word not in keywords}
+    if "const" in keywords and "const" in schema:
         kept.setdefault("enum", [schema["const"]])
     return kept
 
 
-def _with_items(schema: Any, *, names: bool = False) -> Any:
-    if isinstance(schema, list):
-        return [_with_items(one) for one in arr(schema)]
-    if not isinstance(schema, dict):
-        return schema
-    said = {
-        name: _with_items(value, names=not names and name in _NAMES)
-        for name, value in obj(schema).items()  # pyright: ignore[reportUnknownArgumentType]
-    }
-    kind = said.get("type")
-    if not names and (kind == "array" or (isinstance(kind, list) and "array" in kind)):
-        said["items"] = obj(said.get("items"))
-    return said
+def _with_items(schema: dict[str, Any]) -> dict[str, Any]:
+    return {**schema, "items": dict(as_schema(item(schema)))} if "array" in own_types(schema) else schema

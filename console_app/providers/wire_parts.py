@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.schema.reading import object_of, properties
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.loose_json import arr
 
@@ -108,7 +109,7 @@ _ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")
 def tool_schema(spec: ToolSpec) -> dict[str, Any]:
     """The input schema, as an object with properties at its top: the APIs take no alternatives there."""
     schema = {name: value for name, value in spec.input_schema.items() if name not in _ALTERNATIVES}
-    return {**schema, "type": "object", "properties": schema.get("properties") or {}}
+    return {**schema, **object_of(properties(schema))}
 
 
 def reasoning_blocks(message: AssistantMessage, wire_format: str, source: str) -> list[Reasoning]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from console_app.domain.schema.reading import as_schema, properties, required, text
 from console_app.textcalls.form import WrittenCall
-from console_app.textcalls.model import ToolSignature, is_object
+from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.table import BY_NAME
 from console_app.textcalls.tool_schemas import ToolSchemas
@@ -126,16 +127,13 @@ def _roo_tools(tools: Sequence[ToolSpecLike]) -> str:
 
 
 def _roo_tool(tool: ToolSpecLike) -> str:
-    properties: Any = tool.parameters.get("properties") or {}
-    required: Any = tool.parameters.get("required") or ()
-    lines = [f"## {tool.name}", tool.description.strip(), "Parameters:" if properties else "Parameters: none"]
-    for key, schema in properties.items():
-        need = "required" if key in required else "optional"
-        kind = schema.get("type") if is_object(schema) else None
-        described = schema.get("description") if is_object(schema) else None
-        kinds = f", {kind}" if isinstance(kind, str) and kind != "string" else ""
-        lines.append(f"- {key}: ({need}{kinds}) {described or ''}".rstrip())
-    usage = "".join(f"<{key}>{key} here</{key}>\n" for key in properties)
+    known, needed = properties(tool.parameters), required(tool.parameters)
+    lines = [f"## {tool.name}", tool.description.strip(), "Parameters:" if known else "Parameters: none"]
+    for key, schema in known.items():
+        need, kind = "required" if key in needed else "optional", text(as_schema(schema), "type")
+        kinds = f", {kind}" if kind not in ("", "string") else ""
+        lines.append(f"- {key}: ({need}{kinds}) {text(as_schema(schema), 'description')}".rstrip())
+    usage = "".join(f"<{key}>{key} here</{key}>\n" for key in known)
     lines.append(f"Usage:\n<{tool.name}>\n{usage}</{tool.name}>")
     return "\n".join(filter(None, lines))
 

@@ -14,6 +14,12 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol
 
+from console_app.domain.schema.reading import properties, required
+from console_app.providers.text_protocol.dictation import Dictated, Near, told
+from console_app.providers.text_protocol.folding import fold, signless
+from console_app.providers.text_protocol.readings import readings, turned
+from console_app.providers.text_protocol.tool_names import NO_ARGUMENTS, Names, places_of, spelt
+from console_app.textcalls import ParsedCall
 from console_app.textcalls.dictation import Dictated, Near, told
 from console_app.textcalls.folding import fold, signless
 from console_app.textcalls.model import ParsedCall, Schema
@@ -268,8 +274,7 @@ def _found(name: str, text: str) -> Iterator[int]:
 
 def _needed(spec: NamedTool) -> frozenset[str]:
     """The arguments that a tool needs; where it says of none, those that it takes."""
-    names: object = spec.input_schema.get("required") or spec.input_schema.get("properties")
-    return frozenset(map(str, names)) if isinstance(names, list | dict) else frozenset()  # pyright: ignore[reportUnknownArgumentType]
+    return frozenset(required(spec.input_schema) or properties(spec.input_schema))
 
 
 def _size(pieces: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from console_app.domain.schema.reading import as_schema, declares_members
 from console_app.textcalls.literals import decode_json
 from console_app.textcalls.model import Arguments, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
@@ -115,10 +116,7 @@ def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bo
     if "inputSchema" in value or "input_schema" in value:
         return True
     arguments = [value[key] for key in ARGUMENT_KEYS if key in value]
-    declared = any(
-        is_object(schema) and schema.get("type") == "object" and is_object(schema.get("properties"))
-        for schema in arguments
-    )
+    declared = any(declares_members(as_schema(schema)) for schema in arguments)
     if not declared and "description" not in value:
         return False
     properties = tools.properties(tools.resolve(name) or "")

@@ -2,9 +2,10 @@
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from console_app.domain.schema.reading import as_schema, followed, is_of, item, others, properties, required, types
 from console_app.textcalls.literals import decode_json
 from console_app.textcalls.model import Arguments, Schema, ToolSignature, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
@@ -54,42 +55,38 @@ class ToolSchemas:
 
     def properties(self, name: str) -> Mapping[str, Any]:
         """The schemas of a tool's parameters, in the order its schema gives them."""
-        found = self._schemas.get(name, {}).get("properties")
-        return found if is_object(found) else {}
+        return properties(self._schemas.get(name, {}))
 
-    def required(self, name: str) -> list[str]:
-        found = self._schemas.get(name, {}).get("required")
-        return [key for key in found if isinstance(key, str)] if is_list(found) else []
+    def required(self, name: str) -> tuple[str, ...]:
+        return required(self._schemas.get(name, {}))
 
     def sole_parameter(self, name: str) -> str | None:
         """The one parameter a lone value can be meant for."""
-        required = self.required(name)
-        if len(required) == 1:
-            return required[0]
-        properties = list(self.properties(name))
-        return properties[0] if not required and len(properties) == 1 else None
+        needed, known = self.required(name), list(self.properties(name))
+        if len(needed) == 1:
+            return needed[0]
+        return known[0] if not needed and len(known) == 1 else None
 
     def types(self, name: str, key: str) -> frozenset[str]:
         """The JSON types a parameter may have; empty where the schema does not say."""
         if (known := self._types.get((name, key))) is not None:
             return known
         root = self._schemas.get(name, {})
-        schema = self.properties(name).get(key, root.get("additionalProperties"))
-        types = frozenset(_types(schema, root) if is_object(schema) else ())
+        found = frozenset(types(self.properties(name).get(key, others(root)), root))
         if key in self.properties(name):
-            self._types[name, key] = types
-        return types
+            self._types[name, key] = found
+        return found
 
     def accepts(self, name: str, arguments: Arguments) -> bool:
         """Whether these arguments are the tool's: all that are required, none that it does not declare, each of the
         type that its schema says.
         """
-        properties, root = self.properties(name), self._schemas.get(name, {})
-        open_ended = bool(root.get("additionalProperties", not properties))
+        known, more = self.properties(name), others(self._schemas.get(name, {}))
+        open_ended = not known if more is None else bool(more)
         return (
             set(self.required(name)) <= set(arguments)
-            and (open_ended or set(arguments) <= set(properties))
-            and all(_is_of(value, self.types(name, key)) for key, value in arguments.items())
+            and (open_ended or set(arguments) <= set(known))
+            and all(is_of(value, self.types(name, key)) for key, value in arguments.items())
         )
 
     def typed(self, name: str, key: str, raw: str, *, trim: bool = False, exact: bool = False) -> Any:
@@ -106,11 +103,11 @@ class ToolSchemas:
             text = raw if exact else _between_line_breaks(raw)
             if trim and "\n" not in text:
                 text = text.strip()
-        types = self.types(name, key)
-        if "string" in types or not types:
-            if "null" in types and text.strip() in _NOTHING and not cdata:
+        kinds = self.types(name, key)
+        if "string" in kinds or not kinds:
+            if "null" in kinds and text.strip() in _NOTHING and not cdata:
                 return None
-            if types or cdata or key not in self.properties(name) or text.lstrip()[:1] not in ("{", "["):
+            if kinds or cdata or key not in self.properties(name) or text.lstrip()[:1] not in ("{", "["):
                 return _unescaped(text) if trim and not cdata else text
         try:
             value, _ = decode_json(text.strip())
@@ -130,18 +127,18 @@ class ToolSchemas:
     def _coerce(self, name: str, key: str, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        types = self.types(name, key)
-        if not types or "string" in types:
+        kinds = self.types(name, key)
+        if not kinds or "string" in kinds:
             return value
-        if "boolean" in types and value in _LITERAL:
+        if "boolean" in kinds and value in _LITERAL:
             return _LITERAL[value]
-        if "null" in types and value == "null":
+        if "null" in kinds and value == "null":
             return None
-        numeric = ("integer" in types and _CANONICAL_INT.fullmatch(value)) or (
-            "number" in types and _CANONICAL_NUMBER.fullmatch(value)
+        numeric = ("integer" in kinds and _CANONICAL_INT.fullmatch(value)) or (
+            "number" in kinds and _CANONICAL_NUMBER.fullmatch(value)
         )
         wants = {"[": "array", "{": "object"}.get(value.lstrip()[:1])
-        if not numeric and wants not in types:
+        if not numeric and wants not in kinds:
             return value
         try:
             return decode_json(value)[0]
@@ -157,73 +154,22 @@ def stripped(written: str) -> str:
 
 
 def _fitted(value: Any, schema: Any, root: Schema) -> Any:
-    schema = _target(schema, root) if is_object(schema) else {}
+    schema = followed(as_schema(schema), root)
     if is_list(value):
-        return [_fitted(item, schema.get("items"), root) for item in value]
+        return [_fitted(one, item(schema), root) for one in value]
     if is_object(value):
-        properties: Any = schema.get("properties") or {}
-        others = schema.get("additionalProperties")
-        return {key: _fitted(item, properties.get(key, others), root) for key, item in value.items()}
-    types = frozenset(_types(schema, root))
-    if "string" in types:
+        known, more = properties(schema), others(schema)
+        return {key: _fitted(one, known.get(key, more), root) for key, one in value.items()}
+    kinds = types(schema, root)
+    if "string" in kinds:
         return value
-    if not value.strip() and types & {"array", "object"}:
-        return [] if "array" in types else {}
+    if not value.strip() and ("array" in kinds or "object" in kinds):
+        return [] if "array" in kinds else {}
     try:
         decoded, repaired = decode_json(value)
     except Unreadable:
         return value
     return value if repaired else decoded
-
-
-def _target(schema: Mapping[str, Any], root: Schema) -> Mapping[str, Any]:
-    """The schema that a reference within the root means; any other as it is."""
-    reference = schema.get("$ref")
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return schema
-    target: Any = root
-    for part in reference[2:].split("/"):
-        target = target.get(part) if is_object(target) else None
-    return target if is_object(target) else {}
-
-
-def _types(schema: Mapping[str, Any], root: Schema) -> Iterator[str]:
-    """The types that a schema names, each part of it looked at once however often it is referred to."""
-    waiting, seen = [schema], set[int]()
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        named = part.get("type")
-        if isinstance(named, str):
-            yield named
-        elif is_list(named):
-            yield from (kind for kind in named if isinstance(kind, str))
-        if "$ref" in part:
-            waiting.append(_target(part, root))
-        for branch in ("anyOf", "oneOf", "allOf"):
-            options = part.get(branch)
-            waiting += [option for option in options if is_object(option)] if is_list(options) else []
-        if named is None:
-            choices = part.get("enum")
-            for value in [*(choices if is_list(choices) else ()), *([part["const"]] if "const" in part else ())]:
-                yield type_of(value)
-
-
-def _is_of(value: Any, types: frozenset[str]) -> bool:
-    kind = type_of(value)
-    if isinstance(value, int | float) and kind != "boolean" and "number" in types:
-        return True
-    return not types or kind in types or ("integer" in types and isinstance(value, float) and value.is_integer())
-
-
-def type_of(value: Any) -> str:
-    """The type of a JSON value, as a schema calls it."""
-    for kind, name in ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array")):
-        if isinstance(value, kind):
-            return name
-    return "null" if value is None else "object"
 
 
 def _between_line_breaks(raw: str) -> str:

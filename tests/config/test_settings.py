@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,10 +13,12 @@ from typing import Any
 import pytest
 
 from console_app.config.machine.paths import Paths, project_settings
+from console_app.config.settings import model
 from console_app.config.settings.layers import LayeredSettings, load_settings, unknown_variables
 from console_app.config.settings.model import Rules, Settings
 from console_app.config.trust.trusted import trust
 from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.engine_settings import DEFAULTS
 from console_app.domain.errors import ConfigError
 
 Load = Callable[..., LayeredSettings]
@@ -409,3 +414,23 @@ def test_a_base_url_of_the_file_stays_with_the_provider_of_its_model(load: Load)
     assert load(user, env={"FANOUT_MODEL": "claude-opus"}).settings.base_url is None
     named = load(user, model="anthropic/claude", base_url="http://localhost:9/v1")
     assert named.settings.base_url == "http://localhost:9/v1"
+
+
+def test_a_default_that_the_engine_has_too_is_written_down_once() -> None:
+    """An engine without a file of settings behaves as one with an empty file, and one line decides how."""
+    (body,) = (
+        one.body
+        for one in ast.parse(inspect.getsource(model)).body
+        if isinstance(one, ast.ClassDef) and one.name == "Settings"
+    )
+    written = {
+        one.target.id: ast.unparse(one.value)
+        for one in body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.value is not None
+    }
+    engine = {field.name: getattr(DEFAULTS, field.name) for field in dataclasses.fields(DEFAULTS)}
+    shared = {name for name in written.keys() & engine.keys() if getattr(Settings(), name) == engine[name]}
+    assert len(shared) > 10
+    assert not [name for name in shared if f"DEFAULTS.{name}" not in written[name]]
+    apart = {name for name in written.keys() & engine.keys() if getattr(Settings(), name) != engine[name]}
+    assert apart == {"policy", "builtin_tools", "system_prompt"}, "not said is not a default of the engine"

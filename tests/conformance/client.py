@@ -23,11 +23,11 @@ import httpx2
 import mcp.client.session
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.domain import forms
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.schema import fields as forms
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.status import ServerState
@@ -44,7 +44,7 @@ class Agreeable:
     """A user who takes every form as it is proposed, and agrees to everything."""
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        fields = forms.fields_of(question.schema)
+        fields = forms.fields_asked(question.schema)
         return ElicitationAnswer("accept", {one.name: one.default for one in fields if one.default is not None})
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.forms import FormField
+from console_app.domain.schema.fields import Field
 from console_app.domain.tame_patterns import matches
 from tests.each import each
 
@@ -55,7 +55,7 @@ def test_a_long_value_is_not_tried() -> None:
 
 
 def test_a_form_with_such_a_pattern_leaves_the_judgement_to_its_server() -> None:
-    assert FormField("f", "text", "f", pattern=r"(a+)+$").problem("a" * 40 + "!") == ""
+    assert Field("f", "text", schema={"pattern": r"(a+)+$"}).problem("a" * 40 + "!") == ""
 
 
 @given(st.text(alphabet="ab+*?{}2,()|[]\\^$.", max_size=14), st.text(alphabet="ab!", max_size=60))

@@ -11,6 +11,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import (
@@ -27,7 +28,6 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
-from console_app.engine.settings import EngineSettings
 from console_app.engine.turn import Turn
 
 Line = Chunk | BaseException | asyncio.Event | Callable[[], None]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.domain import forms
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.schema import fields as forms
 from console_app.domain.tools import Outcome
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.sampling import ProviderSampler
@@ -59,11 +59,11 @@ class Filling(Person):
         if question.mode == "url":
             return ElicitationAnswer("accept")
         values = {"text": "Ada", "number": 1, "integer": 1, "switch": True}
-        fields = forms.fields_of(question.schema)
+        fields = forms.fields_asked(question.schema)
         content: dict[str, Any] = {field.name: field.default for field in fields if field.default is not None}
         for field in fields:
             if field.required and field.name not in content:
-                first = field.choices[0][0] if field.choices else None
+                first = field.choices[0] if field.choices else None
                 content[field.name] = [first] if field.kind == "choices" else values.get(field.kind, first)
         return ElicitationAnswer("accept", content)
 

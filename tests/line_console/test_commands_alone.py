@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from console_app.config.machine.paths import Paths
 from console_app.config.trust.custom_commands import find
 from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.schema.fields import form_of
+from console_app.domain.schema.reading import object_of
 from console_app.domain.tools import ToolSpec
 from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say
@@ -180,3 +183,48 @@ async def test_a_copy_says_what_it_took(tmp_path: Path) -> None:
         await shown.see("ls -l")
         shown.type("/copy code")
         await shown.see("Copied code 1: 5 characters.")
+
+
+ASKED: dict[str, tuple[dict[str, Any], str, Any]] = {
+    "words": ({"type": "string"}, "a b", "a b"),
+    "page": ({"type": "string", "description": "as Markdown"}, "# a", "# a"),
+    "many": ({"enum": [5, 10]}, "10", 10),
+    "second": ({"enum": [5, 10]}, "2", 10),
+    "fixed": ({"const": True}, "true", True),
+    "half": ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "0.5", 0.5),
+    "point": ({"$ref": "#/$defs/Point"}, '{"x": 1}', {"x": 1}),
+    "list": ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
+    "either": ({"type": ["string", "integer"]}, "3", 3),
+    "or_text": ({}, "three", "three"),
+    "secret_word": ({"type": "string"}, "hush", "hush"),
+}
+"""A member's schema, what is typed for it, and the value that the tool gets."""
+
+
+@dataclass
+class Asking(Tools):
+    """Whose tools take a value of each kind."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        schema = object_of({name: one for name, (one, _, _) in ASKED.items()}, tuple(ASKED))
+        schema["$defs"] = {"Point": object_of({"x": {"type": "number"}})}
+        return [spec.model_copy(update={"input_schema": schema}) for spec in super().tools()]
+
+
+async def test_a_call_filled_in_line_by_line_has_the_values_that_its_form_on_the_screen_gives(tmp_path: Path) -> None:
+    got: list[dict[str, Any]] = []
+
+    async def take(invocation: Invocation, _reporter: CallReporter) -> str:
+        got.append(dict(invocation.arguments))
+        return "taken"
+
+    tools = Asking({("lab", "do"): take})
+    form = form_of(tools.tools()[0].input_schema)
+    async with opened(tmp_path, WrittenModel(), tools=tools) as shown:
+        shown.type("/call lab.do")
+        for place, (name, (_, typed, value)) in enumerate(ASKED.items(), 1):
+            await shown.see(f"{place} of {len(ASKED)}: {name}, required")
+            shown.type(typed)
+            assert not form.fields[place - 1].problem(value)
+        await shown.see("Call 1, lab.do, done")
+    assert got == [{name: value for name, (_, _, value) in ASKED.items()}]

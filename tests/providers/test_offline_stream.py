@@ -21,9 +21,9 @@ from console_app.domain.ports.provider import (
     TextChunk,
     UsageChunk,
 )
+from console_app.domain.schema.reading import required
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.offline import OfflineProvider
-from console_app.providers.offline.toolbox import required
 from tests.patience import PATIENCE
 from tests.providers.offline_play import AnyMessage, ask
 from tests.providers.offline_tools import EVERYTHING, FINISHED
@@ -87,7 +87,7 @@ def check(chunks: list[Chunk], tools: list[ToolSpec]) -> None:
                 assert chunk.arguments == arguments[chunk.index]
                 value: Any = json.loads(chunk.arguments)
                 assert isinstance(value, dict)
-                assert set(required(known[names[chunk.index]])) <= set(cast("dict[str, Any]", value))
+                assert set(required(known[names[chunk.index]].input_schema)) <= set(cast("dict[str, Any]", value))
                 closed.append(chunk.index)
             case _:
                 raise AssertionError(chunk)

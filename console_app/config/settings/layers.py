@@ -26,6 +26,7 @@ from console_app.config.settings.toml_text import parse_toml, position
 from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import Schema, as_schema, followed, others, parts, properties
 
 PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
@@ -308,12 +309,10 @@ def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[Bas
 def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> list[str]:
     """The keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
     schema = model.model_json_schema()
-    definitions: dict[str, Any] = schema.get("$defs", {})
-    table: dict[str, Any] = schema
-    for part in path:
-        choices: dict[str, Any] = {**table.get("patternProperties", {}), **table.get("properties", {})}
-        named: dict[str, Any] | None = choices.get(str(part)) or table.get("additionalProperties")
-        table = named or next(iter(choices.values()), table)
-        if reference := table.get("$ref"):
-            table = definitions[str(reference).rsplit("/", 1)[-1]]
-    return list(table.get("properties", {}))
+    table: Schema = schema
+    for name in path:
+        known = properties(table)
+        by_pattern = [one for word, _, one in parts(table) if word == "patternProperties"]
+        named = known.get(str(name)) or others(table) or next(iter([*by_pattern, *known.values()]), table)
+        table = followed(as_schema(named), schema)
+    return list(properties(table))

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from console_app.config.models.endpoint import check_base_url, check_variable
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.endpoint import Api
+from console_app.domain.engine_settings import DEFAULTS, Dispatch, StrategyName, ToolChoice
 from console_app.domain.rules import RuleText, parse_rule
 from console_app.domain.sampling import Sampling
 
@@ -81,7 +82,10 @@ class UiSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class Settings(Sampling, frozen=True):
-    """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
+    """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit.
+
+    A default out of `DEFAULTS` is the engine's, and explained there.
+    """
 
     model: str | None = None  # PROVIDER/MODEL
     base_url: BaseUrl | None = None
@@ -93,29 +97,26 @@ class Settings(Sampling, frozen=True):
     ui: UiSettings = Field(default=UiSettings(), description="how the console shows itself")
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
-    dispatch: Literal["eager", "batch"] = "eager"
-    strategy: Literal["agentic", "act", "think-act", "react"] = "agentic"
+    dispatch: Dispatch = DEFAULTS.dispatch
+    strategy: StrategyName = DEFAULTS.strategy
     # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, asking for
     # a server that is off, and in the console questions to you.
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
-    # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
-    tool_choice: Literal["auto", "none", "required"] | None = None
-    # Of tools that say they only read: the same call twice in an answer runs once, and the same call again in a turn is
-    # skipped with a note, unless it is asked for once more or something ran that may have changed the answer.
-    dedupe: bool = True
-    finish_todos: bool = False  # open items of the to-do list keep a turn from completing
-    never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool
-    limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once
+    tool_choice: ToolChoice | None = DEFAULTS.tool_choice
+    dedupe: bool = DEFAULTS.dedupe
+    finish_todos: bool = DEFAULTS.finish_todos
+    never_parallel: Names = DEFAULTS.never_parallel
+    limits: dict[str, Positive] = Field(default_factory=lambda: dict(DEFAULTS.limits))
     approval_mode: ApprovalMode = ApprovalMode.ASK
-    max_steps: Positive = 25
-    max_calls: Positive = 256  # of one answer: the rest is not executed, and each of it is told so
-    max_parallel: Positive = 128
-    max_price: Limit = None  # US dollars of a turn: no request once they are spent
-    max_turn_tokens: Positive | None = None  # input and output of all requests of a turn
-    max_result_chars: Positive = 100_000  # of a result, as the model reads it: its middle is left out, and that is said
-    call_timeout: Limit = 300.0
-    timeout: Limit = None  # of a whole turn
-    approval_timeout: Limit = None  # then a waiting call is denied
+    max_steps: Positive = DEFAULTS.max_steps
+    max_calls: Positive = DEFAULTS.max_calls
+    max_parallel: Positive = DEFAULTS.max_parallel
+    max_price: Limit = DEFAULTS.max_price
+    max_turn_tokens: Positive | None = DEFAULTS.max_turn_tokens
+    max_result_chars: Positive = DEFAULTS.max_result_chars
+    call_timeout: Limit = DEFAULTS.call_timeout
+    timeout: Limit = DEFAULTS.turn_timeout
+    approval_timeout: Limit = DEFAULTS.approval_timeout
     question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None
     save_sessions: bool = True  # conversations are kept in the data folder

@@ -14,8 +14,16 @@ from pydantic import BaseModel
 
 from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.model import Settings, UiSettings
+from console_app.domain.schema.reading import choices, properties, resolved, text
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
+_KINDS: Mapping[str, Kind] = {
+    "boolean": "bool",
+    "integer": "number",
+    "number": "number",
+    "array": "list",
+    "object": "table",
+}
 HIDDEN = "(hidden)"  # in place of headers, which may hold keys
 
 MEANINGS: Mapping[str, str] = {
@@ -109,16 +117,10 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
 def shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
     """What a setting may be: its kind, the choices there are, and whether it may be unset."""
     whole = UiSettings.model_json_schema() if name.startswith("ui.") else _schema()
-    schema = whole["properties"][name.removeprefix("ui.")]
-    branches: list[dict[str, Any]] = schema.get("anyOf", [schema])
-    optional = any(branch.get("type") == "null" for branch in branches)
-    branch = next(branch for branch in branches if branch.get("type") != "null")
-    if reference := branch.get("$ref"):
-        branch = _schema()["$defs"][str(reference).rsplit("/", 1)[-1]]
-    if "enum" in branch:
-        return "choice", tuple(map(str, branch["enum"])), optional
-    kinds: dict[str, Kind] = {"boolean": "bool", "integer": "number", "number": "number", "array": "list"}
-    return kinds.get(branch.get("type", ""), "table" if branch.get("type") == "object" else "text"), (), optional
+    schema, optional, _ = resolved(properties(whole)[name.removeprefix("ui.")], whole)
+    if named := choices(schema):
+        return "choice", tuple(map(str, named)), optional
+    return _KINDS.get(text(schema, "type"), "text"), (), optional
 
 
 def plain(value: Any) -> Any:

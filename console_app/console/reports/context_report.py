@@ -45,8 +45,10 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         f"  {part.name:<13} {_column(part.tokens, 'token', 9)}   {_column(part.messages, 'part', 5)}".rstrip()
         for part in parts
     ]
-    if (most := settings.max_result_chars) is not None:
-        lines += ["", f"Results of more than {most:,} characters lose their middle (max_result_chars)."]
+    lines += [
+        "",
+        f"Results of more than {settings.max_result_chars:,} characters lose their middle (max_result_chars).",
+    ]
     if count := len(transcript.shortened):
         lines += [
             "",

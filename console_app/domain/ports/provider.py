@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from console_app.domain.engine_settings import ToolChoice
 from console_app.domain.events import Level
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.sampling import Effort, Sampling
@@ -34,7 +35,7 @@ class ModelRequest:
     messages: tuple[UserMessage | AssistantMessage | ToolMessage, ...]
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
-    tool_choice: Literal["auto", "none", "required"] = "auto"
+    tool_choice: ToolChoice = "auto"
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
     conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own

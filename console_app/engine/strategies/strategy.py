@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from console_app.domain.engine_settings import EngineSettings, ToolChoice
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.messages import ThoughtLabel
 from console_app.domain.ports.provider import FinishReason
 from console_app.domain.safe_text import is_blank
 from console_app.engine.call_execution import CallExecution
-from console_app.engine.settings import EngineSettings, ToolChoice
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from typing import Final
 
 from console_app.config.machine.browser_page import page_in_use
 from console_app.config.machine.web_browser import start_browser
-from console_app.domain import forms
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import (
     Elicitation,
@@ -29,6 +28,7 @@ from console_app.domain.questions import (
     Unanswered,
     one_of,
 )
+from console_app.domain.schema.fields import cleaned, problems
 from console_app.domain.web_address import is_web_page
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
@@ -90,10 +90,10 @@ class Asking:
                 return ElicitationAnswer("cancel")
             return ElicitationAnswer("accept")
         content = dict(answer.content or {})
-        if problems := forms.problems(question.schema, content):
-            log.warning("an answer for %s doesn't fit its form: %s", question.server, problems)
+        if wrong := problems(question.schema, content):
+            log.warning("an answer for %s doesn't fit its form: %s", question.server, wrong)
             return ElicitationAnswer("cancel")
-        return ElicitationAnswer("accept", forms.cleaned(question.schema, content))
+        return ElicitationAnswer("accept", cleaned(question.schema, content))
 
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
         """Asks the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""

@@ -25,11 +25,12 @@ from mcp_types import (
 from pydantic import FileUrl
 
 from console_app.config.secrets.redaction import Redactor
-from console_app.domain import forms, questions
+from console_app.domain import questions
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.sampling import Sampling
+from console_app.domain.schema.fields import secrets_in
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.running_calls import WireCall
 from console_app.mcp_client.connecting.wire import Wire
@@ -61,7 +62,7 @@ class Callbacks:
         question = self._question(params, call, waiting)
         answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         if answer is not None and answer.content is not None:
-            self._given.add(*forms.secrets_in(question.schema, answer.content))
+            self._given.add(*secrets_in(question.schema, answer.content))
         return _elicit_result(answer or ElicitationAnswer("cancel"))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:

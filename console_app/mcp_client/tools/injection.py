@@ -6,27 +6,22 @@ They come from the setting `injected`. A model neither sees nor sets them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
+from console_app.domain.schema.reading import properties, without_members
 from console_app.domain.tools import INJECTED, ToolSpec
 from console_app.mcp_client.connecting.status import ServerStatus
 
 
 def hidden(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without them, as a model gets it."""
-    if not (names := named(schema)):
-        return schema
-    properties = {name: rule for name, rule in schema["properties"].items() if name not in names}
-    shown = schema | {"properties": properties}
-    if isinstance(required := schema.get("required"), list):
-        shown["required"] = [name for name in cast("list[Any]", required) if name not in names]
-    return shown
+    names = named(schema)
+    return without_members(schema, names) if names else schema
 
 
 def named(schema: Mapping[str, Any]) -> frozenset[str]:
     """Which of them a schema names."""
-    properties: Any = schema.get("properties")
-    return INJECTED & cast("dict[str, Any]", properties).keys() if isinstance(properties, dict) else frozenset()
+    return INJECTED & properties(schema).keys()
 
 
 def filled_in(

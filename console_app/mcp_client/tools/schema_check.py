@@ -5,8 +5,9 @@ Small ones are checked against JSON Schema itself, at 50 µs a part; large ones 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, cast
+
+from console_app.domain.schema.reading import faults
 
 # Levels of JSON, two for each level of properties: fifty of those fit. What reads and writes JSON on the way to a model
 # gives up at 200.
@@ -14,12 +15,6 @@ DEEPEST: Final = 120
 LARGEST: Final = 1_000_000  # characters of a schema; it goes along with every request
 _MOST_CHECKED: Final = 2_000  # parts of a schema that are checked against JSON Schema,
 _LONGEST_CHECKED: Final = 100_000  # and characters
-_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-_MAPS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SCHEMAS: Final = frozenset(
-    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedProperties"}
-)
 
 
 class Size(NamedTuple):
@@ -63,7 +58,7 @@ def check_schema(schema: dict[str, Any]) -> str:
     """Why `schema` is not valid JSON Schema, in a few words, or ""."""
     size = measure(schema)
     if size.parts > _MOST_CHECKED or size.characters > _LONGEST_CHECKED:
-        return next(_faults(schema), "")
+        return next((_invalid(where, wrong) for where, wrong in faults(schema)), "")
     # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
@@ -79,39 +74,3 @@ def check_schema(schema: dict[str, Any]) -> str:
 
 def _invalid(where: str, what: str) -> str:
     return f"its inputSchema is not valid JSON Schema ({f'{where}: ' if where else ''}{what})"
-
-
-def _faults(schema: dict[str, Any]) -> Iterator[str]:
-    waiting: list[tuple[str, Any]] = [("", schema)]
-    while waiting:
-        where, found = waiting.pop()
-        if isinstance(found, bool):
-            continue
-        if not isinstance(found, dict):
-            yield _invalid(where, "neither an object nor true or false")
-            continue
-        for key, value in cast("dict[str, Any]", found).items():
-            place = f"{where}.{key}" if where else key
-            if problem := _problem(key, value):
-                yield _invalid(place, problem)
-            elif key in _MAPS:
-                waiting += [(f"{place}.{name}", part) for name, part in value.items()]
-            elif key in _LISTS or (key == "items" and isinstance(value, list)):
-                waiting += [(f"{place}.{number}", part) for number, part in enumerate(cast("list[Any]", value))]
-            elif key in _SCHEMAS:
-                waiting.append((place, value))
-
-
-def _problem(key: str, value: Any) -> str:
-    if key == "type":
-        kinds = cast("list[Any]", value) if isinstance(value, list) else [value]
-        wrong = next((kind for kind in kinds if not isinstance(kind, str) or kind not in _TYPES), None)
-        return f"{wrong!r:.40} is no type" if wrong is not None or not kinds else ""
-    if key in _MAPS:
-        return "" if isinstance(value, dict) else "not an object"
-    if key in _LISTS or key == "enum":
-        return "" if isinstance(value, list) else "not a list"
-    if key == "required":
-        fits = isinstance(value, list) and all(isinstance(name, str) for name in cast("list[Any]", value))
-        return "" if fits else "not a list of names"
-    return ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
+from console_app.domain.schema.reading import as_schema, choices, properties, required, types
 from console_app.domain.tools import ToolSpec
 
 ENABLE = "enable_server"  # the tool that asks the user for a server
@@ -33,7 +34,7 @@ class Match:
 
     def kind(self, parameter: str) -> str:
         """The JSON type that the tool's schema gives the parameter, or ""."""
-        return kind_of(properties(self.spec).get(self.keys[parameter]))
+        return kind_of(properties(self.spec.input_schema).get(self.keys[parameter]))
 
     def call(self, **values: Any) -> PlannedCall:
         """The call with these values, each as the type the schema asks for; what the tool doesn't take is left out."""
@@ -49,10 +50,8 @@ class OfflineTools:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
         self._enable = self.find((ENABLE,), server=("server",))
-        offered: object = properties(self._enable.spec)[self._enable.keys["server"]] if self._enable else None
-        names: Any = cast("dict[str, Any]", offered).get("enum") if isinstance(offered, dict) else None
-        # The servers that are off and can be asked for.
-        self.off = tuple(cast("list[str]", names)) if isinstance(names, list) else ()
+        offered = properties(self._enable.spec.input_schema).get(self._enable.keys["server"]) if self._enable else None
+        self.off = tuple(map(str, choices(as_schema(offered))))  # the servers that are off and can be asked for
 
     def switch_on(self, server: str) -> PlannedCall | None:
         """The call that asks for a server that is off; None where there is none such."""
@@ -82,33 +81,13 @@ class OfflineTools:
         return next((spec.label for spec in self.tools if spec.name == wire_name), wire_name)
 
 
-def properties(spec: ToolSpec) -> Mapping[str, Any]:
-    """The parameters in the tool's schema; a schema that is odd has none."""
-    found = spec.input_schema.get("properties")
-    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def required(spec: ToolSpec) -> tuple[str, ...]:
-    """The names of the parameters that the tool can't do without."""
-    found = spec.input_schema.get("required")
-    return tuple(key for key in cast("list[Any]", found) if isinstance(key, str)) if isinstance(found, list) else ()
-
-
-def kind_of(schema: object) -> str:
-    """The JSON type of a schema; of several (`anyOf`, a list) the first that isn't null."""
-    if not isinstance(schema, dict):
-        return ""
-    schema = cast("dict[str, Any]", schema)
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((one for one in cast("list[Any]", kind) if one != "null"), "")
-    if not kind and isinstance(schema.get("anyOf"), list):
-        kind = next((found for one in schema["anyOf"] if (found := kind_of(one)) not in ("", "null")), "")
-    return kind if isinstance(kind, str) else ""
+def kind_of(schema: Any) -> str:
+    """The JSON type of a schema; of several the first that isn't null; "" where it says none."""
+    return next((kind for kind in types(schema) if kind != "null"), "")
 
 
 def _match(spec: ToolSpec, parameters: Mapping[str, Iterable[str]]) -> Match | None:
-    has = properties(spec)
+    has = properties(spec.input_schema)
     keys: dict[str, str] = {}
     for name, candidates in parameters.items():
         key = next((one for one in candidates if one in has), None)
@@ -116,7 +95,7 @@ def _match(spec: ToolSpec, parameters: Mapping[str, Iterable[str]]) -> Match | N
             keys[name.removeprefix("maybe_")] = key
         elif not name.startswith("maybe_"):
             return None
-    return Match(spec, keys) if set(required(spec)) <= set(keys.values()) else None
+    return Match(spec, keys) if set(required(spec.input_schema)) <= set(keys.values()) else None
 
 
 def _fit(value: Any, kind: str) -> Any:

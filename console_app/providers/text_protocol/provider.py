@@ -40,6 +40,7 @@ from console_app.domain.ports.provider import (
     speaks,
 )
 from console_app.domain.sampling import Effort
+from console_app.domain.schema.reading import properties
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.given import (
     SaidOfTools,
@@ -331,8 +332,7 @@ def _writable(dialect: str) -> bool:
 
 
 def _takes_code(spec: ToolSpec) -> bool:
-    properties: object = spec.input_schema.get("properties")
-    return isinstance(properties, dict) and not _CODE_PARAMETERS.isdisjoint(properties)  # pyright: ignore[reportUnknownArgumentType]
+    return not _CODE_PARAMETERS.isdisjoint(properties(spec.input_schema))
 
 
 _CODE_PARAMETERS = frozenset({"code", "new_string", "old_string", "new_text", "old_text", "patch", "diff", "script"})

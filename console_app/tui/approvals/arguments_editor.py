@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -18,8 +18,9 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
-from console_app.console.fields import form_of
 from console_app.domain.safe_text import one_line, visible
+from console_app.domain.schema.fields import form_of
+from console_app.domain.schema.reading import Schema, as_schema, properties, required
 from console_app.tui.forms.check_list import CheckList
 from console_app.tui.forms.choice_line import ChoiceLine
 from console_app.tui.forms.field_widgets import ObjectWidget
@@ -200,17 +201,14 @@ def written(arguments: Mapping[str, Any]) -> str:
     return "".join(character if character == visible(character) else json.dumps(character)[1:-1] for character in text)
 
 
-def schema_lines(schema: Mapping[str, Any]) -> list[Content]:
+def schema_lines(schema: Schema) -> list[Content]:
     """A line an argument of the tool: its name, type, whether it must be there, and what it is for."""
-    properties = schema.get("properties")
-    known = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
-    listed: Any = schema.get("required")
-    required = cast("list[Any]", listed) if isinstance(listed, list) else []
+    known, needed = properties(schema), required(schema)
     widest = min(max((len(one_line(name, 24)) for name in known), default=0), 24)
     lines: list[Content] = []
     for name, declared in list(known.items())[:MOST_LISTED]:
-        rule = cast("dict[str, Any]", declared) if isinstance(declared, dict) else {}
-        kind = one_line(str(rule.get("type", "any")), 16) + ("" if name in required else "?")
+        rule = as_schema(declared)
+        kind = one_line(str(rule.get("type", "any")), 16) + ("" if name in needed else "?")
         line = Content.styled(f"{one_line(name, 24):<{widest}}", "$secondary")
         line += Content.styled(f"  {kind:<9}", "$accent")
         lines.append(line + Content.styled(f"  {one_line(str(rule.get('description', '')), 120)}", "$muted"))

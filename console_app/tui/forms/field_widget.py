@@ -14,8 +14,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from console_app.console.fields import Field
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.fields import Field
 
 
 class _LeftOut(Enum):

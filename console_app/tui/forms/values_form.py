@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,8 +18,9 @@ from textual.suggester import Suggester
 from textual.types import CSSPathType
 from textual.widgets import Input
 
-from console_app.console.fields import form_of
 from console_app.domain.safe_text import is_safe, one_line
+from console_app.domain.schema.fields import form_of
+from console_app.domain.schema.reading import object_of
 from console_app.mcp_client.offering.offers import PromptArgument
 from console_app.tui.forms.field_widget import FieldWidget
 from console_app.tui.forms.field_widgets import LineWidget, widget_for
@@ -63,9 +64,8 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         self._title = title
         self._about = about
         self._propose = propose
-        fields = {one.name: {"type": "string", "description": one.description} for one in arguments}
-        needed = [one.name for one in arguments if one.required]
-        schema: dict[str, Any] = {"type": "object", "properties": fields, "required": needed}
+        members = {one.name: {"type": "string", "description": one.description} for one in arguments}
+        schema = object_of(members, [one.name for one in arguments if one.required])
         self._widget: FieldWidget = widget_for(form_of(schema), dict(initial), label="")
 
     def compose(self) -> ComposeResult:

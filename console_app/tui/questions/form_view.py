@@ -11,13 +11,13 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, Static
 
 from console_app.console.talk.question_queue import PendingQuestion, Reply
-from console_app.domain.forms import fields_of
 from console_app.domain.questions import Elicitation, ElicitationAnswer
+from console_app.domain.schema.fields import fields_asked
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
 from console_app.tui.forms.field_widgets import widget_for
-from console_app.tui.questions.form_fields import form_fields
 from console_app.tui.questions.view import AskedView, message_of
 
+MOST_FIELDS = 60  # past them only those that have to be filled in
 A_TIME = 6  # fields that are mounted together
 ROOMY = 14  # lines, below which the empty ones between fields are left out
 
@@ -47,15 +47,17 @@ class FormView(AskedView):
         super().__init__(asked)
         self.add_class("form")
         self._question = question
-        self._fields = form_fields(question.schema)
+        asked_for = fields_asked(question.schema)
+        self._fields = [one for place, one in enumerate(asked_for) if place < MOST_FIELDS or one.required]
+        self._left_out = len(asked_for) - len(self._fields)
         self._widgets: list[FieldWidget] = []
 
     def compose(self) -> ComposeResult:
         """The message; the fields come after it."""
         with VerticalScroll(can_focus=False):
             yield Static(message_of(self._question.message))
-            if (left := len(fields_of(self._question.schema)) - len(self._fields)) > 0:
-                yield Static(f"{left:,} more optional fields aren't shown.", classes="note")
+            if self._left_out:
+                yield Static(f"{self._left_out:,} more optional fields aren't shown.", classes="note")
 
     def on_mount(self) -> None:
         """The first fields at once, the others a few at a time, so that keys pass between."""

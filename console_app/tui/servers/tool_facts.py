@@ -13,6 +13,7 @@ from console_app.console.servers.switches import tokens_of
 from console_app.domain.amounts import measured, plural, seconds
 from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import properties, required
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
@@ -119,10 +120,9 @@ def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
     nodes = schema_nodes(schema) if schema else []
     if not nodes:
         return Node(lambda palette: [(title, palette.heading), (f"  {nothing}", palette.muted)], key=title)
-    fields, needed = (schema or {}).get("properties"), (schema or {}).get("required")
-    count = len(fields) if isinstance(fields, dict) else 0  # pyright: ignore[reportUnknownArgumentType]
+    count, needed = len(properties(schema or {})), len(required(schema or {}))
     words = plural(count, "field") if count else "see below"
-    words += f", {len(needed)} required" if isinstance(needed, list) and needed else ""  # pyright: ignore[reportUnknownArgumentType]
+    words += f", {needed} required" if needed else ""
     return Node(
         lambda palette: [(title, palette.heading), (f"  {words}", palette.muted)], lambda: nodes, open=True, key=title
     )

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import required
 from console_app.domain.tools import ToolSpec
 from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding
-from console_app.providers.offline.toolbox import OfflineTools, PlannedCall, required
+from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
 
 _WITH_JSON = re.compile(r"(?<![\w.-])([A-Za-z_][\w-]*(?:\.[\w-]+){0,3})[ \t`]*(\()?[ \t`]*(?=\{)")
 _ALONE = re.compile(
@@ -35,7 +36,7 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
             at = max(at, finding.end)
     for line in _ALONE.finditer(asked.text):
         if spec := tools.lookup(line[1]):
-            lacking = required(spec)
+            lacking = required(spec.input_schema)
             if lacking:
                 yield RuleFinding(line.start(), line.end(), problem=_lacks(spec, lacking))
             else:
@@ -60,7 +61,7 @@ def _with_json(text: str, found: re.Match[str], tools: OfflineTools) -> RuleFind
         known = ", ".join(f"`{one_line(tool.label, 60)}`" for tool in tools.tools[:8]) or "none"
         problem = f"There is no tool `{one_line(name, 80)}` on. Those that are on: {known}."
         return RuleFinding(start, end, problem=problem, server=name.partition(".")[0])
-    lacking = [key for key in required(spec) if key not in cast("dict[str, Any]", value)]
+    lacking = [key for key in required(spec.input_schema) if key not in cast("dict[str, Any]", value)]
     if lacking:
         return RuleFinding(start, end, problem=_lacks(spec, lacking))
     return RuleFinding(start, end, (PlannedCall(spec, text[found.end() : end]),))

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, ToolMessage
+from console_app.domain.schema.reading import as_schema, choices, item, properties
 from console_app.domain.tools import Outcome
 from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import QUOTED, listed, unquoted
-from console_app.providers.offline.toolbox import Match, OfflineTools, kind_of, properties
+from console_app.providers.offline.toolbox import Match, OfflineTools, kind_of
 
 _LIST = r"(?:(?:my|the|our)\s+)?to[\s-]?do(?:s|\s+(?:list|items?))?\b"
 _ADD = (
@@ -114,28 +115,24 @@ def _parsed(arguments: str, key: str) -> list[_Item]:
 
 def _written(items: Sequence[_Item], tool: Match) -> Any:
     """The list in the shape that the tool's schema gives it."""
-    schema = properties(tool.spec).get(tool.keys["items"])
+    schema = as_schema(properties(tool.spec.input_schema).get(tool.keys["items"]))
     if kind_of(schema) == "string":
-        return "\n".join(f"{_MARKS[item.state]} {item.text}" for item in items)
-    of: Any = cast("dict[str, Any]", schema).get("items") if isinstance(schema, dict) else None
-    if kind_of(of) == "string":
-        return [item.text for item in items]
-    shape: Any = cast("dict[str, Any]", of).get("properties") if isinstance(of, dict) else None
-    fields = cast("dict[str, Any]", shape) if isinstance(shape, dict) else {}
+        return "\n".join(f"{_MARKS[one.state]} {one.text}" for one in items)
+    if kind_of(item(schema)) == "string":
+        return [one.text for one in items]
+    fields = properties(as_schema(item(schema)))
     text_key = next((name for name in _TEXTS if name in fields), "content")
     state_key = next((name for name in _STATES if name in fields), "status")
     written: list[dict[str, Any]] = []
-    for number, item in enumerate(items, 1):
+    for number, one in enumerate(items, 1):
         entry: dict[str, Any] = {"id": str(number)} if kind_of(fields.get("id")) == "string" else {}
-        entry |= {text_key: item.text, state_key: _state(item.state, fields.get(state_key))}
+        entry |= {text_key: one.text, state_key: _state(one.state, fields.get(state_key))}
         written.append(entry)
     return written
 
 
 def _state(state: str, schema: object) -> str:
-    allowed: Any = cast("dict[str, Any]", schema).get("enum") if isinstance(schema, dict) else None
-    names = [name for name in cast("list[Any]", allowed) if isinstance(name, str)] if isinstance(allowed, list) else []
-    return next((word for word in _WORDS[state] if word in names), state)
+    return next((word for word in _WORDS[state] if word in choices(as_schema(schema))), state)
 
 
 TODO = AnswerRule(
