@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
+from console_app.domain.errors import ProviderError
 from console_app.domain.ports.provider import NoticeChunk
 from console_app.providers.answer import ServerFault, WireAnswer, error_message
 from console_app.providers.loose_json import HalfCharacters, obj, parse_mended
@@ -20,7 +21,8 @@ from console_app.providers.sse import EventTooLarge, SseReader
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
-LARGEST_BODY = 64 * 2**20  # bytes of an answer that isn't streamed
+LARGEST_HELD = 32 * 2**20  # bytes of an answer that isn't streamed, or of what a stream holds beside what it gives on
+ENVELOPE = 512  # bytes around a piece that is given on, which are not held
 SHOWN = 2_000  # bytes of what is no answer
 HALVES = "halves of characters"
 _ALIVE = frozenset(("ping", "keepalive", "heartbeat"))  # events that only keep a connection open
@@ -137,7 +139,7 @@ class _Stream:
         self._first: bytes | None = None  # first byte that isn't blank
         self._streamed = False  # such a byte came, and is none of a whole body's
         self._whole: list[bytes] = []
-        self._size = 0
+        self._held = 0  # bytes that came and were not given on
         self._events = 0
         self._begin = b""  # of what came before the first event
         self.news = 0  # grows with all that is more than a comment or a ping
@@ -145,10 +147,10 @@ class _Stream:
         self._noted: set[str] = set()
 
     def take(self, piece: bytes) -> None:
-        if not self._streamed and self._is_of_a_whole(piece):
-            return
         if not self._events and len(self._begin) < SHOWN:
             self._begin += piece[:SHOWN]
+        if not self._streamed and self._is_of_a_whole(piece):
+            return
         try:
             events = self._reader.feed(piece)
         except EventTooLarge as error:
@@ -163,12 +165,17 @@ class _Stream:
             self._streamed = self._first not in (b"{", b"[", b"<")
         if self._streamed or not self._first:
             return False
-        self._size += len(piece)
         self.news += 1
-        if self._size > LARGEST_BODY:
-            raise NotAnAnswer(b"".join(self._whole)[:SHOWN].decode("utf-8", "replace"))
+        self._hold(len(piece))
         self._whole.append(piece)
         return True
+
+    def _hold(self, size: int) -> None:
+        """Counts what nobody is given while it comes, and so nobody else can limit. Raises ProviderError."""
+        self._held += size
+        if self._held > LARGEST_HELD:
+            what = f"the answer holds more than {LARGEST_HELD // 2**20} MB that is neither text nor arguments of a call"
+            raise ProviderError(what, "The rest of it is not read.")
 
     def end(self) -> None:
         self._rest()
@@ -211,7 +218,12 @@ class _Stream:
         except ValueError:
             value = self._mended(data)
         if value.__class__ is dict:
+            chunks = self._answer.chunks
+            before = chunks.grown
             self._answer.event(name, value)
+            given = chunks.grown - before
+            if not given or len(data) > given + ENVELOPE:
+                self._hold(len(data) - given)
         elif name == "error":
             raise ServerFault(value)
 

@@ -18,6 +18,7 @@ from console_app.providers.server_tools import anthropic_finished, anthropic_sta
 
 FORMAT = "anthropic"
 THINKING = ("thinking", "redacted_thinking")
+_INPUT = "partial_json"  # the text of a delta that adds up to the input of a tool
 
 
 @dataclass(slots=True)
@@ -26,12 +27,21 @@ class _Block:
 
     fields: dict[str, Any]
     began: tuple[int, int]
-    json: list[str] = field(default_factory=list[str])  # of its input, as it is streamed
+    pieces: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # of its texts, as they are streamed
     gap: int = 0  # of a text: how much parts it from the one before
 
     @property
     def kind(self) -> str:
         return text(self.fields.get("type"))
+
+    def grow(self, name: str, piece: str) -> None:
+        """More of one of its texts."""
+        self.pieces.setdefault(name, [text(self.fields.get(name))]).append(piece)
+
+    def join(self) -> str:
+        """Makes its texts whole; gives the JSON of its input."""
+        self.fields |= {name: "".join(pieces) for name, pieces in self.pieces.items() if name != _INPUT}
+        return "".join(self.pieces.get(_INPUT, ()))
 
 
 class AnthropicAnswer(WireAnswer):
@@ -117,24 +127,27 @@ class AnthropicAnswer(WireAnswer):
                 if block is None:
                     if self._where.place != index:
                         self._where = Where(index)
-                    self._calls.fragment(self._where, delta.get("partial_json"))
+                    self._calls.fragment(self._where, delta.get(_INPUT))
                 else:
-                    block.json.append(text(delta.get("partial_json")))
+                    block.grow(_INPUT, text(delta.get(_INPUT)))
             case "thinking_delta":
                 if block is None:
                     began = self.text_length, len(self._calls)
                     block = self._open[index] = _Block({"type": "thinking", "thinking": "", "signature": ""}, began)
-                block.fields["thinking"] = text(block.fields.get("thinking")) + self.think(text(delta.get("thinking")))
+                block.grow("thinking", self.think(text(delta.get("thinking"))))
             case "signature_delta" if block is not None:
-                block.fields["signature"] = text(block.fields.get("signature")) + text(delta.get("signature"))
+                block.grow("signature", text(delta.get("signature")))
             case "citations_delta" if block is not None:
-                block.fields["citations"] = [*arr(block.fields.get("citations")), obj(delta.get("citation"))]
+                block.fields["citations"] = cited = arr(block.fields.get("citations"))
+                cited.append(obj(delta.get("citation")))
             case _ if block is not None:
                 # Of a block that is not known here, and goes back as it is: its texts grow, other fields are set.
                 for name, value in delta.items():
-                    grows = isinstance(value, str) and isinstance(block.fields.get(name), str)
-                    if name != "type":
-                        block.fields[name] = block.fields[name] + value if grows else value
+                    if isinstance(value, str) and isinstance(block.fields.get(name), str) and name != "type":
+                        block.grow(name, value)
+                    elif name != "type":
+                        block.fields[name] = value
+                        block.pieces.pop(name, None)
             case _:
                 pass
 
@@ -151,6 +164,7 @@ class AnthropicAnswer(WireAnswer):
 
     def _close(self, block: _Block, *, complete: bool) -> None:
         """Keeps a block; thinking that was cut off is kept for people only, since it has no signature."""
+        written = block.join()
         if block.kind == "text":
             # Only what tells it from the text before it: the words are those of the message.
             said = self.text_length > block.began[0] or block.gap
@@ -163,7 +177,7 @@ class AnthropicAnswer(WireAnswer):
             data = placed(self._source, *block.began, block=block.fields) if complete else {}
             self._keep(data, text(block.fields.get("thinking")))
             return
-        if written := "".join(block.json):
+        if written:
             complete = complete and not object_problem(written)
             block.fields["input"] = obj(json.loads(written)) if complete else {}
         if not complete:

@@ -11,10 +11,13 @@ from console_app.domain.ports.provider import CallDelta, Chunk, ReasoningChunk, 
 
 
 class ChunkBuffer:
-    """Of one answer, in the order in which its chunks came. `urgent`: it holds more than pieces of what grows."""
+    """Of one answer, in the order in which its chunks came. `urgent`: it holds more than pieces of what grows. `grown`:
+    how many characters of what grows were added, taken or not.
+    """
 
     def __init__(self) -> None:
         self.urgent = False
+        self.grown = 0
         self._chunks: list[Chunk] = []
         self._pieces: list[str] = []  # of what grows at the end
         self._grows: type[TextChunk | ReasoningChunk] | int | None = None  # a number: the arguments of that call
@@ -29,6 +32,7 @@ class ChunkBuffer:
             self._join()
             self._grows = TextChunk
         self._pieces.append(piece)
+        self.grown += len(piece)
 
     def add_reasoning(self, piece: str) -> None:
         """More reasoning."""
@@ -36,6 +40,7 @@ class ChunkBuffer:
             self._join()
             self._grows = ReasoningChunk
         self._pieces.append(piece)
+        self.grown += len(piece)
 
     def add_arguments(self, index: int, piece: str) -> None:
         """More of the arguments of the call `index`."""
@@ -43,6 +48,7 @@ class ChunkBuffer:
             self._join()
             self._grows = index
         self._pieces.append(piece)
+        self.grown += len(piece)
 
     def append(self, chunk: Chunk) -> None:
         """A chunk that is more of nothing."""
