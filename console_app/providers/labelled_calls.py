@@ -175,7 +175,9 @@ class LabelledCalls:
         if not cut:
             self._whole = len(self._calls)
         for call in self.open if cut else ():
-            self._end(call, cut)
+            # The model went on behind the end that is marked of an empty call, and no arguments may be those of it.
+            whole = call.marked and call.empty and call is not self._calls[-1] and not self._unowned
+            self._end(call, "" if whole else cut)
 
     def over(self) -> None:
         """Nothing more comes: calls that were open at a normal end are ended, those that began behind it broken."""

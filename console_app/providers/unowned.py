@@ -58,6 +58,9 @@ class Unowned:
     def __init__(self) -> None:
         self._streams: dict[Hashable, list[str]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._streams)
+
     def add(self, label: Hashable, text: str) -> None:
         """More arguments under `label`."""
         if text.strip() or label in self._streams:
