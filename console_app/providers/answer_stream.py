@@ -22,7 +22,7 @@ from console_app.providers.sse import EventTooLarge, SseReader
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
 LARGEST_HELD = 32 * 2**20  # bytes of an answer that isn't streamed, or of what a stream holds beside what it gives on
-ENVELOPE = 512  # bytes around a piece that is given on, which are not held
+ENVELOPE = 512  # bytes of an event that gives something on, and is too small to hold anything of note beside it
 SHOWN = 2_000  # bytes of what is no answer
 HALVES = "halves of characters"
 _ALIVE = frozenset(("ping", "keepalive", "heartbeat"))  # events that only keep a connection open
@@ -135,6 +135,7 @@ class _Stream:
 
         self._parse = from_json
         self._answer = answer
+        self._chunks = answer.chunks
         self._reader = SseReader()
         self._first: bytes | None = None  # first byte that isn't blank
         self._streamed = False  # such a byte came, and is none of a whole body's
@@ -218,12 +219,10 @@ class _Stream:
         except ValueError:
             value = self._mended(data)
         if value.__class__ is dict:
-            chunks = self._answer.chunks
-            before = chunks.grown
+            before = self._chunks.grown
             self._answer.event(name, value)
-            given = chunks.grown - before
-            if not given or len(data) > given + ENVELOPE:
-                self._hold(len(data) - given)
+            if self._chunks.grown == before or len(data) > ENVELOPE:
+                self._hold(len(data) - (self._chunks.grown - before))
         elif name == "error":
             raise ServerFault(value)
 
