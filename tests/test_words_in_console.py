@@ -12,7 +12,7 @@ CODE = Path(__file__).parents[1] / "console_app"
 FLOORS = ("engine", "console", "providers", "mcp_client", "sessions", "tui", "line_console", "domain", "textcalls")
 FLAG = re.compile(r"(?<![\w<!-])--[a-z][a-z-]{2,}")
 ELSEWHERE = {
-    "providers/fault_wordings.py",  # what servers say, to be recognised
+    "providers/faults/wordings.py",  # what servers say, to be recognised
     "tui/lineview/results/diff.py",  # how a diff begins
     "textcalls/page.py",  # a page of the docs
     "sessions/export.py",  # of `fanout sessions import`, which has no key

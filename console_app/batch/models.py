@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from console_app.config.models.model_choice import SCRIPTED, ModelChoice
 from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.domain.endpoint import identity
-from console_app.providers.rate_limiter import RateLimiter
+from console_app.providers.endpoint.rate_limiter import RateLimiter
 
 if TYPE_CHECKING:
     from console_app.domain.ports.provider import Provider

@@ -117,7 +117,7 @@ class ConfiguredModels:
 
             return OfflineProvider()
         from console_app.config.models.known_dialects import KnownDialects
-        from console_app.providers.endpoint_address import is_official
+        from console_app.providers.endpoint.address import is_official
         from console_app.providers.text_protocol import TextProtocol
 
         official = choice.config is not None and is_official(choice.config.base_url)

@@ -1,7 +1,7 @@
 """How a model is asked to write: all settings of a request as one value, which goes whole from the files to the wire.
 
-A new one is a field here and a row in `providers/sampling_parameters.py`: config.toml, its tables and the environment
-take it as it is.
+A new one is a field here and a row in `providers/requests/sampling_parameters.py`: config.toml, its tables and the
+environment take it as it is.
 """
 
 from __future__ import annotations

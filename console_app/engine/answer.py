@@ -11,11 +11,12 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
 from console_app.domain.ports import provider as ports
 from console_app.domain.safe_text import is_blank
-from console_app.engine.batch import Batch
+from console_app.engine.batch import MOST_OPENED, Batch
 from console_app.engine.provider_calls import ProviderCalls
 
 LARGEST_SAID: Final = 8 * 2**20  # characters of text and reasoning; a million tokens are four million
 LARGEST_KEPT: Final = 2 * LARGEST_SAID  # of what goes back to the endpoint: a thought has its text once more in it
+KEPT_AROUND: Final = 1_000  # of those, for each part of it: one without a word in it is stored and folded, too
 _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -94,6 +95,8 @@ class Answer:
                 self.finish = chunk.reason
             case ports.ProviderCallStarted():
                 self._provider_calls.started(chunk)
+                if self._provider_calls.count > MOST_OPENED:
+                    self.batch.overflow = f"its provider makes more than {MOST_OPENED:,} calls"
             case ports.ProviderCallFinished():
                 self._provider_calls.finished(chunk)
             case ports.ProviderData():
@@ -120,7 +123,7 @@ class Answer:
         data, text = (
             (chunk.data, "") if isinstance(chunk, ports.ProviderData) else (chunk.reasoning.data, chunk.reasoning.text)
         )
-        size = len(text) + _characters(data)
+        size = KEPT_AROUND + len(text) + _characters(data)
         if self._kept + size > LARGEST_KEPT:
             return True
         if isinstance(chunk, ports.ReasoningFinished):  # the others take the place of what came before

@@ -22,7 +22,7 @@ from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
-from console_app.engine.approval_gate import ApprovalGate, Rule, Verdict
+from console_app.engine.approval_gate import ApprovalGate, Rule, Ruling
 from console_app.engine.call_execution import CallExecution, Resolution
 from console_app.engine.repetition import FREE_REPEATS, Repetition
 from console_app.engine.session import Session
@@ -81,11 +81,11 @@ class Approvals:
         verdict = self._gate.check(spec, arguments, call.must_ask)
         repeats = False
         if verdict.action == "ask" and spec.builtin and not spec.asks and not call.must_ask:
-            verdict = Verdict("allow", "a tool of Fanout itself", DecidedBy.MODE)
+            verdict = Ruling("allow", "a tool of Fanout itself", DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):
                 return results.repeated(times)
-            verdict, repeats = Verdict("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT), True
+            verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT), True
         elif verdict.action != "deny" and self._has_answer(call, spec, key):
             return results.answered_before()
         if verdict.action == "ask":
@@ -117,7 +117,7 @@ class Approvals:
             self._emit(ev.Notice(level="info", text=f"{text}. Another program or address of that name will ask."))
             await asyncio.to_thread(self._gate.keep, rule, spec)
 
-    async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
+    async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Ruling, repeats: bool) -> Resolution:
         always = bool(call.must_ask) or repeats
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=always))
         if self._gate.headless:
@@ -270,7 +270,7 @@ def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any], 
     return edited
 
 
-def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
+def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
     """The result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:

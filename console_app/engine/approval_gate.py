@@ -64,7 +64,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Ruling:
     """What to do with a call. `why` is said to the user who is asked, `rule` names the rule that spoke, if one did."""
 
     action: Action
@@ -112,22 +112,22 @@ class ApprovalGate:
         self.trusted = trusted
         self.bindings = RuleBindings() if bindings is None else bindings
 
-    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
+    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         """The verdict on one call. `must_ask`: why it may not run unless a person approves it, "" when nothing does."""
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
             if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
-                return Verdict("deny", PLANS, DecidedBy.MODE)
+                return Ruling("deny", PLANS, DecidedBy.MODE)
             if action == "ask" and must_ask:
-                return Verdict("ask", must_ask, DecidedBy.RULE, MUST_ASK)
+                return Ruling("ask", must_ask, DecidedBy.RULE, MUST_ASK)
             if action == "ask" and spec.require_approval:
                 why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
                 rule = CHANGED if spec.changed else REQUIRED
-                return Verdict("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
+                return Ruling("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
             spoke = next((rule for rule in found if rule.action == action and self._means(rule, spec)), None)
             if spoke is not None:
                 binds = spoke if action == "allow" and self._standing(spoke, spec) == "new" else None
-                return Verdict(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke), binds)
+                return Ruling(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke), binds)
         verdict = self._by_mode(spec)
         if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
             return replace(
@@ -161,18 +161,18 @@ class ApprovalGate:
     def _means(self, rule: Rule, spec: ToolSpec) -> bool:
         return rule.action != "allow" or self._standing(rule, spec) in ("bound", "new")
 
-    def _by_mode(self, spec: ToolSpec) -> Verdict:
+    def _by_mode(self, spec: ToolSpec) -> Ruling:
         match self.mode:
             case ApprovalMode.YOLO:
-                return Verdict("allow", "mode yolo runs everything", DecidedBy.MODE)
+                return Ruling("allow", "mode yolo runs everything", DecidedBy.MODE)
             case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec):
-                return Verdict("allow", f"mode {self.mode.value} runs what only reads", DecidedBy.MODE)
+                return Ruling("allow", f"mode {self.mode.value} runs what only reads", DecidedBy.MODE)
             case ApprovalMode.PLAN:
-                return Verdict("deny", PLANS, DecidedBy.MODE)
+                return Ruling("deny", PLANS, DecidedBy.MODE)
             case ApprovalMode.AUTO:
-                return Verdict("ask", "not known to be read-only", DecidedBy.MODE)
+                return Ruling("ask", "not known to be read-only", DecidedBy.MODE)
             case ApprovalMode.ASK:
-                return Verdict("ask", "not pre-approved", DecidedBy.MODE)
+                return Ruling("ask", "not pre-approved", DecidedBy.MODE)
 
     def _only_reads(self, spec: ToolSpec) -> bool:
         """Whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a program)."""

@@ -26,7 +26,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Verdict
+from console_app.engine.approval_gate import ApprovalGate, Ruling
 from console_app.engine.arguments import compact, declared
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ class TypedCallsGate(ApprovalGate):
     """Who typed a call approved it; what a rule or plan mode denies stays denied, and a tool that has changed is shown
     first."""
 
-    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
+    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         verdict = super().check(spec, arguments, must_ask)
         asks = verdict.action == "ask" and not spec.changed
-        return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if asks else verdict
+        return Ruling("allow", "you asked for it yourself", DecidedBy.USER) if asks else verdict
 
 
 LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]

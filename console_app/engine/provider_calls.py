@@ -24,7 +24,7 @@ class ProviderCalls:
         self._session = session
         self._emit = emit
         self._open: dict[str, tuple[str, float]] = {}  # the provider's id: ours, and when it began
-        self._count = 0
+        self.count = 0  # of those that were told of
 
     def started(self, chunk: ProviderCallStarted) -> None:
         """The provider runs a tool of its own."""
@@ -35,14 +35,14 @@ class ProviderCalls:
         self._emit(
             ev.CallAnnounced(
                 call_id=call_id,
-                index=self._count,
+                index=self.count,
                 name=chunk.name,
                 server=self._session.provider.name,
                 tool=name,
                 origin="provider",
             )
         )
-        self._count += 1
+        self.count += 1
         self._open[chunk.id] = call_id, self._session.monotonic()
         self._ready(call_id, chunk.arguments)
         self._emit(ev.CallStarted(call_id=call_id))

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from console_app.config.models.known_refusals import KnownRefusals
 from console_app.domain.endpoint import Api, ProviderConfig
-from console_app.providers.rate_limiter import RateLimiter
+from console_app.providers.endpoint.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider
 
 
@@ -18,15 +18,15 @@ def open_provider(
     one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
     match config.api:
         case "openai-chat":
-            from console_app.providers.openai_chat import OpenAIChatProvider
+            from console_app.providers.openai_chat.provider import OpenAIChatProvider
 
             return OpenAIChatProvider(config, known=known, limiter=limiter)
         case "openai-responses":
-            from console_app.providers.openai_responses import OpenAIResponsesProvider
+            from console_app.providers.openai_responses.provider import OpenAIResponsesProvider
 
             return OpenAIResponsesProvider(config, known=known, limiter=limiter)
         case "anthropic":
-            from console_app.providers.anthropic_messages import AnthropicMessagesProvider
+            from console_app.providers.anthropic.provider import AnthropicMessagesProvider
 
             return AnthropicMessagesProvider(config, known=known, limiter=limiter)
         case _:

@@ -34,16 +34,16 @@ from console_app.domain.ports.provider import (
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
-from console_app.providers.answer import ServerFault, WireAnswer
-from console_app.providers.answer_stream import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
-from console_app.providers.concessions import Concession, Concessions, GivenUp
-from console_app.providers.endpoint_address import EndpointAddress
-from console_app.providers.fault_wordings import allowed_values, is_failed_call
-from console_app.providers.faults import Fault, fault_of, not_a_stream
-from console_app.providers.loose_json import arr, obj, text
-from console_app.providers.pictures import fitted
-from console_app.providers.rate_limiter import RateLimiter
-from console_app.providers.retrying import RetryPolicy
+from console_app.providers.concessions.learnt import Concession, Concessions, GivenUp
+from console_app.providers.endpoint.address import EndpointAddress
+from console_app.providers.endpoint.rate_limiter import RateLimiter
+from console_app.providers.faults.fault import Fault, fault_of, not_a_stream
+from console_app.providers.faults.retrying import RetryPolicy
+from console_app.providers.faults.wordings import allowed_values, is_failed_call
+from console_app.providers.requests.pictures import fitted
+from console_app.providers.stream.answer import ServerFault, WireAnswer
+from console_app.providers.stream.loose_json import arr, obj, text
+from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
 
 log = logging.getLogger(__name__)
 

@@ -15,11 +15,6 @@ from itertools import chain
 from typing import Any, Protocol
 
 from console_app.domain.schema.reading import properties, required
-from console_app.providers.text_protocol.dictation import Dictated, Near, told
-from console_app.providers.text_protocol.folding import fold, signless
-from console_app.providers.text_protocol.readings import readings, turned
-from console_app.providers.text_protocol.tool_names import NO_ARGUMENTS, Names, places_of, spelt
-from console_app.textcalls import ParsedCall
 from console_app.textcalls.dictation import Dictated, Near, told
 from console_app.textcalls.folding import fold, signless
 from console_app.textcalls.model import ParsedCall, Schema

@@ -68,7 +68,6 @@ class Scanner:
         self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
-        self._beyond: list[str] = []
         self._apart: list[str] = []
         self.tail_events: list[ScanEvent] = []
         """What `finish` had to tell beside the result."""
@@ -76,10 +75,9 @@ class Scanner:
     def feed(self, chunk: str) -> list[ScanEvent]:
         """Read on; the events that this piece of the answer causes."""
         state, src = self._state, self._state.src
-        if src.length + len(chunk) > LONGEST_ANSWER:
-            room = LONGEST_ANSWER - src.length
-            self._beyond.append(chunk[room:])
-            chunk = chunk[:room]
+        room = LONGEST_ANSWER - src.length
+        if len(chunk) > room:
+            return self._pass_over(chunk, room)
         plain = state.running and state.reopening is None and state.output.mark == src.at
         if plain and len(src.buf) - src.pos <= _HALF_WORD:
             text = src.buf[src.pos :] + chunk
@@ -94,6 +92,24 @@ class Scanner:
         elif state.draft is not None:
             state.draft.look()
         return state.flush()
+
+    def _pass_over(self, chunk: str, room: int) -> list[ScanEvent]:
+        """Show as text all that is beyond the `room` that is left, as it comes: who limits text can count it."""
+        state, events = self._state, list[ScanEvent]()
+        if not state.src.ended:
+            events, chunk = self.feed(chunk[:room]), chunk[room:]
+            self._read_out()
+            state.output.note(state.src.length, state.src.length, _TOO_LONG)
+        state.src.pass_over(chunk)
+        state.output.show(state.src.length)
+        return [*events, *state.flush()]
+
+    def _read_out(self) -> None:
+        """All that is read of the answer has come."""
+        self._state.src.ended = True
+        for _ in self._reading:
+            raise AssertionError("a grammar waits for text after the end")
+        self._state.output.show(self._state.src.at)
 
     def work(self, chunk: str) -> Literal["none", "some", "much"]:
         """What reading `chunk` next may cost: it may end something long that is then read as a whole ("much"), or open
@@ -115,15 +131,8 @@ class Scanner:
         """
         if self._result is None:
             state = self._state
-            state.src.ended = True
-            for _ in self._reading:
-                raise AssertionError("a grammar waits for text after the end")
-            state.output.show(state.src.at)
-            if any(self._beyond):
-                state.output.note(state.src.length, state.src.length, _TOO_LONG)
-                for piece in self._beyond:
-                    state.src.pass_over(piece)
-                state.output.show(state.src.length)
+            if not state.src.ended:
+                self._read_out()
             unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
             self._result = state.output.finish(
                 state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked

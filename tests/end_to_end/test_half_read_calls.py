@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.providers.stream.unowned import UNOWNED
 from tests.each import each
 from tests.engine.peers import Tools, engine_of, only, play, results_of, spec
 from tests.providers.reading import provider_at
@@ -54,23 +56,7 @@ def chat_index_null(text: str) -> bytes:
     return chat_chunk({"tool_calls": [{"index": None, "function": {"arguments": text}}]})
 
 
-UNOWNED = "without a label that says which call they belong to"
 NEVER: dict[str, tuple[Api, list[bytes], str]] = {
-    "no index after the first fragment": (
-        "openai-chat",
-        [CHAT, chat_call(None, arguments=ONE), chat_chunk({}, "tool_calls"), DONE],
-        UNOWNED,
-    ),
-    "an index of null after the first fragment": (
-        "openai-chat",
-        [CHAT, chat_index_null(ONE), chat_chunk({}, "tool_calls"), DONE],
-        UNOWNED,
-    ),
-    "the name in the last fragment": (
-        "openai-chat",
-        [chat_call(0, id="a", arguments=ONE), chat_call(0, name=ALL), chat_chunk({}, "tool_calls"), DONE],
-        "its name came after its arguments",
-    ),
     "an error together with a finish reason": (
         "openai-chat",
         [CHAT, chat_chunk({}, "error", error={"code": 502, "message": "upstream died"}), DONE],
@@ -97,17 +83,6 @@ NEVER: dict[str, tuple[Api, list[bytes], str]] = {
         f"stop reason {reason}": ("anthropic", [anthropic_start(), BLOCK, STOP, *anthropic_end(reason)], reason)
         for reason in ("refusal", "pause_turn", "stop_sequence", "something_new")
     },
-    "an index only at the start of the block": (
-        "anthropic",
-        [
-            anthropic_start(),
-            BLOCK,
-            anthropic_event("content_block_delta", delta={"type": "input_json_delta", "partial_json": ONE}),
-            STOP,
-            *anthropic_end("tool_use"),
-        ],
-        UNOWNED,
-    ),
     "an error event behind the block": (
         "anthropic",
         [anthropic_start(), BLOCK, STOP, anthropic_event("error", error={"type": "api_error", "message": "died"})],
@@ -145,6 +120,43 @@ NEVER: dict[str, tuple[Api, list[bytes], str]] = {
         UNOWNED,
     ),
 }
+
+ALONE: dict[str, tuple[Api, list[bytes]]] = {
+    "no index after the first fragment": (
+        "openai-chat",
+        [CHAT, chat_call(None, arguments=ONE), chat_chunk({}, "tool_calls"), DONE],
+    ),
+    "an index of null after the first fragment": (
+        "openai-chat",
+        [CHAT, chat_index_null(ONE), chat_chunk({}, "tool_calls"), DONE],
+    ),
+    "the name in the last fragment": (
+        "openai-chat",
+        [chat_call(0, id="a", arguments=ONE), chat_call(0, name=ALL), chat_chunk({}, "tool_calls"), DONE],
+    ),
+    "an index only at the start of the block": (
+        "anthropic",
+        [
+            anthropic_start(),
+            BLOCK,
+            anthropic_event("content_block_delta", delta={"type": "input_json_delta", "partial_json": ONE}),
+            STOP,
+            *anthropic_end("tool_use"),
+        ],
+    ),
+}
+
+
+@each("name", ALONE)
+async def test_a_call_alone_runs_with_all_that_was_written(name: str) -> None:
+    api, events = ALONE[name]
+    tools = Tools([spec("delete_all")])
+    with WireServer() as server:
+        server.script(Reply(events), Answer(Text("Done.")))
+        provider = provider_at(server, api)
+        await play(engine_of(provider, tools))
+        await provider.close()
+    assert [one.arguments for one in tools.ran] == [json.loads(ONE)]
 
 
 @each("name", NEVER)

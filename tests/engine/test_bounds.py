@@ -17,6 +17,7 @@ from console_app.domain.ports.provider import (
     CallOpened,
     Chunk,
     FinishChunk,
+    ProviderCallStarted,
     ProviderData,
     ReasoningChunk,
     ReasoningFinished,
@@ -170,6 +171,7 @@ Flood = Callable[[], list[Chunk]]  # made when it is asked for: together they ar
         ),
         (lambda: _blocks(60 * 2**20), KEPT),
         (lambda: _blocks(2**20, 60), KEPT),
+        (lambda: _blocks(0, 20_000), KEPT),
         (
             lambda: [ReasoningSoFar(Reasoning(provider="x", text="y" * 60 * 2**20))],
             KEPT,
@@ -180,7 +182,18 @@ Flood = Callable[[], list[Chunk]]  # made when it is asked for: together they ar
             "what it wants back is more than 16",
         ),
     ],
-    ids=["text", "texts", "thought", "both", "block", "blocks", "so far", "data", "numbers of a call"],
+    ids=[
+        "text",
+        "texts",
+        "thought",
+        "both",
+        "block",
+        "blocks",
+        "many blocks",
+        "so far",
+        "data",
+        "numbers of a call",
+    ],
 )
 def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: Flood, why: str) -> None:
     async def scene() -> None:
@@ -196,6 +209,16 @@ def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: F
         kept = sum(len(event.model_dump_json()) for event in only(events, ev.MessageAdded))
         assert kept < LARGEST_SAID + LARGEST_KEPT + 10_000
         check_turn(engine, events)
+
+    run(scene)
+
+
+def test_the_calls_that_the_provider_makes_itself_are_bounded_too() -> None:
+    async def scene() -> None:
+        made: list[Line] = [ProviderCallStarted(str(n), "search") for n in range(20_000)]
+        events = await play(engine_of(Model([TextChunk("first"), *made, FinishChunk("stop")])))
+        assert len(only(events, ev.CallAnnounced)) == len(results_of(events)) == 10_001
+        assert "its provider makes more than 10,000 calls" in (ending(events).error or "")
 
     run(scene)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from console_app.domain.errors import ContextOverflow
-from console_app.providers.error_bodies import ErrorBody, html_title, read_error
+from console_app.providers.faults.error_bodies import ErrorBody, html_title, read_error
 from tests.providers.reading import failure_of
 from tests.wire_bytes import APIS, Api, sse
 from tests.wire_server import Reply, WireServer

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.ports.provider import CallClosed, Chunk
-from console_app.providers.unowned import PAIRED
+from console_app.providers.stream.unowned import PAIRED
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import read_body
@@ -71,20 +71,39 @@ def text_in(event: Event) -> str:
     return delta if isinstance(delta, str) else str(delta.get("partial_json", ""))
 
 
+def numbered(change: Callable[[int], int]) -> Change:
+    """Changes the number of a label: of `item_3` and `call_3` as of 3."""
+
+    def changed(label: int | str) -> int | str:
+        if isinstance(label, int):
+            return change(label)
+        kind, _, number = label.rpartition("_")
+        return f"{kind}_{change(int(number))}"
+
+    return changed
+
+
 CHANGES: dict[str, Change] = {
     "lost": lambda label: None,
-    "shifted": lambda label: label + 1 if isinstance(label, int) else f"item_{int(label[5:]) + 1}",
-    "far": lambda label: label + 7 if isinstance(label, int) else f"x{label}",
-    "swapped": lambda label: label ^ 1 if isinstance(label, int) else f"item_{int(label[5:]) ^ 1}",
-    "one for all": lambda label: 0 if isinstance(label, int) else "item_0",
+    "shifted": numbered(lambda number: number + 1),
+    "far": numbered(lambda number: number + 7),
+    "swapped": numbered(lambda number: number ^ 1),
+    "one for all": numbered(lambda number: 0),
+    "another kind": lambda label: str(label) if isinstance(label, int) else f"x{label}",
 }
+INVENTED = [None, *range(-1, 6), "", *(f"{kind}_{n}" for kind in ("item", "call") for n in range(5))]
 
 
-def relabel(event: Event, how: str, names: frozenset[str]) -> None:
-    for name in names & set(holder(event)):
-        value = holder(event)[name]
-        if isinstance(value, int) or str(value).startswith("item_"):
-            holder(event)[name] = CHANGES[how](value)
+def relabel(event: Event, change: Change, names: frozenset[str], *, forged: bool = False) -> None:
+    """Changes the labels that an event has; `forged` are ids that pieces of Chat Completions don't have by themselves,
+    of the call under their index."""
+    labels = holder(event)
+    if forged and "function" in labels:
+        labels.setdefault("id", f"call_{labels.get('index') or 0}")
+    for name in sorted(names & set(labels)):
+        value = labels[name]
+        if isinstance(value, int) or str(value).startswith(("item_", "call_")):
+            labels[name] = change(value)
 
 
 def read(api: Api, events: list[Event], end: list[bytes], piece: int = 100_000) -> list[Chunk]:
@@ -105,6 +124,7 @@ def read(api: Api, events: list[Event], end: list[bytes], piece: int = 100_000) 
     order=st.sampled_from(["one by one", "names first", "pieces first"]),
     repeats=st.booleans(),
     ends=st.booleans(),
+    forged=st.booleans(),
     data=st.data(),
 )
 def test_no_call_runs_without_arguments_that_its_answer_holds(
@@ -116,6 +136,7 @@ def test_no_call_runs_without_arguments_that_its_answer_holds(
     order: str,
     repeats: bool,
     ends: bool,
+    forged: bool,
     data: st.DataObject,
 ) -> None:
     arguments = [written(n, count) for n, count in enumerate(keys)]
@@ -125,10 +146,12 @@ def test_no_call_runs_without_arguments_that_its_answer_holds(
         begins = [e for e in events if not is_piece(e) and e not in ends_of]
         pieces = [e for e in events if is_piece(e)]
         events = [*begins, *pieces, *ends_of] if order == "names first" else [*pieces, *begins, *ends_of]
-    how = data.draw(st.sampled_from(sorted(CHANGES)), "how")
+    hows = data.draw(st.lists(st.sampled_from([*sorted(CHANGES), "invented"]), min_size=1, max_size=3), "how")
     for event in events:
         if which == "all events" or (is_piece(event) and (which == "every piece" or data.draw(st.booleans()))):
-            relabel(event, how, names)
+            how = data.draw(st.sampled_from(hows)) if len(hows) > 1 else hows[0]
+            invented = data.draw(st.sampled_from(INVENTED)) if how == "invented" else None
+            relabel(event, CHANGES.get(how, lambda label, to=invented: to), names, forged=forged)
     if repeats:
         events = [one for e in events for one in ([e, e] if data.draw(st.booleans()) else [e])]
     chunks = read(api, events, end, data.draw(st.sampled_from([1, 9, 100_000]), "bytes a piece"))
@@ -161,7 +184,7 @@ def test_one_call_alone_runs_without_labels(api: Api, first: bool, size: int) ->
     text = written(0, 2)
     events, end = events_of(api, [text], size, ends=False)
     for event in events[not first :]:
-        relabel(event, "lost", LABELS)
+        relabel(event, CHANGES["lost"], LABELS)
     assert calls_of(read(api, events, end)) == [(NAME, text)]
 
 
@@ -170,7 +193,7 @@ def test_a_name_under_one_label_and_its_arguments_under_another_belong_together_
     text = written(0, 2)
     events, end = events_of(api, [text], 3, ends=False)
     for event in filter(is_piece, events):
-        relabel(event, "far", LABELS)
+        relabel(event, CHANGES["far"], LABELS)
     chunks = read(api, events, end)
     assert calls_of(chunks) == [(NAME, text)]
     assert [chunk.must_ask for chunk in chunks if isinstance(chunk, CallClosed)] == [PAIRED]
@@ -180,7 +203,7 @@ def test_a_name_under_one_label_and_its_arguments_under_another_belong_together_
 def test_of_two_streams_without_an_owner_no_call_runs(api: Api) -> None:
     events, end = events_of(api, [written(0, 1), written(1, 1)], 100, ends=False)
     for event in filter(is_piece, events):
-        relabel(event, "far", LABELS)
+        relabel(event, CHANGES["far"], LABELS)
     chunks = read(api, events, end)
     assert calls_of(chunks) == []
     assert len(broken_of(chunks)) >= 2

@@ -364,7 +364,7 @@ async def test_what_was_shown_is_never_repeated(server: WireServer, api: Api) ->
 
 
 async def test_sizes_of_a_stream_that_never_ends_its_event(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("console_app.providers.sse.LARGEST_EVENT", 1000)
+    monkeypatch.setattr("console_app.providers.stream.sse.LARGEST_EVENT", 1000)
     flood = [chat_chunk({"content": "4"}), b"data: " + b"x" * 600, b"x" * 600, Hang()]
     chunks, error = await failure_of(server, "openai-chat", Reply(flood))
     assert "an event of more than 64 MB" in error.line
@@ -383,7 +383,7 @@ async def test_an_event_without_an_end_is_bounded_in_lines_and_keep_alives_are_n
 async def test_compressed_bytes_are_counted_as_what_they_become(
     server: WireServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console_app.providers.http_client.LARGEST_ANSWER", 3 * 2**20)
+    monkeypatch.setattr("console_app.providers.endpoint.http_client.LARGEST_ANSWER", 3 * 2**20)
     bomb = gzip.compress(b": " + b"x" * 8 * 2**20 + b"\n\n")
     assert len(bomb) < 10_000
     server.script(*[Reply([bomb], headers={"content-encoding": "gzip"})] * 8)

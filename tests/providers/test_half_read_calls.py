@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.ports.provider import Chunk
-from console_app.providers.answer import WireAnswer
-from console_app.providers.answer_stream import Body, read_answer
+from console_app.providers.stream.answer import WireAnswer
+from console_app.providers.stream.reading import Body, read_answer
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.wire_bytes import APIS, DONE, Api, anthropic_event, anthropic_start, chat_chunk, responses_event, split, sse

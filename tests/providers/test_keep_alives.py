@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from console_app.providers import answer_stream
-from console_app.providers.answer_stream import OnlyKeepAlives, read_answer
+from console_app.providers.stream import reading as answer_stream
+from console_app.providers.stream.reading import OnlyKeepAlives, read_answer
 from tests.providers.reading import TOOLS, failure_of, finish_of, retries_of, text_of
 from tests.providers.test_any_split import DECODERS
 from tests.providers.test_half_read_calls import read_body

@@ -13,7 +13,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.safe_text import is_safe
 from console_app.engine.turn import Turn
-from console_app.providers.loose_json import arr, obj, text
+from console_app.providers.stream.loose_json import arr, obj, text
 from tests.each import each
 from tests.engine.peers import Tools, ending, engine_of, play, spec
 from tests.patience import PATIENCE

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from console_app.textcalls import parse
-from console_app.textcalls.model import ScanResult
+from console_app.textcalls.model import ScanResult, VisibleText
 from console_app.textcalls.scan_state import MOST_CALLS
-from console_app.textcalls.scanner import LONGEST_ANSWER
+from console_app.textcalls.scanner import LONGEST_ANSWER, Scanner
 from console_app.textcalls.source import Source
 from tests.each import each
 from tests.textcalls.answers import TOOLS
@@ -113,6 +113,14 @@ def test_an_answer_without_end_is_read_for_calls_up_to_a_length(chunk: int | Non
     assert result.content.endswith("</tool_call>")
     assert [(one.kind, one.start) for one in result.problems] == [("ignored", LONGEST_ANSWER)]
     assert "longer than" in result.problems[0].message
+
+
+@pytest.mark.parametrize("opening", ["", "<think>\n", '<tool_call>\n{"name": "read_file", "arguments": {"path": "'])
+def test_what_goes_beyond_the_longest_answer_is_shown_as_it_comes(opening: str) -> None:
+    scanner = Scanner(TOOLS)
+    scanner.feed(opening + repeated("words ", LONGEST_ANSWER))
+    for _ in range(3):
+        assert [event.text for event in scanner.feed("more ") if isinstance(event, VisibleText)][-1:] == ["more "]
 
 
 def test_a_call_that_the_longest_answer_cuts_does_not_run() -> None:

@@ -26,6 +26,7 @@ from console_app.domain.ports.provider import (
     UsageChunk,
 )
 from console_app.providers.playback import Beat, Hang
+from console_app.providers.requests.word_count import request_words
 from console_app.providers.scripted.format import (
     CallStep,
     CutStep,
@@ -42,7 +43,6 @@ from console_app.providers.scripted.format import (
     TextStep,
     WaitStep,
 )
-from console_app.providers.word_count import request_words
 
 _WORD = re.compile(r"\s*\S+\s*|\s+")
 _NAMED = re.compile(r"\{\{(n|use|request|prompt|last_result)\}\}")

@@ -9,7 +9,7 @@ from typing import Any
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
-from console_app.providers.loose_json import obj, text
+from console_app.providers.stream.loose_json import obj, text
 from console_app.textcalls import GivenText
 
 _SEAM = 4_000  # characters of two results that follow one another which are looked at together

@@ -1,0 +1,277 @@
+"""Turns whatever goes wrong between here and a model into one line for people: what failed, where, what to do next.
+
+Nothing here imports an SDK: their errors are read by what they carry (status, body, cause), so that both SDKs, the
+HTTP library below them and errors inside a stream come out alike. What servers write goes through `safe_text`, and
+keys are taken out of every line.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
+from console_app.domain.safe_text import one_line
+from console_app.providers.endpoint.address import EndpointAddress
+from console_app.providers.endpoint.proxy_in_use import proxy_in_use
+from console_app.providers.faults.error_bodies import ErrorBody, html_title, read_error
+from console_app.providers.faults.retrying import LONGEST_WAIT, retry_after, status_may_pass
+from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
+from console_app.providers.stream.answer import ServerFault
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failure: the error to show, and whether the same request may go through later."""
+
+    error: ProviderError
+    passing: bool = False
+    why: str = ""  # a few words for a retry line
+    most_tries: int = 99  # what is not worth the full number of tries
+    message: str = ""  # the endpoint's own words, its code, and the field it complains of
+    code: str = ""
+    param: str = ""
+
+
+def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) -> Fault:
+    """The fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
+    if isinstance(error, ServerFault):
+        return _reported(error.body, where, tools_sent)
+    response: Any = getattr(error, "response", None)
+    status: Any = getattr(error, "status_code", None)
+    if isinstance(status, int) and response is not None:
+        return _refused(status, getattr(error, "body", None), response.headers, where, tools_sent)
+    return _unreachable(error, where)
+
+
+# -- the endpoint answered with an error status
+
+
+def _refused(status: int, body: Any, headers: Mapping[str, str], where: EndpointAddress, tools_sent: bool) -> Fault:
+    found = read_error(body)
+    message, code = found.message, _codes(found)
+    line = one_line(where.scrub(message), 400)
+    wait = retry_after(headers)
+    passing = status_may_pass(status, headers) and not is_spent(message, code)
+    make = _Maker(where, status, wait)
+    error = _by_wording(make, line, message, code, status, tools_sent) or _by_status(make, status, line, code, headers)
+    why = f"{status} {_STATUS_WORDS.get(status, 'from the server' if status >= 500 else 'refused')}"
+    if isinstance(error, (ContextOverflow, ToolsRefused)):
+        passing = False
+    elif passing and wait is not None and wait > LONGEST_WAIT:
+        passing = False
+        error = make.error(f"{_STATUS_WORDS.get(status, 'busy')} ({status}): {line or 'no reason given'}", _back(wait))
+        error.unavailable = True
+    return Fault(error, passing, why, message=message, code=code, param=found.param)
+
+
+def _codes(error: ErrorBody) -> str:
+    """The code that the endpoint gave, and that of the one behind it."""
+    return f"{error.code} {error.upstream}".strip()
+
+
+_STATUS_WORDS = {408: "timeout", 409: "conflict", 429: "rate limit", 503: "not available", 529: "overloaded"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    where: EndpointAddress
+    status: int | None
+    retry_after: float | None = None
+
+    def error(self, what: str, hint: str = "", kind: type[ProviderError] = ProviderError) -> ProviderError:
+        return kind(f"{self.where}: {what}", hint, status=self.status, retry_after=self.retry_after)
+
+
+def _by_wording(
+    make: _Maker, line: str, message: str, code: str, status: int | None, tools_sent: bool
+) -> ProviderError | None:
+    if is_overflow(message, code) and status in (None, 400, 413, 422, 500):
+        hint = (
+            "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
+            "large, /undo takes it back; /new begins anew, and /model may find a larger window."
+        )
+        return make.error(f"the request is larger than the model's context window: {line}", hint, ContextOverflow)
+    if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
+        hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
+        return make.error(f"takes no tools: {line}", hint, ToolsRefused)
+    if tools_sent and too_many_tools(message) and status in (None, 400, 413, 422):
+        return make.error(f"takes fewer tools: {line}", "Switch servers, or single tools of them, off with /mcp.")
+    if is_spent(message, code):
+        return make.error(f"the account's credit or quota is used up: {line}", "See the provider's billing page.")
+    return None
+
+
+def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping[str, str]) -> ProviderError:
+    where = make.where
+    tail = f": {line}" if line else ""
+    match status:
+        case 401 | 403 if not where.has_key:
+            return make.error(f"unauthorized ({status}){tail}", where.config.key_hint)
+        case 401:
+            return make.error(f"did not accept the key (401){tail}", where.config.key_hint)
+        case 403:
+            return make.error(f"refused the request (403){tail}", "The key may lack access to this model or region.")
+        case 404:
+            hint = "See /model or `fanout models`; a base URL for OpenAI formats ends in /v1, for Anthropic not."
+            knows = f"knows no model {where.model}, or no such path" if where.model else "has no such path"
+            return make.error(f"{knows} (404){tail}", hint)
+        case 407:
+            hint = "The proxy that HTTPS_PROXY or HTTP_PROXY names wants its user and password in that URL."
+            return make.error(f"a proxy in between refused the request (407){tail}", hint)
+        case 413:
+            return make.error(f"the request is too large (413){tail}", "Shorten the conversation, or start anew.")
+        case 429:
+            return make.error(f"rate limit (429){tail}", _back(make.retry_after))
+        case _ if 300 <= status < 400:
+            to = one_line(headers.get("location", "elsewhere"), 200)
+            return make.error(f"redirects to {to} ({status})", "Set the base URL to where the API really is.")
+        case _ if status >= 500:
+            return make.error(f"failed (HTTP {status}){tail}", "Try again in a while.")
+        case _:
+            return make.error(f"refused the request (HTTP {status}){tail}", "")
+
+
+_FAR = 6 * 86400  # seconds: up to here a weekday and a time of day say when
+
+
+def _back(seconds: float | None) -> str:
+    if seconds is None or seconds <= 0:
+        return "Try again in a while."
+    if seconds > _FAR:
+        return f"Retry in {min(seconds / 86400, 9999):,.0f} days."
+    at = time.strftime("%H:%M" if seconds < 43200 else "%A %H:%M", time.localtime(time.time() + seconds))
+    amount = f"{round(seconds)} seconds" if seconds < 120 else f"{round(seconds / 60)} minutes"
+    return f"Retry in {amount if seconds < 7200 else f'{round(seconds / 3600)} hours'}, at {at}."
+
+
+# -- the endpoint reported an error inside its stream
+
+
+def _reported(body: Any, where: EndpointAddress, tools_sent: bool) -> Fault:
+    found = read_error(body)
+    message, code = found.message, _codes(found)
+    line = one_line(where.scrub(message or code), 400) or "no reason given"
+    status = int(found.code) if re.fullmatch("[45][0-9]{2}", found.code) else None
+    make = _Maker(where, status)
+    error = _by_wording(make, line, message, code, status, tools_sent)
+    if error is not None:
+        return Fault(error, message=message, code=code, param=found.param)
+    passing = status_may_pass(status, {}) if status is not None else is_overload(message, code)
+    error = make.error(f"reported an error: {line}", "Try again in a while." if passing else "")
+    return Fault(
+        error, passing, one_line(code or message, 60) or "an error", message=message, code=code, param=found.param
+    )
+
+
+# -- the endpoint could not be reached, or the connection was lost
+
+
+_WAITING = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
+    chain = list(_chain(error))
+    names = {name for link in chain for name in _names(link)}
+    make = _Maker(where, None)
+    if (proxied := _by_proxy(make, chain, names)) is not None:
+        return proxied
+    if any(isinstance(link, socket.gaierror) for link in chain):
+        problem = make.error(f"no such host: {where.host}", "Check the base URL and the network.")
+        return Fault(problem, True, "the host name can't be resolved", most_tries=3)
+    if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain):
+        why = next(link.verify_message for link in chain if isinstance(link, ssl.SSLCertVerificationError))
+        hint = "Check the base URL; a private certificate authority is named with SSL_CERT_FILE."
+        return Fault(make.error(f"its certificate can't be trusted: {one_line(why, 200)}", hint))
+    if any(isinstance(link, ConnectionRefusedError) for link in chain):
+        problem = make.error("the connection was refused", "Is the server running, and the base URL right?")
+        return Fault(problem, True, "connection refused", most_tries=3)
+    if "ConnectTimeout" in names:
+        what = f"no connection within {where.config.connect_timeout:g} s"
+        problem = make.error(what, "Check the base URL and the network.")
+        return Fault(problem, True, "no connection", most_tries=3)
+    if "TimeoutException" in names:
+        problem = make.error(
+            f"nothing came for {where.config.read_timeout:g} s", "The server hangs, or the model is too slow."
+        )
+        problem.unavailable = True
+        return Fault(problem, False, "silence")
+    # A handshake that waits for bytes leaves SSLWantReadError behind, which is no failure.
+    if handshake := [link for link in chain if isinstance(link, ssl.SSLError) and not isinstance(link, _WAITING)]:
+        hint = "Should the base URL begin with http:// instead?"
+        return Fault(make.error(f"no secure connection: {one_line(str(handshake[0]), 200)}", hint))
+    if "DecodingError" in names:
+        why = next((str(link) for link in chain if "DecodingError" in _names(link) and str(link)), "no reason given")
+        hint = "Something between may have changed it: a proxy, or a wrong base URL."
+        return Fault(make.error(f"its answer can't be read: {one_line(where.scrub(why), 200)}", hint))
+    if "UnsupportedProtocol" in names or "InvalidURL" in names or "LocalProtocolError" in names:
+        why = one_line(str(chain[-1]), 200)
+        return Fault(
+            make.error(f"the request can't be sent: {where.scrub(why)}", "Check the base URL and the headers.")
+        )
+    if "TransportError" in names or any(isinstance(link, OSError) for link in chain):
+        of_network = [link for link in chain if isinstance(link, OSError) or "TransportError" in _names(link)]
+        said = next((str(link) for link in reversed(of_network) if str(link)), type(of_network[-1]).__name__)
+        why = one_line(where.scrub(said), 200)
+        problem = make.error(f"the connection was lost: {why}", "Check the network and try again.")
+        return Fault(problem, True, "connection lost")
+    why = one_line(where.scrub(f"{type(error).__name__}: {error}"), 300)
+    return Fault(make.error(f"failed: {why}", ""))
+
+
+def _by_proxy(make: _Maker, chain: list[BaseException], names: set[str]) -> Fault | None:
+    """What went wrong on the way to a proxy, or was refused by it."""
+    proxy = proxy_in_use(make.where.url)
+    hint = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it; NO_PROXY lists the hosts that are reached without."
+    if any(isinstance(link, ImportError) and "socksio" in str(link) for link in chain):
+        what = f"the proxy {proxy or 'of the environment'} is a SOCKS proxy, which Fanout doesn't speak"
+        return Fault(make.error(what, f"Name an HTTP proxy. {hint}"))
+    if not proxy:
+        return None
+    if "ProxyError" in names:
+        said = next((str(link) for link in chain if "ProxyError" in _names(link) and str(link)), "no reason given")
+        problem = make.error(f"the proxy {proxy} refused: {one_line(make.where.scrub(said), 200)}", hint)
+        return Fault(problem, said[:1] == "5", "the proxy", most_tries=3)
+    if any(isinstance(link, ConnectionRefusedError | socket.gaierror) for link in chain) or "ConnectTimeout" in names:
+        return Fault(make.error(f"the proxy {proxy} can't be reached", hint), True, "no proxy", most_tries=3)
+    return None
+
+
+def _names(error: BaseException) -> set[str]:
+    return {cls.__name__ for cls in type(error).__mro__}
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what it came from, members of groups included; each once."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        link = waiting.pop()
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            waiting.extend(cast("BaseExceptionGroup[BaseException]", link).exceptions)
+        waiting.extend(cause for cause in (link.__context__, link.__cause__) if cause is not None)
+
+
+# -- the endpoint answered with something else
+
+
+def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> ProviderError:
+    """An answer that is neither a stream of events nor JSON: most often a web page."""
+    make = _Maker(where, 200)
+    hint = "Check the base URL: for OpenAI formats it ends in /v1, for Anthropic not."
+    if not body.strip():
+        return make.error("answered with nothing (HTTP 200, empty)", hint)
+    if body.lstrip()[:1] == "<":
+        title = where.scrub(html_title(body))
+        return make.error(f"answered with a web page ({title}) in place of a model's answer", hint)
+    kind = one_line(content_type, 60) or "no content type"
+    start = one_line(where.scrub(body), 120)
+    return make.error(f"answered with something that is no model's answer ({kind}): {start}", hint)

@@ -1,0 +1,279 @@
+"""Reads the body of a streaming response into a WireAnswer, and says how it ended.
+
+What an endpoint sends with status 200 isn't always a stream: it may be a whole answer as JSON, an error as JSON, a web
+page, or nothing. The first byte tells them apart; content types are too often wrong to be believed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any, Protocol
+
+from console_app.domain.errors import ProviderError
+from console_app.domain.ports.provider import NoticeChunk
+from console_app.providers.stream.answer import ServerFault, WireAnswer, error_message
+from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended
+from console_app.providers.stream.read_ahead import ReadAhead
+from console_app.providers.stream.sse import EventTooLarge, SseReader
+
+AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
+AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
+LARGEST_HELD = 32 * 2**20  # bytes of an answer that isn't streamed, or of what a stream holds beside what it gives on
+ENVELOPE = 512  # bytes of an event that gives something on, and is too small to hold anything of note beside it
+SHOWN = 2_000  # bytes of what is no answer
+HALVES = "halves of characters"
+_ALIVE = frozenset(("ping", "keepalive", "heartbeat"))  # events that only keep a connection open
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+class Body(Protocol):
+    """The part of an HTTP response that is read here."""
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Pieces of the body as they arrive."""
+        ...
+
+
+class StreamCut(Exception):
+    """The stream ended, in good order or not, before the model said that it had finished."""
+
+
+class OnlyKeepAlives(Exception):
+    """The endpoint keeps the connection open and sends nothing of an answer."""
+
+
+class NotAnAnswer(Exception):
+    """The body holds no answer at all; `body` is its beginning, `kind` what its headers call it."""
+
+    def __init__(self, body: str) -> None:
+        super().__init__("not an answer")
+        self.body, self.kind = body, ""
+
+
+class BadEvent(Exception):
+    """An event whose data is not JSON; `data` is its beginning."""
+
+    def __init__(self, data: str) -> None:
+        super().__init__("bad event")
+        self.data = data
+
+
+async def read_answer(body: Body, answer: WireAnswer, longest: float = math.inf) -> AsyncGenerator[None]:
+    """Reads all of `body`; yields whenever there may be chunks in `answer.chunks`.
+
+    A task reads ahead of whoever asks for chunks, and wakes them when all that is there has been read: what an endpoint
+    sends in pieces of a token each is handed on, folded and stored in as few as the console has looks at it.
+
+    Ends when the answer is complete. Raises StreamCut, NotAnAnswer, BadEvent, ServerFault, OnlyKeepAlives where nothing
+    else came for `longest` seconds, and what the HTTP library raises when a connection is lost before the model
+    finished.
+    """
+    ahead = ReadAhead()
+    reading = asyncio.create_task(_read_all(body, _Stream(answer), answer, longest, ahead), name="answer body")
+    reading.add_done_callback(lambda _: ahead.tell())
+    try:
+        while not reading.done():
+            await ahead.news()
+            yield
+        reading.result()
+    finally:
+        # A task that is only cancelled would still close its connection while that is closed here.
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    yield
+    if not answer.finished:
+        raise StreamCut
+
+
+async def _read_all(body: Body, stream: _Stream, answer: WireAnswer, longest: float, ahead: ReadAhead) -> None:
+    pieces = body.aiter_bytes()
+    news, heard, until = 0, time.monotonic(), 0.0
+    while not answer.over:
+        try:
+            if answer.finished:
+                until = until or asyncio.get_running_loop().time() + AFTER_FINISH
+                async with asyncio.timeout_at(until):
+                    piece = await anext(pieces)
+            else:
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            break
+        except Exception:
+            if answer.finished:
+                break  # all of the answer is here: how its connection ends is of no interest
+            raise
+        stream.take(piece)
+        if ahead.took(len(piece), answer.finished or answer.chunks.urgent):
+            await ahead.room()
+        if stream.news != news:
+            news, heard = stream.news, time.monotonic()
+        elif time.monotonic() - heard > longest:
+            raise OnlyKeepAlives
+    if answer.over:
+        await _drain(pieces, stream)
+    stream.end()
+
+
+async def _drain(pieces: AsyncIterator[bytes], stream: _Stream) -> None:
+    try:
+        async with asyncio.timeout(AFTER_END):
+            async for piece in pieces:
+                stream.take(piece)
+    except Exception:
+        pass  # the answer is complete: at worst the next request opens a new connection
+
+
+class _Stream:
+    """The events of one body, as they come; or the whole of it, when it is no stream."""
+
+    def __init__(self, answer: WireAnswer) -> None:
+        # Compiled JSON parsing, half the time of the standard library's.
+        from pydantic_core import from_json
+
+        self._parse = from_json
+        self._answer = answer
+        self._chunks = answer.chunks
+        self._reader = SseReader()
+        self._first: bytes | None = None  # first byte that isn't blank
+        self._streamed = False  # such a byte came, and is none of a whole body's
+        self._whole: list[bytes] = []
+        self._held = 0  # bytes that came and were not given on
+        self._events = 0
+        self._begin = b""  # of what came before the first event
+        self.news = 0  # grows with all that is more than a comment or a ping
+        self._halves = HalfCharacters()
+        self._noted: set[str] = set()
+
+    def take(self, piece: bytes) -> None:
+        if not self._events and len(self._begin) < SHOWN:
+            self._begin += piece[:SHOWN]
+        if not self._streamed and self._is_of_a_whole(piece):
+            return
+        try:
+            events = self._reader.feed(piece)
+        except EventTooLarge as error:
+            raise BadEvent("an event of more than 64 MB, or of more than 10,000 lines") from error
+        for name, data in events:
+            self._event(name, data)
+
+    def _is_of_a_whole(self, piece: bytes) -> bool:
+        """Keeps a piece of a body that is no stream; what comes before the first byte that isn't blank is of either."""
+        if not self._first and (start := piece.lstrip(_BLANK)):
+            self._first = start[:1]
+            self._streamed = self._first not in (b"{", b"[", b"<")
+        if self._streamed or not self._first:
+            return False
+        self.news += 1
+        self._hold(len(piece))
+        self._whole.append(piece)
+        return True
+
+    def _hold(self, size: int) -> None:
+        """Counts what nobody is given while it comes, and so nobody else can limit. Raises ProviderError."""
+        self._held += size
+        if self._held > LARGEST_HELD:
+            what = f"the answer holds more than {LARGEST_HELD // 2**20} MB that is neither text nor arguments of a call"
+            raise ProviderError(what, "The rest of it is not read.")
+
+    def end(self) -> None:
+        self._rest()
+        if self._halves.held or self._halves.replaced:
+            self._note_replaced(HALVES)
+
+    def _rest(self) -> None:
+        if self._whole:
+            self._take_whole(b"".join(self._whole))
+            return
+        if self._answer.over:
+            return
+        for name, data in self._reader.flush():
+            try:
+                self._event(name, data)
+            except BadEvent:
+                pass  # the connection was cut in the middle of it
+        if not self._events and self._first != b":":
+            raise NotAnAnswer(self._begin.decode("utf-8", "replace"))
+
+    def _event(self, name: str, data: bytes) -> None:
+        self._events += 1
+        if not name or name not in _ALIVE:
+            self.news += 1
+        if self._answer.over:
+            self._behind(data)
+            return
+        if data[:1] != b"{":
+            data = data.strip()
+            if data == b"[DONE]":
+                self._answer.done_marker()
+                return
+            if not data:
+                return
+        try:
+            value: Any = self._parse(data)
+            if self._halves.held:
+                value = self._halves.mend(value)
+                self._tell_of_halves()
+        except ValueError:
+            value = self._mended(data)
+        if value.__class__ is dict:
+            before = self._chunks.grown
+            self._answer.event(name, value)
+            if self._chunks.grown == before or len(data) > ENVELOPE:
+                self._hold(len(data) - (self._chunks.grown - before))
+        elif name == "error":
+            raise ServerFault(value)
+
+    def _behind(self, data: bytes) -> None:
+        """Behind the end mark nothing of an answer comes any more, but what it cost may."""
+        try:
+            value: Any = self._parse(data)
+        except ValueError:
+            return
+        self._answer.take_usage(obj(value))
+
+    def _mended(self, data: bytes) -> Any:
+        try:
+            value = parse_mended(data, self._halves)
+        except ValueError as error:
+            raise BadEvent(data[:200].decode("utf-8", "replace")) from error
+        if not _is_utf8(data):
+            self._note_replaced("bytes that are not UTF-8")
+        self._tell_of_halves()
+        return value
+
+    def _tell_of_halves(self) -> None:
+        if self._halves.replaced:
+            self._halves.replaced = False
+            self._note_replaced(HALVES)
+
+    def _note_replaced(self, what: str) -> None:
+        """Some of the answer can't be shown, or sent to a tool, as it was meant; the calls of it are told, too."""
+        self._answer.offered.replaced = True
+        if what not in self._noted:
+            self._noted.add(what)
+            self._answer.chunks.append(NoticeChunk(f"The endpoint sent {what}; they are shown as \ufffd.", "warning"))
+
+    def _take_whole(self, data: bytes) -> None:
+        start = data[:SHOWN].decode("utf-8", "replace")
+        try:
+            body: Any = parse_mended(data.removeprefix(b"\xef\xbb\xbf"), self._halves) if self._first != b"<" else None
+        except ValueError as error:
+            raise NotAnAnswer(start) from error
+        if isinstance(body, list) and body:
+            body = obj(body[0])  # Gemini's errors come in a list
+        fields = obj(body)
+        if (fields.get("error") or fields.get("object") == "error") and error_message(fields)[0]:
+            raise ServerFault(fields)
+        if not self._answer.whole(fields):
+            raise NotAnAnswer(start)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
