@@ -2,7 +2,6 @@
 
 from console_app.textcalls.model import (
     CallArgumentsDelta,
-    CallFinal,
     CallNamed,
     CallRetracted,
     ParsedCall,
@@ -21,7 +20,6 @@ from console_app.textcalls.table import DIALECTS
 __all__ = [
     "DIALECTS",
     "CallArgumentsDelta",
-    "CallFinal",
     "CallNamed",
     "CallRetracted",
     "ParsedCall",

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from console_app.textcalls.leading import WRAPPERS, lead_of
+from console_app.textcalls.leading import LABEL, WRAPPERS, ends_in_colon
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 
@@ -145,15 +145,14 @@ class Place:
             return "it stands in a block of markup"
         if self.line_start:
             indent = len(self.line.expandtabs(4))
-            if self.first:
-                indented = 2 <= indent <= 8  # a template of DeepSeek writes twenty blanks, some tokenizers one
-            else:
-                indented = indent > (0 if lead_of(self.before) in ("other", "label") else 1) and self.before.strip()
+            # A template of DeepSeek begins an answer with twenty blanks, some tokenizers a line with one.
+            indented = 2 <= indent <= 8 if self.first else indent > 1 and self.before.strip()
             wide = not self.line.isascii()  # blanks that only layout has
             return "it is indented, as code or a part of a list" if indented or wide else self.example
         if _PART.search(self.line):
             return "it is part of something else on its line"
-        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "loose":
+        sentence = ends_in_colon(self.line) and not LABEL.fullmatch(self.line.strip())
+        if not sentence and not _SENTENCE_ENDS.search(self.line):
             return "it is part of a sentence"
         return self.example
 
