@@ -6,7 +6,7 @@ or a full stop, and a heading, a file's name, a delimiter or a label make it ask
 
 from typing import Literal, TypeAlias
 
-from console_app.textcalls.patterns import lazily
+from console_app.textcalls.patterns import lazily, partly
 
 Lead: TypeAlias = Literal["", "colon", "mark", "label"]
 """How the text leads to a call: as a sentence does, or not at all · by a sentence that ends in a colon · by a line that
@@ -38,6 +38,8 @@ _NAME = lazily(r"(?:[\w-]+:[ \t]+)?[!-~]+(?<![.!?>)`\]}])|`[!-~]+`|\*\*[!-~]+\*\
 _UNFINISHED = lazily(r".*[,;、，；—–-]")
 _NOTHING_SAID = lazily(rf"(?:\s|</[\w:.-]{{1,40}}>|<(?:{WRAPPERS})>)*+")
 WRAPPED = lazily(rf"<({WRAPPERS})>\s*\Z")
+MAYBE_WRAPPED = lazily(lambda: rf"(?:{partly(f'<{word}>' for word in WRAPPERS.split('|'))}|<(?:{WRAPPERS})>\s*)\Z")
+"""The tag of a wrapper that ends a text, or half of one."""
 
 
 def lead_of(text: str) -> Lead:

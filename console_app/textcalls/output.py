@@ -6,7 +6,7 @@ from typing import Literal
 
 from console_app.textcalls.conclusions import Note, concluded
 from console_app.textcalls.draft import CallAttempt, Draft, Reopening
-from console_app.textcalls.leading import Lead, lead_of, says_something
+from console_app.textcalls.leading import MAYBE_WRAPPED, Lead, lead_of, says_something
 from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.model import (
     CallArgumentsDelta,
@@ -20,7 +20,7 @@ from console_app.textcalls.model import (
     VisibleText,
 )
 from console_app.textcalls.position import Structure
-from console_app.textcalls.segments import Segment, closed_up, unwrap
+from console_app.textcalls.segments import Segment, closed_up, unsaid, unwrap
 from console_app.textcalls.source import LOOKAHEAD, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
@@ -57,6 +57,9 @@ class ScanOutput:
         self.shows = False
         """A call before the mark is only shown."""
         self._shown: list[str] = []
+        """The text that was told of, in order."""
+        self._tag = ""
+        """The newest text, which is not told of yet: it may be the tag of a wrapper around a call."""
         self._gap = False
         """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
@@ -65,10 +68,10 @@ class ScanOutput:
         if upto <= self.mark:
             return
         text = self._src.text(self.mark, upto)
-        self.has_text = self.has_text or not text.isspace()
+        self._decide(text)
         if self._gap:
             self._gap = not text.strip("\r\n")
-            text = closed_up(text, self._shown)
+            text = closed_up(text, [*self._shown, self._tag])
         self._emit(text)
         last = self._last_text
         if last is not None and last.end == self.mark:
@@ -86,7 +89,7 @@ class ScanOutput:
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
         last = self._last_text
-        if last is None or self._gap or not self.has_text:
+        if last is None or self._gap or not self.has_text or self._tag or self._undecided:
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -100,8 +103,8 @@ class ScanOutput:
         after_words = kind == "dropped" and self.follows_words
         self.segments.append(Segment(kind, self.mark, upto, after_words=after_words, replacement=replacement))
         if replacement and kind == "dropped":
+            self._decide(replacement)
             self.segments[-1].kind = "text"
-            self.has_text = True
             self._emit(replacement)
         self.mark = upto
 
@@ -206,27 +209,66 @@ class ScanOutput:
 
     def forget(self, upto: int) -> None:
         """All before the mark was reasoning, which what stands from there to here ended: no text, no calls."""
-        for index, attempt in enumerate(self._attempts()):
-            if attempt.failure is None:
-                self._events.append(CallRetracted(index))
+        self._retract()
         if any(map(str.strip, self._shown)):
             self._events.append(Rewritten(""))
         self._shown.clear()
+        self._tag = ""
         self.segments = [Segment("thought", 0, self.mark)]
         self.mark = upto
         self._structure.restart(upto)
-        self.attempts = 0
         self.has_text = self.unfenced = False
         self._gap = True
         self._notes.clear()
         self.shows = False
         self.shown_fences.clear()
 
-    def _emit(self, text: str) -> None:
-        if not text:
+    @property
+    def _undecided(self) -> bool:
+        """Whether what was read as calls may be text after all: what stands behind it is told of later."""
+        return self.attempts > 0
+
+    def _decide(self, text: str) -> None:
+        """More text comes: calls that have to be alone are none, and are told of as the text that they are."""
+        if text.isspace():
             return
-        self._shown.append(text)
-        self._events.append(VisibleText(text))
+        self.has_text = True
+        calls = [segment for segment in self.segments if segment.kind == "calls"]
+        if calls and all(segment.alone for segment in calls):
+            self._retract()
+            for segment in calls:
+                self._demote(segment, self._no_call(segment, said=True))
+            self._gap = self._gap and self.segments[-1].kind != "text"
+            self._tell_rest(self._content())
+
+    def _retract(self) -> None:
+        """None of the calls so far is one."""
+        for index, attempt in enumerate(self._attempts()):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        self.attempts = 0
+
+    def _emit(self, text: str) -> None:
+        if self._undecided:
+            return
+        text = self._tag + text
+        tag = MAYBE_WRAPPED.search(text, max(0, len(text) - LOOKAHEAD))
+        self._tag = tag.group() if tag else ""
+        self._tell(text.removesuffix(self._tag))
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._shown.append(text)
+            self._events.append(VisibleText(text))
+
+    def _tell_rest(self, content: str) -> None:
+        """Tell of the part of the text that was not told of yet, or, where it is other text, of all of it anew."""
+        shown, self._tag = "".join(self._shown), ""
+        rest = unsaid(content, shown)
+        if rest is None:
+            self._events.append(Rewritten(content))
+        elif rest.strip():
+            self._tell(rest)
 
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
@@ -255,10 +297,8 @@ class ScanOutput:
             why = "the token limit was reached before the call was closed"
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
         self._renumber(before, attempts)
-        content = self._content()
-        shown = "".join(self._shown)
-        if shown.strip() != content and shown.split() != content.split():
-            self._events.append(Rewritten(content))
+        content = self._content().strip()
+        self._tell_rest(content)
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
         if not any(attempt.failure is None for attempt in attempts):
@@ -309,7 +349,7 @@ class ScanOutput:
             elif shown >= 0:
                 segment.attempts = tuple(replace(one, doubt=BEHIND) for one in segment.attempts)
 
-    def _no_call(self, segment: Segment, said: bool, asked_for: str | None) -> str:
+    def _no_call(self, segment: Segment, said: bool, asked_for: str | None = None) -> str:
         """Why calls are text after all. `said`: text follows them; then a fence to which a line leads shows something,
         unless the model was asked for what it holds.
         """
@@ -323,9 +363,9 @@ class ScanOutput:
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
         if not any(name for *_, name in self._notes) and (
-            found := mentioned(self._content(), tools, unmarked=level != "none")
+            found := mentioned(content := self._content().strip(), tools, unmarked=level != "none")
         ):
-            start = self._src.text(0, self._src.length).find(self._content()[found.start : found.end])
+            start = self._src.text(0, self._src.length).find(content[found.start : found.end])
             self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
@@ -350,7 +390,7 @@ class ScanOutput:
             gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
             if text:
                 written.append(text)
-        return "".join(written).strip()
+        return "".join(written)
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
