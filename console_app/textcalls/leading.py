@@ -4,6 +4,7 @@ No words tell "I'll look it up:" from "The page says:", so none are looked at: a
 or a full stop, and a heading, a file's name, a delimiter or a label make it ask.
 """
 
+import re
 from typing import Literal, TypeAlias
 
 from console_app.textcalls.patterns import lazily, partly
@@ -36,6 +37,13 @@ LABEL = lazily(rf"[*_#`\s]*(?!(?i:json|{WRAPPERS})\W+$)(?!\S*[{_UNSPACED}]{{3}})
 _NAME = lazily(r"(?:[\w-]+:[ \t]+)?[!-~]+(?<![.!?>)`\]}])|`[!-~]+`|\*\*[!-~]+\*\*")
 """One word of ASCII that ends no sentence, as a file's name or the value of a field."""
 _UNFINISHED = lazily(r".*[,;、，；—–-]")
+_EXAMPLE = lazily(
+    r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
+    r"[^.!?\n]{0,80}$",
+    re.IGNORECASE,
+)
+"""An example in so many words, in the clause that leads to it."""
+_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)(?: \d+)?\W*", re.IGNORECASE)
 _NOTHING_SAID = lazily(rf"(?:\s|</[\w:.-]{{1,40}}>|<(?:{WRAPPERS})>)*+")
 WRAPPED = lazily(rf"<({WRAPPERS})>\s*\Z")
 MAYBE_WRAPPED = lazily(lambda: rf"(?:{partly(f'<{word}>' for word in WRAPPERS.split('|'))}|<(?:{WRAPPERS})>\s*)\Z")
@@ -48,6 +56,8 @@ def lead_of(text: str) -> Lead:
     whole, blanks = before.rpartition("\n")[2].strip(), text[len(before) :]
     line = _QUOTE.split(whole)[-1].strip()
     indented = "\n" in blanks and not blanks.endswith("\n")
+    if is_example(whole, in_line="\n" not in blanks):
+        return "label"
     if ends_in_colon(line):
         return "label" if indented or "\n" not in blanks or LABEL.fullmatch(line) else "colon"
     shapes = (
@@ -59,6 +69,14 @@ def lead_of(text: str) -> Lead:
         _UNFINISHED.fullmatch(line),
     )
     return ("label" if indented else "mark") if any(shapes) else ""
+
+
+def is_example(line: str, *, in_line: bool = False) -> bool:
+    """Whether a line calls what follows it an example; `in_line`: on the line itself."""
+    line = line.rstrip()
+    if in_line:
+        return _EXAMPLE.search(line.rstrip(" \t:,")) is not None
+    return _EXAMPLES.fullmatch(line) is not None or (line.endswith(":") and _EXAMPLE.search(line[:-1]) is not None)
 
 
 def ends_in_colon(line: str) -> bool:

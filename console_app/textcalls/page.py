@@ -61,10 +61,11 @@ How it decides:
   ends of elements and the tags of a wrapper around the call are no text.
 - **A call that ends the answer runs**, where the rules let it and nothing that the model was given holds it, whatever
   sentence leads to it: models lead to their own calls as to quoted ones, and no words tell those apart. It asks behind
-  a word and a colon (`NOTE:`, `a.txt:`), if the word is none for a call or an answer (`Tool:`, `Response:`), behind a
-  colon on its own line, in the brackets of prose, and with all calls behind such a one. In `auto` it also asks behind a
-  line that is no sentence: a delimiter, a heading, a prompt, a file's name, a clause that ends in a comma or a dash.
-  One that is indented by a blank, as some tokenizers write, asks behind all of these and behind a colon.
+  a word and a colon (`NOTE:`, `a.txt:`), if the word is none for a call or an answer (`Tool:`, `Response:`), behind
+  words that call it an example, behind a colon on its own line, in the brackets of prose, and with all calls behind
+  such a one. In `auto` it also asks behind a line that is no sentence: a delimiter, a heading, a prompt, a file's name,
+  a clause that ends in a comma or a dash. One that is indented by a blank, as some tokenizers write, asks behind all of
+  these and behind a colon.
 - A fence to which a line of that kind or a colon leads, and that text follows, is shown, unless the model was asked to
   write what it holds.
 - **With nobody to ask**, as in `fanout run`, such a call is denied, its result says why, and the turn goes on.

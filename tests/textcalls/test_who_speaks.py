@@ -100,3 +100,13 @@ def test_a_call_before_results_that_the_model_made_up_asks(result: str, level: R
         answer = read(f"{call.rstrip()}\n{result}\nThat is all.", dialect, level)
         assert not runs_unasked(answer, level), dialect
         assert answer.calls or [one.name for one in answer.problems if one.name] == [CALL.name], dialect
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("lead", ["For example:", "Example:", "You write, for instance:", "It would be:", "e.g."])
+def test_a_marked_call_that_is_called_an_example_asks(lead: str, level: ReadingLevel) -> None:
+    for row in DIALECTS:
+        if row.marked and row.name in CALLS:
+            for behind in ("", "\n\nSo it goes."):
+                result = parse(f"{lead}\n{CALLS[row.name].strip()}{behind}", TOOLS, level=level)
+                assert ["maybe quoted" in one.doubt for one in result.calls] == [True], row.name
