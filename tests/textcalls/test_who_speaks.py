@@ -110,3 +110,23 @@ def test_a_marked_call_that_is_called_an_example_asks(lead: str, level: ReadingL
             for behind in ("", "\n\nSo it goes."):
                 result = parse(f"{lead}\n{CALLS[row.name].strip()}{behind}", TOOLS, level=level)
                 assert ["maybe quoted" in one.doubt for one in result.calls] == [True], row.name
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("info", ["", "xml", "json", "tool_call"])
+@pytest.mark.parametrize("before", ["", "Here it is.\n\n", "It says:\n\n"])
+def test_a_fence_around_a_call_with_text_behind_it_never_runs_unasked(
+    before: str, info: str, level: ReadingLevel
+) -> None:
+    for dialect, call in CALLS.items():
+        if "```" not in call:
+            for asked in (dialect, "fenced_json", "qwen3_coder_xml"):
+                result = read(f"{before}```{info}\n{call.strip()}\n```\n\nSo it goes.", asked, level)
+                assert not runs_unasked(result, level), dialect
+                assert result.calls or [one.name for one in result.problems if one.name] == [CALL.name], dialect
+
+
+@pytest.mark.parametrize("end", ["\nObservation:", "\nObservation: "])
+def test_an_action_that_the_word_for_its_result_ends_runs(end: str) -> None:
+    result = read(f"Thought: I look.\n{CALLS['react'].strip()}{end}", "react", "all")
+    assert [(one.arguments, one.doubt) for one in result.calls] == [(CALL.arguments, "")]
