@@ -21,8 +21,9 @@ class Dialect:
     `sections` those before and after a run of such calls. A row without `opens` and `begins` has no marker of its
     own: the scanner knows its calls by the tools' names and by shape. `weak` tokens are common in ordinary text,
     where they are no mistake. `marked`: nobody writes how its calls open by accident (special tokens, tags that are
-    reserved for calls). `opens_reasoning`: its models open their reasoning themselves, or write none. `form` writes
-    calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without loss.
+    reserved for calls).
+    `form` writes calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without
+    loss.
     """
 
     name: str
@@ -35,7 +36,6 @@ class Dialect:
     weak: bool = False
     form: Form | None = None
     limits: str = ""
-    opens_reasoning: bool = False
     marked: bool = field(kw_only=True)
 
     def akin(self, other: "Dialect") -> bool:
@@ -46,15 +46,6 @@ class Dialect:
         return mine is theirs
 
     @property
-    def delimited(self) -> bool:
-        """Whether the end of a call is sure when it is read: no value is raw text, which might go on after it."""
-        return not isinstance(self.body, TagBody)
-
-    @property
-    def final_at_end(self) -> bool:
-        """Whether nothing that comes later takes a call back once its end was read.
-
-        Models of the other dialects may end reasoning that they never opened, which then all before it was; there a
-        call is final at its end only in an answer whose reasoning is known to be over.
-        """
-        return self.marked and self.delimited and self.opens_reasoning
+    def sealed(self) -> bool:
+        """Whether a special token ends its calls, behind which a template writes text without a blank."""
+        return not isinstance(self.body, TagBody) and bool(self.closes) and not self.closes[0].startswith("</")

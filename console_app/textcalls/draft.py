@@ -85,10 +85,6 @@ class Draft:
         self.reopening: Reopening | None = None
         self.answer: str | None = None
         """What the model said by calling nothing, in dialects that answer so."""
-        self.early: Callable[[int, CallAttempt], bool] | None = None
-        """Told of each call of a list, by its index, once the next begins; whether nothing takes it back any more."""
-        self.settled = 0
-        """How many calls, from the first, were told of so."""
         self._events = events
         self._panels: list[_Panel | None] = []
         """The panels by the places of their calls."""
@@ -225,20 +221,14 @@ class Draft:
         self._retract(place)
         self.attempts.append(CallAttempt(name, start, end, self.dialect, failure=kind, why=why))
 
-    def settle_newest(self) -> None:
-        """The next call of the list begins: the newest stands, whatever comes of the others."""
-        place = len(self.attempts) - 1
-        if self.early and self.settled == place and self.early(self._base + place, self.attempts[place]):
-            self.settled += 1
-
-    def keep_settled(self) -> None:
-        """None of it was a call after all but those that stand."""
-        self._retract_from(self.settled)
-        del self.attempts[self.settled :]
+    def withdraw(self) -> None:
+        """None of it was a call after all."""
+        self._retract_from(0)
+        self.attempts.clear()
 
     def unclosed(self) -> None:
         """The last call was complete, but a delimiter that should follow it never came."""
-        if len(self.attempts) > self.settled and self.attempts[-1].failure is None:
+        if self.attempts and self.attempts[-1].failure is None:
             self.attempts[-1] = replace(self.attempts[-1], closed=False)
 
     def settle(self) -> None:

@@ -89,7 +89,12 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         yield from state.cut(ticks + language, place)
         return
     readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
-    readable = readable and INFOS.issuperset(info.lower().split()) and not state.structure.at(start).quoted
+    readable = (
+        readable
+        and INFOS.issuperset(info.lower().split())
+        and not (here := state.structure.at(start)).quoted
+        and not here.example
+    )
     may_be, told = readable and not output.unfenced, readable and language == "tool_code"
     if may_be:
         src.pos += 1

@@ -129,14 +129,9 @@ _LISTS = (["["], ["{", "["])
 """What is open around the members of a list, or of one in an object."""
 
 
-def frame(
-    src: Source,
-    notation: Notation,
-    watch: "Callable[[Frame], None] | None" = None,
-    each: "Callable[[Frame], None] | None" = None,
-) -> Reading[Frame]:
+def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | None" = None) -> Reading[Frame]:
     """Move past the value that starts here with a bracket or a quote; say where it ended and how. `watch` is given
-    what is known of it while it is read, `each` too, where another object begins in a list.
+    what is known of it while it is read.
     """
     result = Frame(src.at, src.at)
     if watch:
@@ -165,8 +160,6 @@ def frame(
         elif token in _PAIRS:
             if token == "{" and in_list:
                 result.begun.append(src.at)
-                if each and stack == ["["]:
-                    each(result)
             stack.append(token)
             src.pos += 1
             if len(stack) > DEPTH_CAP:

@@ -2,9 +2,7 @@
 taught.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import ClassVar
 
 from console_app.textcalls.draft import Draft
@@ -13,7 +11,7 @@ from console_app.textcalls.literals import decode_json
 from console_app.textcalls.model import Unreadable
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.region import Region, close_region
-from console_app.textcalls.shapes import LIST_KEYS, NO_CALL, NotACall, Shaped, named_map, shape, spread
+from console_app.textcalls.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
 from console_app.textcalls.source import Reading, Source
 
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")
@@ -45,8 +43,7 @@ class JsonBody:
         if lead:
             src.pos = lead.end()
         while True:
-            settler = self._settler(src, draft) if draft.early and src.buf.startswith("[", src.pos) else None
-            span = yield from frame(src, JSON, draft.follow, settler)
+            span = yield from frame(src, JSON, draft.follow)
             good = yield from self._take(src, region, draft, span)
             if not good:
                 return
@@ -61,39 +58,6 @@ class JsonBody:
             if not (yield from next_value(src, char)):
                 break
         yield from close_region(src, region, draft, required=self.required_close)
-
-    def _settler(self, src: Source, draft: Draft) -> Callable[[Frame], None]:
-        """Takes the first calls of a list, each as soon as the next begins, up to one that is not written well."""
-        first, stands = len(draft.attempts), True
-
-        def settle(span: Frame) -> None:
-            nonlocal stands
-            place = len(span.begun) - 2
-            if place < 0 or not stands:
-                return
-            stands = len(span.members) == place + 1 == len(draft.attempts) - first + 1
-            found = self._listed(src, draft, span, place) if stands else None
-            if found:
-                draft.shaped(found, *span.members[place], ())
-                draft.settle_newest()
-            stands = draft.settled == len(draft.attempts) == first + place + 1
-
-        return settle
-
-    def _listed(self, src: Source, draft: Draft, span: Frame, place: int) -> Shaped | None:
-        """The call at this place of a list in which only commas stand between the objects; None if it is none."""
-        begin, end = span.members[place]
-        before = span.members[place - 1][1] if place else span.start
-        if src.text(before, begin).strip() != ("," if place else "[") or src.text(end, span.begun[-1]).strip() != ",":
-            return None
-        try:
-            value, repaired = decode_json(src.text(begin, end))
-        except Unreadable:
-            return None
-        if repaired or [*spread(value)] != [value]:
-            return None
-        found = self._shape(value, draft)
-        return found if isinstance(found, Shaped) and found.name not in NO_CALL else None
 
     def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
         """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
@@ -111,7 +75,7 @@ class JsonBody:
         """Take the calls of a list that can't be read whole, each for itself; up to where they reach."""
         if not lists_calls(draft.src.text(span.start, span.end)):
             return span.start
-        for begin, end in span.members[_taken(draft, span) :]:
+        for begin, end in span.members:
             self._decode_one(draft, begin, end)
         return span.members[-1][1] if span.members else span.start
 
@@ -129,8 +93,7 @@ class JsonBody:
         if not items:
             draft.ignored.append((span.start, span.end, "an empty list of calls"))
             draft.answer = ""
-        taken = _taken(draft, span)
-        for item, (begin, end) in zip(items[taken:], spans[taken:], strict=True):
+        for item, (begin, end) in zip(items, spans, strict=True):
             draft.shaped(self._shape(item, draft), begin, end, repaired)
 
     def _decode_one(self, draft: Draft, begin: int, end: int) -> None:
@@ -143,13 +106,6 @@ class JsonBody:
 
     def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
         return (named_map if self.named_map else shape)(value, draft.tools)
-
-
-def _taken(draft: Draft, span: Frame) -> int:
-    """How many calls of a list were taken while it was read."""
-    if draft.early is None:
-        return 0
-    return sum(1 for _ in takewhile(lambda attempt: attempt.start >= span.start, reversed(draft.attempts)))
 
 
 def lists_calls(text: str) -> bool:

@@ -1,21 +1,18 @@
-"""What the text before a call says of it: who announces it, and whether it begins a block that something ends.
+"""What the text before a call says of it by its shape alone: whether a line leads to it that is none of a sentence.
 
-Nothing but its words tells "I'll look it up:" from "The page says:". So the few ways of speaking of oneself are known
-here, not the many of quoting: what is announced otherwise asks, and is text where the answer goes on after it.
+No words tell "I'll look it up:" from "The page says:", so none are looked at: a sentence leads to a call, with a colon
+or a full stop, and a heading, a file's name, a delimiter or a label make it ask.
 """
 
 import re
-from collections import Counter
 from typing import Literal, TypeAlias
 
-from console_app.textcalls.patterns import lazily
-from console_app.textcalls.source import LOOKAHEAD
+from console_app.textcalls.patterns import lazily, partly
 
-Lead: TypeAlias = Literal["", "loose", "title", "other", "label"]
-"""How the text leads to a call: not at all, or by a sentence in the first person · in some way that quotes where the
-answer goes on behind the call: a sentence of something else, or one in the first person without an end, a point of a
-list, a rule, the tag of a wrapper · by a line that is no sentence, as headings, names of files and prompts are · by a
-colon or a delimiter · by a word and a colon, as a note is.
+Lead: TypeAlias = Literal["", "colon", "mark", "label"]
+"""How the text leads to a call: as a sentence does, or not at all · by a sentence that ends in a colon · by a line that
+is none: a delimiter, a heading, a prompt, a name alone, a clause that goes on · by a word and a colon, as a note is, by
+a colon that the call does not follow at the start of a line, or by any of these where the call is indented.
 """
 
 WRAPPERS = (
@@ -30,72 +27,63 @@ _DELIMITER = lazily(
     r"|[\[{][^\]}]*[\]}]|[.=@\\][a-z]\w*"  # [source,xml], {panel}, .nf, =pod
     r"|[A-Z][A-Z _-]{3,}"
 )
-_RULE = lazily(r"^[ \t]*([-=*_+.$#~─━═])(?:[ \t]*\1){2,}[ \t]*$", re.MULTILINE)
 _QUOTE = lazily(r"(?:^|(?<=\s))[\"'`]+")
 _SHOWN_TAG = lazily(r"\S.*<[^<>\s/][^<>\s]*>")  # says `<tool_call>
-_HEADING = lazily(r"#{1,6}[ \t]")
-_SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
+_HEADING = lazily(r"(?:#{1,6}|[$%@]{1,2})[ \t].*")
 _COLON = lazily(r"[:：][*_ \t]*$")
-_LABEL = lazily(rf"[*_#`\s]*(?!(?i:json|{WRAPPERS})\W+$)[^\s`*_#:：]\S*?[`*_]*\s?[:：][*_ \t]*")
-_SENTENCE_END = lazily(r"(?<=[^\s/.!?…=^<|\\{(\[+#:;,-])[.!?…。！？]+[\"'”’»」』)\]*_~`]*$")
-_POINT = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\|")
-"""A point of a list, a row of a table."""
-_NO_WORDS = lazily(r"`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z\d])\w+[.!。！]+\W*")
-"""A line that says nothing of what follows it: the end of a fence or an element, a word."""
-_ASIDE = lazily(
-    r"[(\[<{].*|[*_]{0,3}(?:[—–―~]|--)[ \t]*\S.*|(?:END|EOF|End of \w[\w ]*)"
-    r"|[*_]{0,3}(?i:source|from|via|quelle|fuente|fonte|出典|来源)[*_ \t]*[:：].*"
-    r"|[a-z].*|#{1,6}[ \t].*|([*_]{1,3})(?:(?!\1).)*\1|\w+://\S*|[\d./ ]+|[©®].*|\w+(?: \w+){0,2},"
-)
-"""A line behind what was quoted: who said it, where it stood, that it ends; a heading, a caption, a link, a number of
-a page, the greeting of a letter; or a sentence that began before it.
-"""
-_WRAPPER = lazily(r"<[\w:.-]+>")
-_NOTHING_SAID = lazily(rf"(?:\s|</[\w:.-]{{1,40}}>|<(?:{WRAPPERS})>)*+")
-WRAPPED = lazily(rf"<({WRAPPERS})>\s*\Z")
-_OWN = lazily(
-    r"\bI\b|\b(?i:let me|let['’]s|let us|we|ich|wir|lass|je|j['’]\w+|nous|yo|voy|vamos|déjame|eu|vou|io|vado|ik|jag|"
-    r"я|мы|давай|давайте)\b|[我咱私僕]|ます[:：]|겠"
-)
-_REFUSED = lazily(
-    r"n['’]t\b|\b(?:not|never|refuse|cannot|saw|seen|found|got|received|quot\w*|cit(?:e|ing)|show\w*|zitier\w*)\b",
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+"""Scripts that put no blanks between words: more than two of their letters may be a sentence."""
+LABEL = lazily(rf"[*_#`\s]*(?!(?i:json|{WRAPPERS})\W+$)(?!\S*[{_UNSPACED}]{{3}})[^\s`*_#:：]\S*?[`*_]*\s?[:：][*_ \t]*")
+_NAME = lazily(r"(?:[\w-]+:[ \t]+)?[!-~]+(?<![.!?>)`\]}])|`[!-~]+`|\*\*[!-~]+\*\*")
+"""One word of ASCII that ends no sentence, as a file's name or the value of a field."""
+_UNFINISHED = lazily(r".*[,;、，；—–-]")
+_EXAMPLE = lazily(
+    r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
+    r"[^.!?\n]{0,80}$",
     re.IGNORECASE,
 )
-"""What is said in the first person of a call that is not made, or of what was met."""
+"""An example in so many words, in the clause that leads to it."""
+_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)(?: \d+)?\W*", re.IGNORECASE)
+_NOTHING_SAID = lazily(rf"(?:\s|</[\w:.-]{{1,40}}>|<(?:{WRAPPERS})>)*+")
+WRAPPED = lazily(rf"<({WRAPPERS})>\s*\Z")
+MAYBE_WRAPPED = lazily(lambda: rf"(?:{partly(f'<{word}>' for word in WRAPPERS.split('|'))}|<(?:{WRAPPERS})>\s*)\Z")
+"""The tag of a wrapper that ends a text, or half of one."""
 
 
 def lead_of(text: str) -> Lead:
     """How a call is led to by the text before it, the end of which is enough."""
     before = text.rstrip()
-    whole = before.rpartition("\n")[2].strip()
+    whole, blanks = before.rpartition("\n")[2].strip(), text[len(before) :]
     line = _QUOTE.split(whole)[-1].strip()
-    own, ended = _announces(line), _SENTENCE_END.search(whole) is not None
-    if _COLON.search(line) and len(line.strip(_MARK + " \t")) > 0:
-        return "loose" if own else "label" if _LABEL.fullmatch(line) else "other"
-    if _SHOWN_TAG.fullmatch(whole) or (_DELIMITER.fullmatch(line) and not line.startswith("~~~")):
-        return "other"
-    if _HEADING.match(line) or (text.endswith((" ", "\t")) and line.isalpha()):
-        return "title"
-    rules = Counter(found.group().strip() for found in _RULE.finditer(before))
-    if _WRAPPER.fullmatch(whole) or any(count % 2 for count in rules.values()):
-        return "loose"
-    if not whole or _NO_WORDS.fullmatch(whole) or (own and ended):
-        return ""
-    return "loose" if own or ended or _POINT.fullmatch(whole) else "title"
+    indented = "\n" in blanks and not blanks.endswith("\n")
+    if is_example(whole, in_line="\n" not in blanks):
+        return "label"
+    if ends_in_colon(line):
+        return "label" if indented or "\n" not in blanks or LABEL.fullmatch(line) else "colon"
+    shapes = (
+        _SHOWN_TAG.fullmatch(whole),
+        _DELIMITER.fullmatch(line) and not line.startswith("~~~"),
+        blanks.endswith((" ", "\t")) and line.isalpha(),
+        _HEADING.fullmatch(line),
+        _NAME.fullmatch(whole),
+        _UNFINISHED.fullmatch(line),
+    )
+    return ("label" if indented else "mark") if any(shapes) else ""
 
 
-def _announces(line: str) -> bool:
-    """Whether the last clause of a line says, in the first person, what its writer does next."""
-    clause = _SENTENCE.split(line)[-1]
-    return _OWN.search(clause) is not None and _REFUSED.search(clause) is None
+def is_example(line: str, *, in_line: bool = False) -> bool:
+    """Whether a line calls what follows it an example; `in_line`: on the line itself."""
+    line = line.rstrip()
+    if in_line:
+        return _EXAMPLE.search(line.rstrip(" \t:,")) is not None
+    return _EXAMPLES.fullmatch(line) is not None or (line.endswith(":") and _EXAMPLE.search(line[:-1]) is not None)
+
+
+def ends_in_colon(line: str) -> bool:
+    """Whether a line says something and ends in a colon."""
+    return _COLON.search(line) is not None and line.strip(_MARK + " \t") != ""
 
 
 def says_something(text: str) -> bool:
     """Whether text after a call is more than the ends of the elements around it."""
     return _NOTHING_SAID.fullmatch(text) is None
-
-
-def is_aside(text: str) -> bool:
-    """Whether the text after a call begins with a line that is no sentence, as one behind a quotation is."""
-    line = text.lstrip()[:LOOKAHEAD].partition("\n")[0].strip()
-    return _ASIDE.fullmatch(line) is not None or _DELIMITER.fullmatch(line) is not None

@@ -53,16 +53,11 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
     region = Region(src.at, (token, *row.opens), _with_prefix(row.closes, token), pretty)
     src.pos += 0 if inside else len(token)
-    early = marked and not place.quoted and (row.opens_reasoning or state.reasoned)
-    draft = yield from state.read_body(row, region, marked, early=early)
+    draft = yield from state.read_body(row, region, marked)
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
-    follows_words = state.output.follows_words
-    yield from state.conclude_in_line(draft, shown, sealed=row.final_at_end and bool(row.closes))
-    if marked and (row.opens_reasoning or state.reasoned) and not follows_words and draft.calls:
-        mended = not row.delimited and any(call.repaired for call in draft.attempts)
-        state.output.settle_last(with_next=not row.delimited) if not mended else None
+    yield from state.conclude_in_line(draft, shown, sealed=row.sealed)
 
 
 def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:

@@ -124,13 +124,6 @@ class CallArgumentsDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class CallFinal:
-    """The call was read whole, and nothing that comes later takes it back: it may run while the answer goes on."""
-
-    call: ParsedCall
-
-
-@dataclass(frozen=True, slots=True)
 class CallRetracted:
     """What looked like a call is not one, or cannot be read; its index may be used again."""
 
@@ -146,7 +139,7 @@ class Rewritten:
     content: str
 
 
-ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallFinal | CallRetracted | Rewritten
+ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetracted | Rewritten
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

@@ -4,13 +4,12 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import Literal
 
-from console_app.textcalls.conclusions import Note, concluded, parsed
+from console_app.textcalls.conclusions import Note, concluded
 from console_app.textcalls.draft import CallAttempt, Draft, Reopening
-from console_app.textcalls.leading import Lead, is_aside, lead_of, says_something
+from console_app.textcalls.leading import MAYBE_WRAPPED, Lead, lead_of, says_something
 from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.model import (
     CallArgumentsDelta,
-    CallFinal,
     CallNamed,
     CallRetracted,
     ErrorKind,
@@ -21,13 +20,13 @@ from console_app.textcalls.model import (
     VisibleText,
 )
 from console_app.textcalls.position import Structure
-from console_app.textcalls.segments import Segment, closed_up, unwrap
+from console_app.textcalls.segments import Segment, closed_up, unsaid, unwrap
 from console_app.textcalls.source import LOOKAHEAD, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
-LED = "maybe quoted: the line before it does not say that the model calls it"
-TRAILED = "maybe quoted: the line behind it is no sentence"
+LED = "maybe quoted: the line before it is no sentence"
+FOLLOWED = "maybe quoted: text follows it"
 BEHIND = "maybe quoted: a call before it is only shown"
 EXAMPLE = "an example in a fence"
 BESIDE = "another call of the answer is only shown"
@@ -50,16 +49,17 @@ class ScanOutput:
         self.calls = 0
         """How many calls were read so far, whatever became of them."""
         self.unfenced = False
-        self.final = 0
-        """How many calls, from the first, nothing takes back any more."""
-        self._open = False
-        """The newest calls may still go on, up to where others begin."""
+        self.goes_on = False
+        """Behind its last call the answer tells of results that it made up."""
         self.shown_fences: list[tuple[int, int]] = []
         """Fences that hold no call of the answer, but may show one."""
         self._notes: list[Note] = []
         self.shows = False
         """A call before the mark is only shown."""
         self._shown: list[str] = []
+        """The text that was told of, in order."""
+        self._tag = ""
+        """The newest text, which is not told of yet: it may be the tag of a wrapper around a call."""
         self._gap = False
         """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
@@ -68,10 +68,10 @@ class ScanOutput:
         if upto <= self.mark:
             return
         text = self._src.text(self.mark, upto)
-        self.has_text = self.has_text or not text.isspace()
+        self._decide(text)
         if self._gap:
             self._gap = not text.strip("\r\n")
-            text = closed_up(text, self._shown)
+            text = closed_up(text, [*self._shown, self._tag])
         self._emit(text)
         last = self._last_text
         if last is not None and last.end == self.mark:
@@ -89,7 +89,7 @@ class ScanOutput:
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
         last = self._last_text
-        if last is None or self._gap or not self.has_text:
+        if last is None or self._gap or not self.has_text or self._tag or self._undecided:
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -103,8 +103,8 @@ class ScanOutput:
         after_words = kind == "dropped" and self.follows_words
         self.segments.append(Segment(kind, self.mark, upto, after_words=after_words, replacement=replacement))
         if replacement and kind == "dropped":
+            self._decide(replacement)
             self.segments[-1].kind = "text"
-            self.has_text = True
             self._emit(replacement)
         self.mark = upto
 
@@ -112,8 +112,6 @@ class ScanOutput:
         """What stands from the mark to here are the calls of `draft`, if there is no other call where they are
         `fenced`, and nothing else at all where they have to be `alone`.
         """
-        if self._open:
-            self.settle_last()
         self._structure.skip(self.mark, upto)
         self._gap = True
         new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
@@ -173,34 +171,6 @@ class ScanOutput:
                 return False
         return False
 
-    def settle_early(self, index: int, attempt: CallAttempt) -> bool:
-        """Whether a call at the mark, which others follow in its list, is final: it is if all before it are."""
-        if index != self.final or attempt.failure is not None or self.shows:
-            return False
-        self.final += 1
-        self._tell_final(index, attempt)
-        return True
-
-    def _tell_final(self, index: int, attempt: CallAttempt) -> None:
-        if not self._src.ended:
-            self._events.append(CallFinal(parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
-
-    def settle_last(self, *, with_next: bool = False) -> None:
-        """The newest calls are final if all before them are, nothing after them makes them ask, and more may come;
-        `with_next`: once others stand right behind them.
-        """
-        self._open = with_next
-        last = next((one for one in reversed(self.segments) if one.kind == "calls" or self._has_words(one)), None)
-        if with_next or last is None or last.kind != "calls" or last.led or last.in_sentence or self.shows:
-            return
-        first = self.attempts - len(last.attempts)
-        sure = all(one.failure is None and one.closed and one.marked for one in last.attempts)
-        if self.final >= first and sure:
-            self._lengthen(last)
-            for index in range(self.final, self.attempts):
-                self._tell_final(index, last.attempts[index - first])
-            self.final = self.attempts
-
     @property
     def cut_off(self) -> bool:
         """Whether the answer's end cut off the last of its calls."""
@@ -239,28 +209,66 @@ class ScanOutput:
 
     def forget(self, upto: int) -> None:
         """All before the mark was reasoning, which what stands from there to here ended: no text, no calls."""
-        for index, attempt in enumerate(self._attempts()):
-            if attempt.failure is None:
-                self._events.append(CallRetracted(index))
+        self._retract()
         if any(map(str.strip, self._shown)):
             self._events.append(Rewritten(""))
         self._shown.clear()
+        self._tag = ""
         self.segments = [Segment("thought", 0, self.mark)]
-        self._open = False
         self.mark = upto
         self._structure.restart(upto)
-        self.attempts = 0
         self.has_text = self.unfenced = False
         self._gap = True
         self._notes.clear()
         self.shows = False
         self.shown_fences.clear()
 
-    def _emit(self, text: str) -> None:
-        if not text:
+    @property
+    def _undecided(self) -> bool:
+        """Whether what was read as calls may be text after all: what stands behind it is told of later."""
+        return self.attempts > 0
+
+    def _decide(self, text: str) -> None:
+        """More text comes: calls that have to be alone are none, and are told of as the text that they are."""
+        if text.isspace():
             return
-        self._shown.append(text)
-        self._events.append(VisibleText(text))
+        self.has_text = True
+        calls = [segment for segment in self.segments if segment.kind == "calls"]
+        if calls and all(segment.alone for segment in calls):
+            self._retract()
+            for segment in calls:
+                self._demote(segment, self._no_call(segment, said=True))
+            self._gap = self._gap and self.segments[-1].kind != "text"
+            self._tell_rest(self._content())
+
+    def _retract(self) -> None:
+        """None of the calls so far is one."""
+        for index, attempt in enumerate(self._attempts()):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        self.attempts = 0
+
+    def _emit(self, text: str) -> None:
+        if self._undecided:
+            return
+        text = self._tag + text
+        tag = MAYBE_WRAPPED.search(text, max(0, len(text) - LOOKAHEAD))
+        self._tag = tag.group() if tag else ""
+        self._tell(text.removesuffix(self._tag))
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._shown.append(text)
+            self._events.append(VisibleText(text))
+
+    def _tell_rest(self, content: str) -> None:
+        """Tell of the part of the text that was not told of yet, or, where it is other text, of all of it anew."""
+        shown, self._tag = "".join(self._shown), ""
+        rest = unsaid(content, shown)
+        if rest is None:
+            self._events.append(Rewritten(content))
+        elif rest.strip():
+            self._tell(rest)
 
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
@@ -272,14 +280,16 @@ class ScanOutput:
         segment.kind, segment.attempts = "text", ()
         segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
 
-    def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
-        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
-        when calls without a marker are not what the model was asked for.
+    def finish(
+        self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, asked_for: str | None = None
+    ) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer,
+        `asked_for` is the dialect that the model was asked to write.
         """
         for segment in self.segments:
             self._lengthen(segment)
         before = self._attempts()
-        self._judge(level, unasked)
+        self._judge(level, asked_for)
         self._judge_beside_shown(tools)
         unwrap(self.segments, self._text_of)
         attempts = self._attempts()
@@ -287,10 +297,8 @@ class ScanOutput:
             why = "the token limit was reached before the call was closed"
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
         self._renumber(before, attempts)
-        content = self._content()
-        shown = "".join(self._shown)
-        if shown.strip() != content and shown.split() != content.split():
-            self._events.append(Rewritten(content))
+        content = self._content().strip()
+        self._tell_rest(content)
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
         if not any(attempt.failure is None for attempt in attempts):
@@ -300,25 +308,24 @@ class ScanOutput:
         error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
 
-    def _judge(self, level: ReadingLevel, unasked: bool) -> None:
-        """Decide by what stands before and after them which calls are text, and which a person has to judge; those that
-        are final run.
+    def _judge(self, level: ReadingLevel, asked_for: str | None) -> None:
+        """Decide by where they stand which calls are text, and which a person has to judge: those with other text
+        behind them, those behind a line that is none of a sentence, and all behind one that a label leads to.
         """
-        said = aside = False
-        first = len(self._attempts())
+        said = self.goes_on
         for segment in reversed(self.segments):
-            first -= len(segment.attempts)
-            if segment.kind == "calls" and first >= self.final:
-                if why := self._no_call(segment, said, unasked):
+            if segment.kind == "calls":
+                if why := self._no_call(segment, said, asked_for):
                     self._demote(segment, why)
-                elif segment.led == "label" or (
-                    segment.led and (said or (segment.led != "loose" and level == "marked"))
-                ):
-                    segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
-                elif level == "marked" and aside and not (segment.led or segment.follows_text):
-                    segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
-            if segment.kind == "text" and says_something(text := self._text_of(segment)):
-                said, aside = True, is_aside(text)
+                elif said or segment.led == "label" or (segment.led == "mark" and level == "marked"):
+                    doubt = FOLLOWED if said else LED
+                    segment.attempts = tuple(replace(one, doubt=doubt) for one in segment.attempts)
+            said = said or (segment.kind == "text" and says_something(self._text_of(segment)))
+        labelled = False
+        for segment in self.segments:
+            if labelled:
+                segment.attempts = tuple(replace(one, doubt=one.doubt or LED) for one in segment.attempts)
+            labelled = labelled or segment.led == "label"
 
     def _judge_beside_shown(self, tools: ToolSchemas) -> None:
         """A call in an answer that shows one may be shown too: what nothing marks is text, what is marked is text right
@@ -329,53 +336,47 @@ class ScanOutput:
         if not self.shows and not (unmarked and any(mentioned(one, tools, unmarked=True) for one in fences)):
             return
         ends = sorted(end for _, end, _, name in self._notes if name)
-        index, shown = 0, -1
+        shown = -1
         for segment in self.segments:
-            index += len(segment.attempts)
-            if index <= self.final or not any(attempt.failure is None for attempt in segment.attempts):
+            if not any(attempt.failure is None for attempt in segment.attempts):
                 continue
             before = bisect_right(ends, segment.start)
             shown = max(shown, ends[before - 1] if before else -1)
             behind = 0 <= shown > segment.start - LOOKAHEAD and not self._src.text(shown, segment.start).strip()
             if behind or not all(attempt.marked for attempt in segment.attempts):
-                index -= len(segment.attempts)
                 self._demote(segment, BESIDE)
                 shown = segment.end
             elif shown >= 0:
                 segment.attempts = tuple(replace(one, doubt=BEHIND) for one in segment.attempts)
 
-    def _no_call(self, segment: Segment, said: bool, unasked: bool) -> str:
-        """Why calls are text after all; `said`: text follows them."""
+    def _no_call(self, segment: Segment, said: bool, asked_for: str | None = None) -> str:
+        """Why calls are text after all. `said`: text follows them; then a fence to which a line leads shows something,
+        unless the model was asked for what it holds.
+        """
         if segment.in_sentence:
             return IN_SENTENCE
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
-        if segment.fenced and self.unfenced:
-            return EXAMPLE
-        if said and segment.led in ("other", "label"):
-            return "it stands between sentences"
-        unmarked = any(not one.marked for one in segment.attempts)
-        return "text follows it" if said and unmarked and unasked else ""
+        shown = said and segment.led and all(one.dialect != asked_for for one in segment.attempts)
+        return EXAMPLE if segment.fenced and (self.unfenced or shown) else ""
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
         if not any(name for *_, name in self._notes) and (
-            found := mentioned(self._content(), tools, unmarked=level != "none")
+            found := mentioned(content := self._content().strip(), tools, unmarked=level != "none")
         ):
-            start = self._src.text(0, self._src.length).find(self._content()[found.start : found.end])
+            start = self._src.text(0, self._src.length).find(content[found.start : found.end])
             self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
-        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves. What is
-        final stays, for it may be running.
-        """
+        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
         self.attempts = len(after)
         if [one.failure for one in before] == [one.failure for one in after]:
             return
-        for index, attempt in enumerate(before[self.final :], self.final):
+        for index, attempt in enumerate(before):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
-        for index, attempt in enumerate(after[self.final :], self.final):
+        for index, attempt in enumerate(after):
             if attempt.failure is None and attempt.name:
                 self._events.append(CallNamed(index, attempt.name, attempt.dialect))
 
@@ -389,7 +390,7 @@ class ScanOutput:
             gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
             if text:
                 written.append(text)
-        return "".join(written).strip()
+        return "".join(written)
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)

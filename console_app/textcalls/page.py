@@ -56,19 +56,19 @@ How it decides:
   call that is only shown is only shown, too. Further behind it a marked call waits for your approval, and an unmarked
   one is text wherever it stands in such an answer, as it is beside a fence that shows a call: nothing but its place
   told it from the other. An example in a fence that could hold a call counts for none of that.
-- **What leads to a call.** Between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and between a line
-  that ends in a colon and more text it is shown, not run, unless that line speaks in the first person, as "I'll look it
-  up:" does. What stands between text and more text waits for your approval in every mode, and the board says why,
-  unless a whole sentence in the first person or a single word leads to it. In `auto` so does a marked call that ends
-  the answer after a colon or a line that is no sentence: a heading, a file's name, a prompt; and one that begins the
-  answer where a line behind it is none: who said it, a source, a rule, `(END)`, a tag, the rest of a sentence; unless
-  the call had started by then. With each `protocol` a call asks behind a line of one word and a colon (`NOTE:`,
-  `a.txt:`), if the word is none for a call or an answer (`Tool:`, `Response:`), and in the brackets of prose if it is
-  no text there.
-- **What runs on purpose.** A marked call that ends the answer runs, where the rules let it and nothing that the model
-  was given holds it, behind a colon or a sentence in the first person ("I will now call:") and behind a word that is a
-  sentence ("OK.", "Sure!"): so models lead to their own calls, and no words tell those from quoted ones. It may be
-  indented by one blank, which some tokenizers write, but not behind a line that ends in a colon and quotes.
+- **A call with other text behind it asks**, with each `protocol`, in every mode and every language: no word before or
+  behind it lets it run, and none hides it. So does a call before results that the model made up (`Observation:`). The
+  ends of elements and the tags of a wrapper around the call are no text.
+- **A call that ends the answer runs**, where the rules let it and nothing that the model was given holds it, whatever
+  sentence leads to it: models lead to their own calls as to quoted ones, and no words tell those apart. It asks behind
+  a word and a colon (`NOTE:`, `a.txt:`), if the word is none for a call or an answer (`Tool:`, `Response:`), behind
+  words that call it an example, behind a colon on its own line, in the brackets of prose, and with all calls behind
+  such a one. In `auto` it also asks behind a line that is no sentence: a delimiter, a heading, a prompt, a file's name,
+  a clause that ends in a comma or a dash. One that is indented by a blank, as some tokenizers write, asks behind all of
+  these and behind a colon.
+- A fence to which a line of that kind or a colon leads, and that text follows, is shown, unless the model was asked to
+  write what it holds.
+- **With nobody to ask**, as in `fanout run`, such a call is denied, its result says why, and the turn goes on.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
   follow a sentence on its line; with words, a full stop or a comment behind it, it is part of a sentence, and text.
   Only a letter right behind a special token that ends a call begins what the model says next.
@@ -76,8 +76,7 @@ How it decides:
   there on it is text, and a notice says so.
 - **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, with no words behind them on it,
   and count only for tools there are. A prompt (`>>>`, `A:`) before a label on its line makes it text, as words behind
-  its call do, on the line or in its fence. Tags like `<call>` on lines of their own around one are not shown. Before
-  any text they are shown, not run, where the model was asked for a marked dialect.
+  its call do, on the line or in its fence. Tags like `<call>` on lines of their own around one are not shown.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with
@@ -89,14 +88,10 @@ How it decides:
   a number. FunctionGemma's writes null as the text `None`.
 - Text between tags has the type that the tool's schema gives it. A closing tag inside such text counts only
   where the call may really go on after it.
-- A call starts while the answer goes on where nothing can take it back any more: in dialects without raw values whose
-  models open their reasoning themselves (`Dialect.final_at_end`), and in every marked dialect once the reasoning is
-  over. A call whose values are raw text starts when the next one was read right behind it, for until there its last
-  value may go on. A call of a list behind a mark (Mistral, Jamba, OLMo 3, openPangu, Granite 3, Command A, Apertus,
-  Llama 4, LFM2, Nemotron, and lists in `<tool_call>`) starts when the next one of the list begins. It stays one if the
-  list then breaks or is cut, or if words behind it make the rest of it a part of a sentence. The first call that has to
-  be mended, or is none, waits with all behind it for the end of the list. Other calls are final when the answer has
-  ended. Until then a panel may be withdrawn, and text that was shown may be corrected.
+- Calls start when the answer has ended. Until then a panel may be withdrawn. Text behind a call is shown once it is
+  sure what the call is: in `auto`, where a call has to be all of the answer, by the first other text; else at the end.
+  So all text is shown once and in its order. Only text that a `</think>` makes reasoning, which nothing opened, is
+  taken back.
 - After 20,000 marks that open no call the rest of an answer is not read, and a notice says so.
 
 The body of a dialect is read by one of five grammars: JSON, header and JSON, tags, Python, brackets.

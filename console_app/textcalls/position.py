@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from console_app.textcalls.leading import WRAPPERS, lead_of
+from console_app.textcalls.leading import LABEL, WRAPPERS, ends_in_colon, is_example
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 
@@ -79,15 +79,6 @@ _SENTENCE_ENDS = lazily(
 """The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""
 
 
-_EXAMPLE = lazily(
-    r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
-    r"[^.!?\n]{0,80}$",
-    re.IGNORECASE,
-)
-"""An example in so many words, in the clause that leads to it."""
-_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)(?: \d+)?\W*", re.IGNORECASE)
-
-
 @dataclass(frozen=True)
 class Place:
     """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
@@ -127,12 +118,8 @@ class Place:
     @property
     def example(self) -> str:
         """Why what follows is an example, where the words that lead to it say so."""
-        if self.line_start:
-            above = self.above.rstrip()
-            found = _EXAMPLES.fullmatch(above) or (above.endswith(":") and _EXAMPLE.search(above[:-1]))
-        else:
-            found = _EXAMPLE.search(self.line.rstrip(" \t:,"))
-        return "it is called an example" if found else ""
+        called = is_example(self.above) if self.line_start else is_example(self.line, in_line=True)
+        return "it is called an example" if called else ""
 
     @cached_property
     def quoted(self) -> str:
@@ -145,22 +132,21 @@ class Place:
             return "it stands in a block of markup"
         if self.line_start:
             indent = len(self.line.expandtabs(4))
-            if self.first:
-                indented = 2 <= indent <= 8  # a template of DeepSeek writes twenty blanks, some tokenizers one
-            else:
-                indented = indent > (0 if lead_of(self.before) in ("other", "label") else 1) and self.before.strip()
+            # A template of DeepSeek begins an answer with twenty blanks, some tokenizers a line with one.
+            indented = 2 <= indent <= 8 if self.first else indent > 1 and self.before.strip()
             wide = not self.line.isascii()  # blanks that only layout has
-            return "it is indented, as code or a part of a list" if indented or wide else self.example
+            return "it is indented, as code or a part of a list" if indented or wide else ""
         if _PART.search(self.line):
             return "it is part of something else on its line"
-        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "loose":
+        sentence = ends_in_colon(self.line) and not LABEL.fullmatch(self.line.strip())
+        if not sentence and not _SENTENCE_ENDS.search(self.line):
             return "it is part of a sentence"
-        return self.example
+        return ""
 
     @property
     def withheld(self) -> str:
         """Why what has no marker is no call here; "" where it may be one."""
-        return self.quoted if self.line_start or self.quoted else "it does not start a line"
+        return self.quoted or self.example or ("" if self.line_start else "it does not start a line")
 
 
 _place = lru_cache(maxsize=64)(Place)

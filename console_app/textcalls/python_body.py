@@ -58,8 +58,6 @@ class PythonBody:
                 return (yield from self._no_call(src, region, draft))
             yield from src.skip()
             begin = src.at
-            if draft.attempts and (listed or "\n" in src.text(draft.attempts[-1].end, begin)):
-                draft.settle_newest()
             src.pos = head.end() - 1
             written = head.group("name").removesuffix(".call")
             draft.open(written, src.at)

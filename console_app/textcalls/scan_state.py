@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from console_app.textcalls.dialect import Dialect
-from console_app.textcalls.draft import CallAttempt, Draft, Reopening
+from console_app.textcalls.draft import Draft, Reopening
 from console_app.textcalls.model import ReadingLevel, ScanEvent
 from console_app.textcalls.openers import CLOSERS, THINK_ENDS
 from console_app.textcalls.output import BESIDE_TEXT, IN_SENTENCE, NO_TOOL, ScanOutput
@@ -42,7 +42,7 @@ class ScanState:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
     the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
     calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
-    calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
+    calls count. `idle`: how many openers opened no call.
     `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
     reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
     proved to be those of no tool.
@@ -57,7 +57,6 @@ class ScanState:
     in_fence: bool = False
     blocked: bool = False
     shown_section: str = ""
-    reasoned: bool = False
     idle: int = 0
     running: bool = False
     unended: int = 0
@@ -102,28 +101,11 @@ class ScanState:
             self.last_row = row
         return self.last_row
 
-    def read_body(
-        self, row: Dialect, region: Region, marked: bool | None = None, *, early: bool = False
-    ) -> Reading[Draft]:
-        """Let a row's grammar read what follows; nothing is concluded yet but, where they may be final `early`, the
-        calls of a list that others follow. `marked` as for `new_draft`.
-        """
+    def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
+        """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
         draft = self.new_draft(row.name, marked=marked)
-        draft.early = self._settle_early if early else None
         yield from row.body.read(self.src, region, draft)
         return draft
-
-    def _may_settle(self) -> bool:
-        """Whether nothing that came before keeps calls that stand here from being final."""
-        if self.level == "none" or self.blocked or self.shown_section or self.in_fence:
-            return False
-        output = self.output
-        return output.final == output.attempts and not output.follows_words and not output.lead()
-
-    def _settle_early(self, index: int, attempt: CallAttempt) -> bool:
-        if index >= MOST_CALLS or (index == self.output.attempts and not self._may_settle()):
-            return False
-        return self.output.settle_early(index, attempt)
 
     def conclude(self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "") -> None:
         """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
@@ -132,12 +114,8 @@ class ScanState:
         why = (shown if self.level != "none" else "") or self._withheld(draft)
         if why:
             if draft.attempts:
-                names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts[draft.settled :]]
+                names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts]
                 name = next(filter(None, names), None)
-                if draft.settled:
-                    draft.keep_settled()
-                    self.output.take(draft, draft.attempts[-1].end)
-                    self.reopening = None
                 self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
             self.refuse(draft)
             return
@@ -151,7 +129,7 @@ class ScanState:
         elif not draft.attempts:
             self.output.show(self.src.at)
         elif self.blocked:
-            draft.keep_settled()
+            draft.withdraw()
             self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
             self.output.drop(self.src.at)
         else:
@@ -212,7 +190,7 @@ class ScanState:
         """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""
         if why and (name := self.tools.resolve(written)):
             self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
-        draft.keep_settled()
+        draft.withdraw()
         self.draft = None
         self.output.show(self.src.at)
 
@@ -237,4 +215,5 @@ class ScanState:
         yield from self.src.skip(_ANYTHING)
         if self.src.text(start + len(token), self.src.at).strip():  # Gemma ends a turn with the token alone
             self.output.note(start, start + len(token), "results that the model made up, and all after them")
+            self.output.goes_on = True
         self.output.drop(self.src.at)

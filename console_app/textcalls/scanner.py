@@ -30,7 +30,6 @@ from console_app.textcalls.output import ScanOutput
 from console_app.textcalls.patterns import compiled, lazily, partly
 from console_app.textcalls.scan_state import MOST_CALLS, ScanState
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
-from console_app.textcalls.table import BY_NAME
 from console_app.textcalls.tool_schemas import ToolSchemas
 from console_app.textcalls.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 
@@ -122,7 +121,6 @@ class Scanner:
 
     def reasoned(self, text: str) -> None:
         """The endpoint keeps reasoning apart, this of it: no text that comes turns out to be part of it."""
-        self._state.reasoned = True
         self._apart.append(text)
 
     def finish(self, finish_reason: str | None = None) -> ScanResult:
@@ -133,10 +131,8 @@ class Scanner:
             state = self._state
             if not state.src.ended:
                 self._read_out()
-            unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
-            self._result = state.output.finish(
-                state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked
-            )
+            cut_short = finish_reason in ("length", "max_tokens")
+            self._result = state.output.finish(state.tools, state.level, cut_short, state.prefer)
             self.tail_events = state.flush()
             if not self._result.calls and not any(one.name for one in self._result.problems):
                 self._result = self._with_thought(self._result)
@@ -151,7 +147,7 @@ class Scanner:
             if found is None:
                 break
             call = parse(thought[found.start : found.start + _THOUGHT], self._tools, level="marked").calls[:1]
-            if call and call[0].name == found.name and not call[0].asks("marked"):
+            if call and call[0].name == found.name and call[0].marked:
                 answer = self._state.src.text(0, self._state.src.length)
                 start = max(answer.find(call[0].raw), 0)
                 end = start + len(call[0].raw)
@@ -330,7 +326,6 @@ def _thinking(state: ScanState, token: str) -> Reading[None]:
     held = src.text(output.mark + len(token), src.at)
     if found:
         src.pos = found.end()
-        state.reasoned = True
     output.drop(src.at, "thought", held)
 
 
@@ -341,12 +336,8 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
     src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
     src.pos += len(token)
     if kind == "thought":
-        state.reasoned = True
-        if output.final:  # what runs stays
-            output.drop(src.at)
-        else:
-            output.forget(src.at)
-            state.reopening = None
+        output.forget(src.at)
+        state.reopening = None
     elif kind == "closer" and token == state.shown_section:
         state.shown_section = ""
     elif kind == "closer":

@@ -6,6 +6,9 @@ from typing import Literal
 
 from console_app.textcalls.draft import CallAttempt, Reopening
 from console_app.textcalls.leading import WRAPPED, Lead
+from console_app.textcalls.patterns import lazily
+
+_WORD = lazily(r"\S+")
 
 
 @dataclass(slots=True)
@@ -43,6 +46,22 @@ def closed_up(text: str, before: list[str]) -> str:
     rest = text.lstrip("\r\n")
     breaks = text.count("\n", 0, len(text) - len(rest))
     return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest
+
+
+def unsaid(content: str, shown: str) -> str | None:
+    """The rest of a text of which the beginning is shown, whatever its white space; None where that is another text."""
+    for head in (shown, shown.lstrip()):
+        if content.startswith(head):
+            return content[len(head) :]
+    letters, seen, end = "".join(shown.split()), 0, 0
+    for found in _WORD.finditer(content):
+        if seen == len(letters):
+            break
+        word = found.group()[: len(letters) - seen]
+        if not letters.startswith(word, seen):
+            return None
+        seen, end = seen + len(word), found.start() + len(word)
+    return content[end:] if seen == len(letters) else None
 
 
 def unwrap(segments: Sequence[Segment], text_of: Callable[[Segment], str]) -> None:

@@ -69,7 +69,6 @@ TAGGED: tuple[Dialect, ...] = (
         weak=True,
         form=Form("<function_call> " + CALL),
         marked=False,
-        opens_reasoning=True,
     ),
     Dialect(
         "longcat",

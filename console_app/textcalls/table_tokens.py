@@ -26,7 +26,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("[/TOOL_CALLS]",),
         form=Form(CALL, "[TOOL_CALLS][$calls]", ", "),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "mistral_v11",
@@ -39,7 +38,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("[/TOOL_CALLS]",),
         form=Form("[TOOL_CALLS]$name[ARGS]$arguments", between=""),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "solar_open",
@@ -54,7 +52,6 @@ TOKENED: tuple[Dialect, ...] = (
             "",
         ),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "plamo3",
@@ -130,7 +127,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("[unused12]",),
         form=Form(CALL, "[unused11][$calls][unused12]", ", "),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "granite3",
@@ -140,7 +136,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|/tool_call|>",),
         form=Form(CALL, "<|tool_call|>[$calls]", ", "),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "gigachat3",
@@ -149,7 +144,6 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("<|function_call|>", "function call<|role_sep|>"),
         form=Form("<|function_call|>" + CALL, between=""),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "internlm2",
@@ -159,7 +153,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|action_end|>",),
         form=Form("<|action_start|><|plugin|>\n" + PARAMETERS + "<|action_end|>"),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "phi4mini_functools",
@@ -182,7 +175,6 @@ TOKENED: tuple[Dialect, ...] = (
             ",\n",
         ),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "apertus",
@@ -192,7 +184,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|tools_suffix|>",),
         form=Form('{"$name": $arguments}', "<|tools_prefix|>[$calls]<|tools_suffix|>", ", "),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "inkling",
@@ -205,7 +196,6 @@ TOKENED: tuple[Dialect, ...] = (
             between="",
         ),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "llama3_python_tag",
@@ -215,7 +205,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|eom_id|>", "<|eot_id|>"),
         form=Form(PARAMETERS, "<|python_tag|>$calls<|eom_id|>", "; "),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "llama3_builtin",
@@ -224,7 +213,6 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("<|python_tag|>",),
         closes=("<|eom_id|>", "<|eot_id|>"),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "llama4_pythonic",
@@ -234,7 +222,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|python_end|>",),
         form=Form("$name($arguments)", "<|python_start|>[$calls]<|python_end|>", ", ", values="python"),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "lfm2",
@@ -244,7 +231,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|tool_call_end|>",),
         form=Form("$name($arguments)", "<|tool_call_start|>[$calls]<|tool_call_end|>", ", ", values="python"),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "lfm2_json",
@@ -253,7 +239,6 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("<|tool_call_start|>",),
         closes=("<|tool_call_end|>",),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "gemma4",
@@ -263,7 +248,6 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<tool_call|>",),
         form=Form("<|tool_call>call:$name{$arguments}<tool_call|>", between="", values="quoted", quote='<|"|>'),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "functiongemma",
@@ -278,7 +262,6 @@ TOKENED: tuple[Dialect, ...] = (
             quote="<escape>",
         ),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "harmony",
@@ -291,7 +274,6 @@ TOKENED: tuple[Dialect, ...] = (
             between="<|start|>assistant",
         ),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "harmony_recipient",
@@ -304,6 +286,5 @@ TOKENED: tuple[Dialect, ...] = (
             " to=functions.$name<|channel|>commentary json<|message|>$arguments<|call|>", between="<|start|>assistant"
         ),
         marked=True,
-        opens_reasoning=True,
     ),
 )

@@ -235,7 +235,6 @@ VALUED: tuple[Dialect, ...] = (
             keeps=True,
         ),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "claude2_invoke",

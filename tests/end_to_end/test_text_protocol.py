@@ -18,10 +18,9 @@ from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
-from console_app.textcalls.table import BY_NAME
 from tests.each import each
-from tests.wire_bytes import Answer, Call, Reasoning, Text
-from tests.wire_server import Gate, Reply, WireServer
+from tests.wire_bytes import Answer, Call, Text
+from tests.wire_server import Reply, WireServer
 
 SUMS = {"355/113": "3.1415929203539825", "sqrt(2)": "1.4142135623730951", "e^pi": "23.140692632779263"}
 TOOL = "calculator_evaluate"
@@ -80,8 +79,7 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     finished = of(events, ev.CallFinished)
     assert sorted(event.content for event in finished) == sorted(SUMS.values())
     order = [event.type for event in events if event.type in ("call.announced", "call.finished")]
-    if not BY_NAME[dialect].final_at_end:
-        assert order == ["call.announced"] * 3 + ["call.finished"] * 3, "all are known before one of them may run"
+    assert order == ["call.announced"] * 3 + ["call.finished"] * 3, "all are known before one of them may run"
     assert {event.origin for event in of(events, ev.CallAnnounced)} == {"text"}
     results = [event.content for event in of(events, ev.MessageAdded) if event.role == "tool"]
     assert results == list(SUMS.values()), "results join the history in call order"
@@ -90,32 +88,6 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     assert "tools" not in second, "the tools are in the prompt"
     places = [second["messages"][-1]["content"].index(value) for value in SUMS.values()]
     assert places == sorted(places), "one user turn holds all results in call order"
-
-
-LISTED = ["mistral_json", "jamba_hunyuan_array", "olmo3", "granite3"]
-
-
-@pytest.mark.parametrize("dialect", [*LISTED, "hermes_json", "qwen3_coder_xml", "glm45", "minimax_m2", "mistral_v11"])
-async def test_calls_run_while_the_same_answer_goes_on(dialect: str, hub: Hub) -> None:
-    """With raw values one waits until the next was read, for its last value might go on; the others for nothing."""
-    gate = Gate()
-    begun = written(dialect, *SUMS)
-    held = len(begun) - 12
-    events = Answer(Reasoning("Three sums."), Text(begun[:held], size=5), Text(begun[held:], size=5)).events(
-        "openai-chat"
-    )
-    last = 3 + -(-12 // 5)
-    with WireServer() as server:
-        server.script(Reply([*events[:-last], gate, *events[-last:]]), DONE)
-        asked, finished = engine(server, hub, "text"), list[str]()
-        async with asked.start("Calculate these.") as turn:
-            async for event in turn:
-                if isinstance(event, ev.CallFinished):
-                    finished.append(event.content)
-                    if len(finished) == (2 if BY_NAME[dialect].delimited else 1):
-                        gate.open()
-        await asked.provider.close()
-    assert sorted(finished) == sorted(SUMS.values())
 
 
 async def test_at_least_ten_dialects_are_written_and_read() -> None:

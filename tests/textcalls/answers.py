@@ -9,7 +9,6 @@ from typing import Any
 from console_app.textcalls import ReadingLevel, Scanner, ToolSignature
 from console_app.textcalls.model import (
     CallArgumentsDelta,
-    CallFinal,
     CallNamed,
     CallRetracted,
     Rewritten,
@@ -70,7 +69,6 @@ class Screen:
     panels: dict[int, str] = field(default_factory=dict[int, str])
     arguments: dict[int, str] = field(default_factory=dict[int, str])
     rewritten: bool = False
-    final: list[int] = field(default_factory=list[int])
 
     def follow(self, events: Sequence[ScanEvent]) -> None:
         for event in events:
@@ -83,11 +81,7 @@ class Screen:
                     self.arguments[index] = ""
                 case CallArgumentsDelta(index, text):
                     self.arguments[index] += text
-                case CallFinal(call):
-                    assert self.panels[call.index] == call.name
-                    self.final.append(call.index)
                 case CallRetracted(index):
-                    assert index not in self.final
                     del self.panels[index]
                 case Rewritten(content):
                     self.text, self.rewritten = content, True

@@ -319,10 +319,6 @@ MACHINES: dict[str, Machine] = {
     "dots in colours": _around("\x1b[31m......\n", "\n......\x1b[0m"),
 }  # fmt: skip
 LEADS: dict[str, Machine] = {
-    "what a page says": _around("The page says:\n\n", ""),
-    "what a tool returned": _around("The tool returned:\n", ""),
-    "what there is after another sentence": _around("I read the page. It says:\n", ""),
-    "what somebody refuses": _around("I won't run this:\n", ""),
     "a speaker": _around("User:\n", ""),
     "a label": _around("Output:\n", ""),
     "a label in bold": _around("**Output:**\n", ""),
@@ -332,10 +328,6 @@ LEADS: dict[str, Machine] = {
     "a place in a diff": lambda text: "--- a\n+++ b\n@@ -1 +1,3 @@\n" + _each(" ")(text),
     "a word": _in_line("See ", ""),
     "what a person saw": _around("I saw this on the page:\n", "\n\nThat is odd."),
-    "what a person saw last": _around("I saw this on the page:\n", "\n"),
-    "what a person shows": _around("Let me show you what it said:\n", ""),
-    "what a person summed up": _around("Here is my summary of the page:\n", ""),
-    "an example of Spanish": _around("Por ejemplo\n", ""),
     "an example of Japanese": _around("例えば、\n", ""),
     "a semicolon": _around("The page's contents;\n", ""),
     "a dash": _around("The page says —\n", ""),
@@ -347,4 +339,16 @@ LEADS: dict[str, Machine] = {
     "a title": _around("Title\n-----\n\n", "\n"),
     "a question": _around("Q: what does the page say?\nA:\n", "\n"),
 }
-"""Words that lead to a call at the end of an answer, as a model may lead to its own."""
+"""Lines that are no sentence, and lead to a call at the end of an answer."""
+SPOKEN: dict[str, Machine] = {
+    "what a page says": _around("The page says:\n\n", ""),
+    "what a tool returned": _around("The tool returned:\n", ""),
+    "what there is after another sentence": _around("I read the page. It says:\n", ""),
+    "what somebody refuses": _around("I won't run this:\n", ""),
+    "what a person saw last": _around("I saw this on the page:\n", "\n"),
+    "what a person shows": _around("Let me show you what it said:\n", ""),
+    "what a person summed up": _around("Here is my summary of the page:\n", ""),
+    "an example of Spanish": _around("Por ejemplo\n", ""),
+}
+"""Sentences that lead to a quoted call at the end of an answer, as a model leads to its own: no words tell them apart.
+"""

@@ -1,4 +1,4 @@
-"""An answer reads the same in any pieces, whatever it is a mixture of; and what was called final stays."""
+"""An answer reads the same in any pieces, whatever it is a mixture of."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, render_calls
+from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, ScanResult, render_calls
 from console_app.textcalls.framing import DEPTH_CAP
-from console_app.textcalls.model import CallFinal, ScanResult
+from console_app.textcalls.model import ScanResult
 from console_app.textcalls.openers import KIND_OF
 from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, tools_of
@@ -34,25 +34,16 @@ GLUE = [
 ]
 
 
-def read(
-    text: str, size: int, level: ReadingLevel, thought: bool, tools: Any = TOOLS
-) -> tuple[ScanResult, dict[int, ParsedCall]]:
-    """The result of reading in pieces of `size`, and the calls that were final before the end."""
-    scanner, final = Scanner(tools, level=level), dict[int, ParsedCall]()
-    if thought:
-        scanner.reasoned("I think.")
+def read(text: str, size: int, level: ReadingLevel, tools: Any = TOOLS) -> ScanResult:
+    """The result of reading in pieces of `size`."""
+    scanner = Scanner(tools, level=level)
     for start in range(0, len(text), size):
-        for event in scanner.feed(text[start : start + size]):
-            if isinstance(event, CallFinal):
-                assert event.call.index not in final, "a call is final once"
-                final[event.call.index] = event.call
-    return scanner.finish(), final
+        scanner.feed(text[start : start + size])
+    return scanner.finish()
 
 
-def check(text: str, size: int, level: ReadingLevel, thought: bool, tools: Any = TOOLS) -> None:
-    result, final = read(text, size, level, thought, tools)
-    assert result == read(text, len(text) + 1, level, thought, tools)[0]
-    assert final.items() <= {call.index: call for call in result.calls}.items()
+def check(text: str, size: int, level: ReadingLevel, tools: Any = TOOLS) -> None:
+    assert read(text, size, level, tools) == read(text, len(text) + 1, level, tools)
 
 
 @st.composite
@@ -81,11 +72,9 @@ def mixtures(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=400)
-@given(text=mixtures(), size=st.integers(1, 40), level=st.sampled_from(LEVELS), thought=st.booleans())
-def test_a_mixture_of_calls_reads_the_same_in_any_pieces(
-    text: str, size: int, level: ReadingLevel, thought: bool
-) -> None:
-    check(text, size, level, thought)
+@given(text=mixtures(), size=st.integers(1, 40), level=st.sampled_from(LEVELS))
+def test_a_mixture_of_calls_reads_the_same_in_any_pieces(text: str, size: int, level: ReadingLevel) -> None:
+    check(text, size, level)
 
 
 @settings(max_examples=400)
@@ -96,14 +85,13 @@ def test_a_mixture_of_calls_reads_the_same_in_any_pieces(
     put=st.sampled_from([*sorted(KIND_OF), *GLUE, ""]),
     size=st.integers(1, 40),
     level=st.sampled_from(LEVELS),
-    thought=st.booleans(),
 )
 def test_a_damaged_case_reads_the_same_in_any_pieces(
-    case: dict[str, Any], at: float, cut: int, put: str, size: int, level: ReadingLevel, thought: bool
+    case: dict[str, Any], at: float, cut: int, put: str, size: int, level: ReadingLevel
 ) -> None:
     place = int(at * len(case["text"]))
     text = case["text"][:place] + put + case["text"][place + cut :]
-    check(text, size, level, thought, tools_of(case))
+    check(text, size, level, tools_of(case))
 
 
 P = '{"name": "read_file", "arguments": {"path": "a b"}}'
@@ -122,48 +110,16 @@ TOLD = {
 
 
 @each("text", TOLD.values(), ids=TOLD.keys())
-@each("thought", [False, True])
 @each("level", LEVELS)
 @each("size", [1, 2, 3, 7, 40])
-def test_what_was_once_read_otherwise_in_pieces(text: str, size: int, level: ReadingLevel, thought: bool) -> None:
-    check(text, size, level, thought)
+def test_what_was_once_read_otherwise_in_pieces(text: str, size: int, level: ReadingLevel) -> None:
+    check(text, size, level)
 
 
 def test_a_call_that_became_part_of_a_sentence_does_not_go_on() -> None:
     text = f"Sure. {QWEN} {CALLS['qwen3_coder_xml']} and so on.{ENDS}"
     for size in (1, 7, 1000):
-        assert read(text, size, "marked", thought=True)[0].calls == ()
-
-
-RAW = ["qwen3_coder_xml", "glm45", "minimax_m2", "anthropic_invoke", "seed_oss", "deepseek_v32_dsml", "kimi_k3_xtml"]
-
-
-@pytest.mark.parametrize("dialect", RAW)
-def test_a_call_with_raw_values_is_final_once_the_next_one_was_read(dialect: str) -> None:
-    scanner, call = Scanner(TOOLS, level="marked"), CALLS[dialect]
-    scanner.reasoned("I think.")
-    text, final = f"{call}\n" * 3 + "Then I wait. " * 20, list[tuple[int, int]]()
-    for at, char in enumerate(text):
-        final += [(at, event.call.index) for event in scanner.feed(char) if isinstance(event, CallFinal)]
-    assert [index for _, index in final] == [0, 1]
-    for at, index in final:
-        assert at < (index + 2) * (len(call) + 1) + 80
-    assert len(scanner.finish().calls) == 3
-
-
-@each("dialect", RAW)
-@each("between", ["\nI wait.\n", "\n(END)\n", " and so on.\n"])
-def test_a_call_with_raw_values_waits_where_words_follow_it(dialect: str, between: str) -> None:
-    text = CALLS[dialect] + between + CALLS[dialect]
-    assert read(text, 3, "marked", thought=True)[1] == {}
-
-
-@pytest.mark.parametrize("dialect", ["mistral_json", "mistral_v11"])
-def test_a_call_of_mistral_is_final_where_the_next_one_begins(dialect: str) -> None:
-    scanner, call = Scanner(TOOLS, level="marked"), CALLS[dialect]
-    text = f"{call}{call}"
-    final = [at for at, char in enumerate(text) if any(isinstance(one, CallFinal) for one in scanner.feed(char))]
-    assert len(call) <= final[0] < len(call) + 4
+        assert read(text, size, "marked").calls == ()
 
 
 LISTS = [
@@ -185,15 +141,6 @@ def paths(calls: Iterable[ParsedCall]) -> list[str]:
     return [call.arguments["path"] for call in calls]
 
 
-@pytest.mark.parametrize("dialect", LISTS)
-def test_a_call_of_a_list_is_final_where_the_next_one_begins(dialect: str) -> None:
-    text = render_calls(dialect, LISTED, TOOLS)
-    for before in ("b", "c"):
-        lead = text[: text.rindex(f'"{before}"')]
-        begins = lead.rindex("list_dir(") + 9 if "list_dir(" in lead else lead.rindex("{", 0, lead.rindex("{")) + 1
-        assert "".join(paths(read(text[:begins], 1, "marked", thought=True)[1].values())) == "abc"[: ord(before) - 97]
-
-
 @each("size", [1, 5, 1000])
 @each("level", LEVELS)
 @each("dialect", LISTS)
@@ -203,38 +150,11 @@ def test_a_call_of_a_list_that_began_stays_whatever_comes_of_the_list(
     text = render_calls(dialect, LISTED, TOOLS)
     cut, broken = text[: text.rindex('"c"') + 1], text.replace('"c"', '"c" ?')
     for whole in (cut, broken):
-        result, _ = read(whole, size, level, thought=True)
+        result = read(whole, size, level)
         assert paths(result.calls) == ["a", "b"]
         assert result.error in ("truncated", "invalid")
-        check(whole, size, level, thought=True)
     said = f"{text} is how it is written."
-    assert paths(read(said, size, level, thought=True)[0].calls) == ["a", "b"]
-    assert "is how it is written." in read(said, size, level, thought=True)[0].content
-    check(said, size, level, thought=True)
-
-
-@each("dialect", LISTS)
-@each("before", ["> ", '"', "- ", "<page>\n", "It is written ", "x = ", "For example:\n"])
-def test_a_call_of_a_list_that_is_quoted_is_not_final(before: str, dialect: str) -> None:
-    assert read(before + render_calls(dialect, LISTED, TOOLS), 1, "marked", thought=True)[1] == {}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[TOOL_CALLS][{"name": "list_dir", "arguments": {"path": "a",}}, {"name": "ping", "arguments": {}}]',
-        '[TOOL_CALLS][{"name": 3}, {"name": "ping", "arguments": {}}]',
-        '[TOOL_CALLS][{"name": "directly_answer", "arguments": {}}, {"name": "ping", "arguments": {}}]',
-        '[TOOL_CALLS]["x", {"name": "ping", "arguments": {}}, {"name": "ping", "arguments": {}}]',
-        '[TOOL_CALLS][{"name": "list_dir", "arguments": "{"}, {"name": "ping", "arguments": {}}]',
-        '<tool_calls>[{"name": "ping", "arguments": {}}, {"name": "ping", "arguments": {}}]',
-    ],
-)
-def test_a_call_of_a_list_waits_for_its_end_where_something_is_not_sure(text: str) -> None:
-    scanner = Scanner(TOOLS, level="marked")
-    assert not [event for char in text for event in scanner.feed(char) if isinstance(event, CallFinal)]
-    for size in (1, 3, 1000):
-        check(text, size, "marked", thought=False)
+    assert (read(said, size, level).calls, read(said, size, level).content) == ((), said)
 
 
 CORES = ['"b"', "[1]", '{"c": [2, "d"]}', '{"c": {"d": {"e": [{"f": 1}]}}}']
@@ -246,6 +166,6 @@ def test_a_value_nests_as_deep_as_may_be_and_no_deeper_whatever_is_passed_over_a
         deep = DEPTH_CAP - len("{{") - levels + more
         value = '{"a":' * deep + core + "}" * deep
         text = f'<tool_call>{{"name": "ping", "arguments": {{"a": {value}}}}}</tool_call>'
-        result = read(text, len(text), "all", thought=False)[0]
+        result = read(text, len(text), "all")
         assert (result.error, len(result.calls)) == (("invalid", 0) if more else (None, 1))
-        assert result == read(text, 1, "all", thought=False)[0]
+        assert result == read(text, 1, "all")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, parse, render_calls
-from console_app.textcalls.model import CallFinal, ScanResult
+from console_app.textcalls import DIALECTS, ReadingLevel, ScanResult, parse, render_calls
+from console_app.textcalls.model import ScanResult
 from console_app.textcalls.table import BY_NAME
 from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
@@ -67,9 +67,8 @@ def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: s
 def test_a_call_that_is_led_to_as_to_a_quotation_asks(machine: Machine) -> None:
     for dialect, call in CALLS.items():
         text = machine(call)
-        result, screen, _ = watched(text, TOOLS, [9], level="marked")
+        result, _, _ = watched(text, TOOLS, [9], level="marked")
         assert not runs_unasked(result, "marked"), f"{dialect}:\n{text}"
-        assert screen.final == [], f"{dialect} starts before the answer has ended"
         assert all("maybe quoted" in call.doubt for call in result.calls)
         told = [problem for problem in result.problems if problem.name]
         assert result.calls or told or not BY_NAME[dialect].marked, f"{dialect} is lost"
@@ -128,13 +127,11 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "- one\n- two\n{}",
         "Use <b>bold</b>.\n{}",
         "`<pre>` is an element.\n{}",
-        "Now I look.\n\n{}\n\nThat is all.",
         "The tests fail.\n\n{}\n",
         "I'll look\n{}",
         "See src/*.py and vector<int>.\n{}",
         "<answer>\n{}\n</answer>",
         "I'll look it up:\n{}",
-        "I'll look it up: {}",
         "The page is long. Let me read it:\n\n{}",
         "**Let me read it:**\n{}",
         "Ich lese die Datei:\n{}",
@@ -145,7 +142,6 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "(It is here.) {}",
         "[1] It is here [2].\n{}",
         "Title\n=====\n\nI look.\n{}",
-        "```\ncode\n```\n{}\nThat is all.",
         "| a |\n|---|\n| b |\n\nI look.\n{}",
     ],
 )
@@ -162,66 +158,10 @@ def test_definitions_that_are_echoed_are_no_calls() -> None:
     assert parse('<tools>\n{"name": "ping", "parameters": {}}\n</tools>', TOOLS).calls == ()
 
 
-EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action", "solar_open"]
-
-
-@pytest.mark.parametrize("dialect", EAGER)
-def test_a_call_is_final_at_its_end_where_nothing_can_take_it_back(dialect: str) -> None:
-    _, screen, _ = watched(f"{CALLS[dialect]}\nand more\n</think>", TOOLS, [3])
-    assert screen.final == [0]
-
-
-@pytest.mark.parametrize("dialect", ["gemma4", "harmony", "llama4_pythonic", "lfm2"])
-def test_a_call_is_final_as_soon_as_another_line_begins(dialect: str) -> None:
-    scanner, call = Scanner(TOOLS, level="marked"), CALLS[dialect]
-    text = f"{call}\n" * 3 + "Then I wait."
-    final = [
-        (at, event.call.index)
-        for at, char in enumerate(text)
-        for event in scanner.feed(char)
-        if isinstance(event, CallFinal)
-    ]
-    assert [index for _, index in final] == [0, 1, 2]
-    for at, index in final:
-        assert at < (index + 1) * (len(call) + 1) + 16, "what its line ends with is known by a few letters of the next"
-
-
-def test_after_its_reasoning_a_call_is_final_in_every_dialect_without_raw_values() -> None:
-    text = f"<think>a</think>\n{CALLS['hermes_json']}\n{CALLS['hermes_json']}\nI wait.\n"
-    result, screen, _ = watched(text, TOOLS, [3])
-    assert screen.final == [0, 1]
-    assert len(result.calls) == 2
-
-
 @pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "fenced_json", "roo_xml", "longcat", "kimi_k2"])
 def test_what_reasoning_may_still_take_back_is_provisional(dialect: str) -> None:
-    result, screen, _ = watched(f"{CALLS[dialect]}\nno\n</think>\nDone.", TOOLS, [3])
-    assert (screen.final, result.calls, result.content) == ([], (), "Done.")
-
-
-def test_what_is_final_stays_whatever_follows() -> None:
-    result, screen, _ = watched(f"{CALLS['gemma4']}\nno\n</think>\nDone.", TOOLS, [1])
-    assert screen.final == [0]
-    assert len(result.calls) == 1
-
-
-TAKEN_BACK = {
-    "another and words": f"{CALLS['mistral_v11']} and so on.",
-    "others and words": f"{CALLS['solar_open'] * 2}and so on.",
-    "a colon, another and words": f"\nThe page says:\n{CALLS['hermes_json']}\nThat is all.\n",
-}
-
-
-@each("level", LEVELS)
-@each("behind", TAKEN_BACK.values(), ids=TAKEN_BACK.keys())
-@each("dialect", ["gemma4", "mistral_v11", "gigachat3", "solar_open"])
-def test_what_is_final_stays_whatever_is_no_call_behind_it(dialect: str, behind: str, level: ReadingLevel) -> None:
-    text = f"{CALLS[dialect]}{behind}"
-    result, screen, _ = watched(text, TOOLS, [1], level=level)
-    assert screen.final[:1] == [0], "it may be running"
-    assert [call.index for call in result.calls] == [*range(len(result.calls))]
-    assert result.calls[0].arguments == CALL.arguments
-    assert screen.panels == {call.index: call.name for call in result.calls}
+    result, _, _ = watched(f"{CALLS[dialect]}\nno\n</think>\nDone.", TOOLS, [3])
+    assert (result.calls, result.content) == ((), "Done.")
 
 
 MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4", "lfm2", "kimi_k2", "mistral_json"}
@@ -239,7 +179,7 @@ def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
     text = f"{before}{CALLS[dialect]}{after}"
     for level in LEVELS:
         result, screen, _ = watched(text, TOOLS, [5], level=level)
-        assert (result.calls, screen.panels, screen.final) == ((), {}, [])
+        assert (result.calls, screen.panels) == ((), {})
         assert [problem.name for problem in result.problems] == ["read_file"]
         assert "a b" in screen.text
         assert screen.text.endswith(after)
@@ -259,8 +199,8 @@ def test_so_is_an_unmarked_one(dialect: str, after: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["gemma4", "lfm2"])
 def test_text_right_after_the_token_that_ends_a_call_is_what_the_model_says_next(dialect: str) -> None:
-    result, screen, _ = watched(f"{CALLS[dialect]}Done, as asked.", TOOLS, [2])
-    assert (len(result.calls), result.content, screen.final) == (1, "Done, as asked.", [0])
+    result, _, _ = watched(f"{CALLS[dialect]}Done, as asked.", TOOLS, [2])
+    assert (len(result.calls), result.content) == (1, "Done, as asked.")
 
 
 def test_a_value_that_holds_a_whole_call_and_words_after_it_goes_on() -> None:
@@ -268,43 +208,3 @@ def test_a_value_that_holds_a_whole_call_and_words_after_it_goes_on() -> None:
     text = render_calls("qwen3_coder_xml", [Written("write_file", {"path": "a", "content": quoted})], TOOLS)
     result, _, _ = watched(text, TOOLS, [7], level="marked")
     assert [call.arguments for call in result.calls] == [{"path": "a", "content": quoted}]
-
-
-ASIDES = [
-    "(END)",
-    "(Source: example.org)",
-    "— Jane Doe",
-    "-- Jane",
-    "~ a page",
-    "*Source:* x",
-    "Source: x",
-    "EOF",
-    "---",
-    "# The end",
-    "*Figure 1*",
-    "[source](https://example.org)",
-    "https://example.org/page",
-    "12",
-    "© 2026 Example",
-    "Best regards,\nJane",
-    "is what the page says.",
-]
-
-
-@each("aside", ASIDES)
-def test_a_call_that_begins_an_answer_asks_where_the_line_behind_it_is_no_sentence(aside: str) -> None:
-    for dialect, call in CALLS.items():
-        scanner = Scanner(TOOLS, level="marked")
-        begun = any(isinstance(event, CallFinal) for event in scanner.feed(f"{call}\n\n{aside}\n"))
-        result = scanner.finish()
-        assert begun or not runs_unasked(result, "marked"), dialect
-        assert not begun or [one.doubt for one in result.calls] == [""], "what runs does not ask any more"
-        assert all(not one.doubt for one in parse(f"{call}\n\n{aside}\n", TOOLS, level="all").calls)
-
-
-@pytest.mark.parametrize(
-    "words", ["I wait for it.", "That is what I need", "- a list", "Ich warte.", "Done", "", "**Note** it."]
-)
-def test_a_call_that_begins_an_answer_runs_where_words_are_behind_it(words: str) -> None:
-    text = f"{CALLS['hermes_json']}\n\n{words}"
-    assert [call.doubt for call in parse(text, TOOLS, level="marked").calls] == [""]

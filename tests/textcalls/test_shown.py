@@ -14,10 +14,6 @@ WEATHER = ("get_weather", {"city": "A"})
 SHOWN = {
     "a fence that follows a cue on its line": f"For example: ```json\n{W}\n```",
     "a fence of tags that follows a cue on its line": f"It looks like ```\n{TAGGED}\n```\nSo.",
-    "a tag announced as an example": f"You write, for example:\n{TAGGED}\nDone.",
-    "a section announced as an example": (
-        'It would be:\n<function_calls>\n<invoke name="ping">\n</invoke>\n</function_calls>\nDone.'
-    ),
     "a tag within an example's sentence": f"A call would be {TAGGED} in this dialect.",
     "a tag in quotation marks": f'The manual says "<tool_call>{P}</tool_call>" about it.',
     "an action announced as a format": 'This is an example:\nAction: read_file\nAction Input: {"path": "a"}',

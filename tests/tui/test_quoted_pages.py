@@ -59,9 +59,10 @@ async def test_a_page_that_a_tool_read_and_the_model_quotes_writes_nothing(
             return bool(transcript.calls) and next(iter(transcript.calls.values())).state is CallState.FINISHED
 
         await until(pilot, read)
-        if quoted == QUOTED["alone"]:
+        asks = {QUOTED["alone"]: "bare_json_lines", QUOTED["as it stands"]: "hermes_json"}
+        if quoted in asks:
             await see(pilot, "maybe quoted: it stands in the result of files_read_file")
-            await see(pilot, "read from text (bare_json_lines)")
+            await see(pilot, f"read from text ({asks[quoted]})")
         else:
             await see(pilot, "nothing was run")
         states = [call.state for call in transcript.calls.values()][1:]

@@ -25,7 +25,15 @@ from console_app.domain.ports.provider import (
     TextReplaced,
 )
 from console_app.domain.tools import ToolSpec
-from console_app.textcalls import ParsedCall, Provenance, ReadingLevel, Scanner, ToolSignature, model, unread
+from console_app.textcalls import (
+    ParsedCall,
+    Provenance,
+    ReadingLevel,
+    Scanner,
+    ToolSignature,
+    model,
+    unread,
+)
 
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
@@ -57,7 +65,6 @@ class AnswerReader:
         self._thought = ""  # what was shown as text and turned out to be reasoning
         self.unheard = ""
         """Why an answer without calls called nothing, which the model has to hear; "" where nothing looked like it."""
-        self._final_ones: set[int] = set()  # calls that were closed while the answer went on
         self._names: dict[int, str] = {}  # of the calls that are announced now
 
     @property
@@ -111,7 +118,7 @@ class AnswerReader:
         """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
         if self._as_is:
             return []
-        chunks: list[Chunk] = [CallWithdrawn(index) for index in self._names if index not in self._final_ones]
+        chunks: list[Chunk] = [CallWithdrawn(index) for index in self._names]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
         if not raw.startswith(shown):
@@ -132,8 +139,6 @@ class AnswerReader:
                 case model.CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(CallDelta(index, text))
-                case model.CallFinal(call):
-                    chunks += self._final(call)
                 case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(CallWithdrawn(index))
@@ -146,15 +151,10 @@ class AnswerReader:
                     chunks.append(TextReplaced(content))
         return chunks
 
-    def _final(self, call: ParsedCall) -> list[Chunk]:
-        opened = self._open(call.index, call.name, call.dialect)
-        self._final_ones.add(call.index)
-        return [*opened, self._closed(call, sure=True)]
-
-    def _closed(self, call: ParsedCall, *, sure: bool) -> CallClosed:
+    def _closed(self, call: ParsedCall) -> CallClosed:
         arguments = json.dumps(call.arguments, ensure_ascii=False)
         why = self._must_ask(call)
-        return CallClosed(call.index, arguments, raw=call.raw, repaired=call.repaired, sure=sure, must_ask=why)
+        return CallClosed(call.index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)
 
     def _open(self, index: int, name: str, dialect: str = "") -> list[Chunk]:
         if self._names.get(index) == name:
@@ -176,11 +176,9 @@ class AnswerReader:
         ]
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
-            if index in self._final_ones:
-                continue
             if call := calls.get(index):
                 chunks += self._open(index, call.name, call.dialect)
-                chunks.append(self._closed(call, sure=False))
+                chunks.append(self._closed(call))
             else:
                 problem = broken[index]
                 chunks += self._open(index, problem.name or "unreadable")

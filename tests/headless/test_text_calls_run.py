@@ -1,0 +1,73 @@
+"""`fanout run` of models that write their calls: what is printed, what runs, and what the model hears of the rest."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.each import each
+from tests.headless.inside import Inside
+from tests.wire_bytes import Answer, Text
+from tests.wire_server import WireServer
+
+BARE = '{"name": "calculator_evaluate", "arguments": {"expression": "6*7"}}'
+FENCED = f"```json\n{BARE}\n```"
+MARKED = f"<tool_call>\n{BARE}\n</tool_call>"
+YES = ["--approval-mode", "yolo", "--allow-tool", "*"]
+ANSWERS = {
+    "a fence, then a sentence": (f"{FENCED}\nThis is what I would send.", f"{FENCED}\nThis is what I would send."),
+    "a sentence, a fence, a sentence": (
+        f"It says:\n\n{FENCED}\n\nThat is all.",
+        f"It says:\n\n{FENCED}\n\nThat is all.",
+    ),
+    "a call in a sentence": (f"I won't emit {MARKED} here.", f"I won't emit {MARKED} here."),
+    "a call, then a sentence": (f"{MARKED}\nThen I wait.", "Then I wait."),
+    "a sentence, a call, a sentence": (f"I look.\n\n{MARKED}\n\n実行しません。", "I look.\n\n実行しません。"),
+    "a call in the tags of a wrapper": (f"I look.\n<answer>\n{MARKED}\n</answer>", "I look."),
+}
+
+
+def model(server: WireServer) -> list[str]:
+    return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat")]
+
+
+@each(("text", "shown"), ANSWERS.values(), ids=ANSWERS.keys())
+@each("size", [1, 5, 1000])
+def test_every_piece_of_an_answer_is_printed_once_and_in_its_order(
+    text: str, shown: str, size: int, fanout: Inside, server: WireServer
+) -> None:
+    answers = [Answer(Text(text, size=size))]
+    if shown != text:  # the call asks or runs, and the turn goes on
+        answers.append(Answer(Text("So.")))
+    server.script(*answers)
+    done = fanout.run("run", *model(server), *YES, "go")
+    assert done.out == "\n\n".join([shown, "So."][: len(answers)]) + "\n", done.err
+    server.script(*answers)
+    lines = fanout.run("run", *model(server), *YES, "--output-format", "stream-json", "go").out.splitlines()
+    events = [json.loads(line) for line in lines]
+    first = next(
+        event["content"] for event in events if event["type"] == "message.added" and event["role"] == "assistant"
+    )
+    deltas = "".join(event["text"] for event in events if event["type"] == "text.delta" and event["step"] == 1)
+    assert (deltas, [event for event in events if event["type"] == "text.revised"]) == (first, [])
+
+
+@pytest.mark.parametrize("protocol", ["auto", "text"])
+@pytest.mark.parametrize("behind", ["実行しません。", "Das führe ich nicht aus.", "I wait for it."])
+def test_a_call_with_text_behind_it_is_not_run_and_the_model_hears_why_in_the_same_turn(
+    protocol: str, behind: str, fanout: Inside, server: WireServer
+) -> None:
+    server.script(Answer(Text(f"Sure.\n\n{MARKED}\n\n{behind}")), Answer(Text("I was not allowed.")))
+    done = fanout.run("run", *model(server), *YES, "--protocol", protocol, "go")
+    assert (done.code, done.out.strip().splitlines()[-1]) == (3, "I was not allowed.")
+    heard = json.dumps(server.requests[1].body, ensure_ascii=False)
+    assert "text follows it" in heard
+    assert "text follows it" in done.err
+
+
+@pytest.mark.parametrize("protocol", ["auto", "text"])
+def test_a_call_that_ends_the_answer_runs(protocol: str, fanout: Inside, server: WireServer) -> None:
+    server.script(Answer(Text(f"मैं फ़ाइल पढ़ता हूँ।\n\n{MARKED}")), Answer(Text("It is 42.")))
+    done = fanout.run("run", *model(server), *YES, "--protocol", protocol, "go")
+    assert (done.code, "→ 42" in done.err) == (0, True)
