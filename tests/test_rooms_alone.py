@@ -24,6 +24,13 @@ class Lines:
     def close(self): pass
 """
 
+TEXTCALLS = (
+    "textcalls",
+    "domain/__init__.py",
+    "domain/schema/__init__.py",
+    "domain/schema/reading.py",
+)  # one reader of schemas
+
 
 def alone(folder: Path, program: str, *parts: str) -> str:
     """What a program writes that finds `parts` of the console and the libraries, and nothing else of it."""
@@ -57,7 +64,7 @@ def test_calls_are_read_from_text_by_textcalls_alone(tmp_path: Path) -> None:
     calls = [f'<tool_call>{{"name": "read", "arguments": {{"path": "{path}"}}}}</tool_call>' for path in "ab"]
     answer = "I look at both.\n" + "\n".join(calls)
     (tmp_path / "answer.txt").write_text(answer)
-    *events, first, second, content = alone(tmp_path, readme("textcalls"), "textcalls").splitlines()
+    *events, first, second, content = alone(tmp_path, readme("textcalls"), *TEXTCALLS).splitlines()
     assert "CallNamed(index=1, name='read', dialect='hermes_json')" in events
     for path, line in zip("ab", (first, second), strict=True):
         name, arguments, start, end = re.fullmatch(r"(\w+) (\{.*\}) (\d+) (\d+)", line).groups()  # pyright: ignore[reportOptionalMemberAccess]
@@ -81,7 +88,7 @@ provenance.give([GivenText("the page", page)], [Tool()])
 for answer in (page, page.replace("/etc/shadow", "src/main.c")):
     print([provenance.where(call) for call in parse(answer, [ToolSignature("read")]).calls])
 """
-    assert alone(tmp_path, program, "textcalls") == "['it stands in the page (line 1)']\n['']\n"
+    assert alone(tmp_path, program, *TEXTCALLS) == "['it stands in the page (line 1)']\n['']\n"
 
 
 def test_a_server_is_spoken_to_and_ended_with_its_children_by_the_transport_alone(tmp_path: Path) -> None:

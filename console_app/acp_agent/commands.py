@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
+from console_app.console.commands import Commands
 from console_app.console.intents.intent import Cannot, Slash, Ways
-from console_app.console.intents.table import INTENTS, slash_commands
+from console_app.console.intents.table import INTENTS
 from console_app.console.slash_commands import parse
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.queued import Around
@@ -45,13 +46,14 @@ class EditorCommands:
         self._console = console
         self._hub = hub
         self._tell = tell
-        console.commands = slash_commands(editor_ways())
+        self._commands = Commands(console)
+        self._commands.use(editor_ways())
         self._read = False
         self._listed: list[tuple[str, str, str]] = []
 
     async def tell(self) -> None:
         """Reads those that people wrote, and lists them all."""
-        await self._console.read_commands()
+        await self._commands.read()
         self._read = True
         self.changed()
 
@@ -69,9 +71,7 @@ class EditorCommands:
         ))  # fmt: skip
 
     def _all(self) -> Iterator[tuple[str, str, str]]:
-        for one in (
-            bound.intent for bound in (*self._console.commands.values(), *self._console.written.by_name.values())
-        ):
+        for one in (bound.intent for bound in self._commands.listed):
             yield one.name, one.about, one.argument
         for name, prompt in self._hub.typed_prompts().items():
             yield name, prompt.description or prompt.title, " ".join(one.name for one in prompt.arguments)
@@ -80,16 +80,16 @@ class EditorCommands:
         """The words that people wrote for the command that `words` are, and what its turn runs within; others as they
         are. A server's prompt is for the message to read."""
         name, rest = parse(words) or ("", "")
-        if (written := self._console.written.prompts.get(name)) is None:
+        if (written := self._commands.prompts.get(name)) is None:
             return words, nullcontext
         return written.prompt(rest), partial(turn_of, written, self._console.services.engine, self._console.models)
 
     async def run(self, words: str) -> bool:
         """Does what of Fanout `words` are the command for; False for others."""
         name, rest = parse(words) or ("", "")
-        if (command := self._console.commands.get(name)) is None:
+        if (command := self._commands.own.get(name)) is None:
             return False
-        if (work := self._console.do(command, rest)) is not None:
+        if (work := self._commands.do(command, rest)) is not None:
             await work()
         return True
 

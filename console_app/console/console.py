@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
 
 from console_app.console.activity import ActivityStatus
 from console_app.console.calls import Calls
 from console_app.console.files.attachments import Attachments
-from console_app.console.intents.intent import Moment
-from console_app.console.intents.table import Bound
 from console_app.console.pending import PendingCalls
 from console_app.console.permissions import Permissions
 from console_app.console.servers.file_news import FileNews, Reloads
@@ -25,7 +21,6 @@ from console_app.console.talk.readiness import Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.talk.starting import ConsoleStart
 from console_app.console.ui_port import UiPort
-from console_app.console.written_commands import WrittenCommands
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line
@@ -37,13 +32,17 @@ if TYPE_CHECKING:
 RUNNING = "A turn is running. Esc stops it"
 
 
+async def _none_written() -> str:
+    """Stands for a face without commands."""
+    return ""
+
+
 class Console:
     """Of one face, which is its `ui`. `opened` is called once the session that was asked for is open, or can't be."""
 
     def __init__(self, services: Services, ui: UiPort, *, opened: Callable[[], None] = lambda: None) -> None:
         engine, library = services.engine, services.library
         self.services, self.ui, self.models = services, ui, services.models
-        self.commands: Mapping[str, Bound] = {}  # the face's slash commands, which it gives
         self.watching = Watching(services.hub, ui)
         self.attachments = Attachments(
             services.working_folder,
@@ -69,7 +68,7 @@ class Console:
         self.calls = Calls(self.conversation, ui)
         self.pending = PendingCalls(engine, lambda: ui.transcript)
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.transcript)
-        self.written = WrittenCommands(services, ui, lambda: self.commands)
+        self.read_commands: Callable[[], Awaitable[str]] = _none_written  # `Commands` reads them
         self.server_files: FileNews | None = None
         if services.server_files is not None and isinstance(services.servers, Reloads):
             self.server_files = FileNews(services.server_files, services.servers, ui)
@@ -101,41 +100,6 @@ class Console:
 
     # -- what a user does
 
-    def do(self, bound: Bound, rest: str = "") -> Callable[[], Coroutine[object, object, None]] | None:
-        """Does an intent with the text behind its name, as soon as its moment has come; what can't be done is told.
-
-        An intent that takes time is given back, for the face to run in a task of its own.
-        """
-        if iscoroutinefunction(bound.run) or (bound.intent.moment is not Moment.ALWAYS and self.conversation.ending):
-            return partial(self._do, bound, rest)
-        try:
-            if self._may(bound, rest):
-                bound.run(self, rest)
-        except FanoutError as error:
-            self.fails(error)
-        return None
-
-    async def _do(self, bound: Bound, rest: str) -> None:
-        try:
-            if bound.intent.moment is not Moment.ALWAYS:
-                await self.conversation.settled()
-            if self._may(bound, rest) and (left := bound.run(self, rest)) is not None:
-                await left
-        except FanoutError as error:
-            self.fails(error)
-
-    def _may(self, bound: Bound, rest: str) -> bool:
-        intent, why = bound.intent, ""
-        if rest and not intent.argument:
-            why = f"/{intent.name} takes nothing behind its name; not {one_line(rest, 40)}."
-        elif intent.moment is Moment.IDLE and self.sessions.read_only:
-            why = READ_ONLY
-        elif intent.moment is Moment.IDLE and self.conversation.busy:
-            why = f"{RUNNING}; then /{intent.name}."
-        if why:
-            self.ui.toast(why)
-        return not why
-
     def fails(self, error: FanoutError) -> None:
         """Tells of an error: what was typed wrong goes away by itself, everything else stays."""
         if isinstance(error, UsageError):
@@ -164,10 +128,6 @@ class Console:
         return (self.conversation.on_its_way is not None and self.readiness.skip()) or self.conversation.resume()
 
     # -- the project's files
-
-    async def read_commands(self) -> str:
-        """Reads the commands that people wrote, again too; what came of it, in one line."""
-        return await self.written.read()
 
     async def say_what_waits(self) -> None:
         """Tells in one line which files of the project wait for trust, and how to see them."""

@@ -186,7 +186,7 @@ class _LineWays:
     async def _help(self, console: Console, _rest: str) -> None:
         self._say("What you type is sent to the model, unless it begins with a slash. A backslash at the end of a line")
         self._say("goes on in the next. @path and @server:uri attach files and resources; /server:prompt is a prompt.")
-        for one in (bound.intent for bound in (*console.commands.values(), *console.written.by_name.values())):
+        for one in (bound.intent for bound in self._c.commands.listed):
             self._say(f"  /{one.name} {one.argument}".rstrip() + f": {one.about}")
 
     async def _status(self, console: Console, _rest: str) -> None:

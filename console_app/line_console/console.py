@@ -8,14 +8,14 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 
+from console_app.console.commands import Commands
 from console_app.console.console import Console
 from console_app.console.intents.intent import Ways
-from console_app.console.intents.table import Bound, slash_commands
+from console_app.console.intents.table import Bound
 from console_app.console.services import Services
 from console_app.console.slash_commands import parse
 from console_app.console.talk.queued import Around
 from console_app.console.talk.readiness import named
-from console_app.domain.safe_text import one_line
 from console_app.headless.output import OutputStreams
 from console_app.line_console.approvals import LineApprovals
 from console_app.line_console.call_numbers import CallNumbers
@@ -56,7 +56,8 @@ class LineConsole:
         self.approvals = LineApprovals(console, self.numbers, self.dialogue, lambda: typed.number)
         self.questions = LineQuestions(services.human, console.calls, self.numbers, self.dialogue, lambda: typed.number)
         self.server_commands = ServerCommands(services, self.ui, self.send)
-        console.commands = slash_commands(ways(self))
+        self.commands = Commands(console)
+        self.commands.use(ways(self))
         self._typed = typed
         self._on_leaving = on_leaving
         self._left = asyncio.Event()
@@ -135,22 +136,18 @@ class LineConsole:
             self.dialogue.say("There is nothing to leave. Nothing was sent.")
         elif asked is None:
             self.send(line)
-        elif (command := {**self.console.written.by_name, **self.console.commands}.get(asked[0])) is None:
+        elif (command := self.commands.get(asked[0])) is None:
             self.dialogue.say(self._missing(asked[0]))
         else:
             self._command = asyncio.create_task(self._run(command, asked[1]))
 
     def _missing(self, name: str) -> str:
-        written = self.console.written
-        if name in written.untrusted:
-            return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
-        near = [one for one in (*self.console.commands, *written.by_name) if one.startswith(name[:2])]
-        meant = f"Did you mean /{near[0]}? " if near else ""
-        return f"There is no command /{one_line(name, 40)}. {meant}/help lists them."
+        near = [one.intent.name for one in self.commands.listed if one.intent.name.startswith(name[:2])]
+        return self.commands.missing(name, near[0] if near else "")
 
     async def _run(self, command: Bound, rest: str) -> None:
         try:
-            if (work := self.console.do(command, rest)) is not None:
+            if (work := self.commands.do(command, rest)) is not None:
                 await work()
         except Exception as error:
             log.exception("a command failed")

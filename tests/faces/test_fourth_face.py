@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from console_app.console.commands import Commands
 from console_app.console.console import Console
 from console_app.console.intents.intent import Cannot, Slash
-from console_app.console.intents.table import INTENTS, slash_commands
+from console_app.console.intents.table import INTENTS
 from console_app.console.permissions import ApprovalDecision
 from console_app.console.ui_port import UiPort
 from console_app.domain.approvals import ApprovalMode, Decision
@@ -51,7 +52,8 @@ async def test_a_plain_prompt_sends_decides_and_does_what_every_face_does(tmp_pa
     made = services(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
     face = PlainPrompt()
     console = Console(made, face)
-    console.commands = slash_commands(WAYS)
+    commands = Commands(console)
+    commands.use(WAYS)
     console.readiness.waits_for_nothing()
 
     console.send("Do both.")
@@ -65,7 +67,7 @@ async def test_a_plain_prompt_sends_decides_and_does_what_every_face_does(tmp_pa
     assert [call.verdict.word for call in face.transcript.calls.values() if call.verdict] == ["done", "denied"]
 
     for name, rest in (("cost", ""), ("policy", "sideways")):
-        if (work := console.do(console.commands[name], rest)) is not None:
+        if (work := commands.do(commands.own[name], rest)) is not None:
             await work()
     assert any("tokens" in line for line in face.lines)
     assert face.lines[-1].startswith("There is no policy sideways.")

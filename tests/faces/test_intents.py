@@ -14,7 +14,6 @@ from console_app.line_console.commands import line_ways
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.main_screen.ways import screen_ways
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.questions.board import HumanBoard
 from tests.line_console.test_typed_ahead import opened
@@ -26,7 +25,7 @@ PLACES = (ApprovalBoard, ChatScreen, ConversationView, HumanBoard, Prompt)
 async def ways_of_all(tmp_path: Path) -> dict[str, Ways]:
     """How each face has each intent."""
     async with app(tmp_path).run_test() as pilot:
-        screen = screen_ways(chat(pilot.app), [], [])
+        screen = chat(pilot.app).own_commands.ways
     async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
         lines = line_ways(shown.face)
     return {"screen": screen, "lines": lines, "editor": editor_ways()}

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.textcalls import ReadingLevel, Rewritten, ScanEvent, Scanner, VisibleText
+from console_app.textcalls import ReadingLevel, Scanner
+from console_app.textcalls.model import Rewritten, ScanEvent, VisibleText
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS

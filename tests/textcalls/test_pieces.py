@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, ScanResult, render_calls
+from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, render_calls
 from console_app.textcalls.framing import DEPTH_CAP
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.openers import KIND_OF

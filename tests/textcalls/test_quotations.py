@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.textcalls import DIALECTS, ReadingLevel, ScanResult, parse, render_calls
+from console_app.textcalls import DIALECTS, ReadingLevel, parse, render_calls
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.table import BY_NAME
 from tests.each import each

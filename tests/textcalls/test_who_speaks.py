@@ -2,7 +2,8 @@
 
 import pytest
 
-from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, ScanResult, parse
+from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, parse
+from console_app.textcalls.model import ScanResult
 from console_app.textcalls.table import BY_NAME
 from tests.each import each
 from tests.textcalls.answers import TOOLS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from console_app.console.commands import Commands
 from console_app.console.completion import Completion, Token
 from console_app.console.console import Console
 from console_app.console.intents.table import Bound
@@ -17,7 +18,10 @@ from console_app.tui.ui import Ui
 class CommandLine:
     """Of one console. `is_prompt` says whether a name can only be that of a server's prompt."""
 
-    def __init__(self, console: Console, ui: Ui, commands: CommandRegistry, is_prompt: Callable[[str], bool]) -> None:
+    def __init__(
+        self, console: Console, own: Commands, ui: Ui, commands: CommandRegistry, is_prompt: Callable[[str], bool]
+    ) -> None:
+        self._own = own
         self._console = console
         self._ui = ui
         self._commands = commands
@@ -37,7 +41,7 @@ class CommandLine:
     def run(self, command: Bound, rest: str = "") -> None:
         """Runs a command with the text behind its name. One that may ask takes the place of another that asks; no
         command ends another's work."""
-        if (work := self._console.do(command, rest)) is not None:
+        if (work := self._own.do(command, rest)) is not None:
             (self._ui.open if command.intent.asks else self._ui.open_beside)(work)
 
     def completions(self, token: Token) -> Sequence[Completion]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from console_app.console.console import Console
+from console_app.console.commands import Commands
 from console_app.console.intents.table import Bound
 from console_app.tui.widgets.fuzzy import best
 
@@ -14,9 +14,8 @@ MOST_MATCHES = 50  # of a list that scrolls
 class CommandRegistry:
     """Of one console."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._written = console.written
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
         self._offered: dict[str, Bound] = {}
 
     def __iter__(self) -> Iterator[Bound]:
@@ -25,7 +24,7 @@ class CommandRegistry:
     @property
     def own(self) -> Sequence[Bound]:
         """The console's commands, and those that people wrote."""
-        return [*self._console.commands.values(), *self._written.by_name.values()]
+        return self._commands.listed
 
     def offer(self, commands: Iterable[Bound]) -> None:
         """Takes the commands that servers offer, in place of those they offered before; their names hold a colon."""
@@ -33,16 +32,14 @@ class CommandRegistry:
 
     def get(self, name: str) -> Bound | None:
         """The command of that very name."""
-        return {**self._written.by_name, **self._console.commands}.get(name.lower()) or self._offered.get(name)
+        return self._commands.get(name.lower()) or self._offered.get(name)
 
     def match(self, query: str, limit: int = MOST_MATCHES) -> list[Bound]:
         """Commands whose name fits `query`, best first."""
-        table = self._offered if ":" in query else {**self._console.commands, **self._written.by_name, **self._offered}
+        table = self._offered if ":" in query else {one.intent.name: one for one in self}
         return [table[name] for name in best(query, table, limit)]
 
     def missing(self, name: str) -> str:
-        """One line about a name that no command has: where it waits for trust, or which name is near."""
-        if name.lower() in self._written.untrusted:
-            return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
-        hits = best(name.lower(), [*self._console.commands, *self._written.by_name, *self._offered], 1)
-        return f"There is no command /{name}. {f'Did you mean /{hits[0]}? ' if hits else ''}/help lists them."
+        """One line about a name that no command has."""
+        hits = best(name.lower(), [one.intent.name for one in self], 1)
+        return self._commands.missing(name.lower(), hits[0] if hits else "")

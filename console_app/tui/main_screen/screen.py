@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 
+from console_app.console.commands import Commands
 from console_app.console.console import Console
-from console_app.console.intents.table import slash_commands
 from console_app.console.permissions import MODES
 from console_app.console.services import Services
 from console_app.domain.amounts import plural
@@ -34,7 +34,7 @@ from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.status_bar import StatusBar
-from console_app.tui.main_screen.ways import screen_ways
+from console_app.tui.main_screen.ways import ScreenKeys, screen_ways
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
@@ -67,7 +67,8 @@ class ChatScreen(MainScreen):
         self.console = console = Console(
             services, ui, opened=lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over)
         )
-        self.commands = CommandRegistry(console)
+        own = self.own_commands = Commands(console)
+        self.commands = CommandRegistry(own)
         self.offers = ServerOffers(services.hub, ui, self.commands, console, lambda text: self.prompt_area.send(text))
         self.keys_that_go = KeysThatGo(self, ui)
         later = partial(services.timing.later, self)
@@ -78,7 +79,7 @@ class ChatScreen(MainScreen):
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
         ui.connect(console)
-        self.command_line = CommandLine(console, ui, self.commands, self.offers.is_prompt)
+        self.command_line = CommandLine(console, own, ui, self.commands, self.offers.is_prompt)
         self._themes = themes
         self._first_prompt = prompt
 
@@ -108,7 +109,9 @@ class ChatScreen(MainScreen):
             services.timing,
         )
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
-        self.console.commands = slash_commands(screen_ways(self, places, self._themes))
+        keys = ScreenKeys(self.action_toggle_plan, self.keys_that_go.find)
+        own, known = self.own_commands, self.commands
+        own.use(screen_ways(self.ui, self.dialogs, boards, self.modes, known, keys, places, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()

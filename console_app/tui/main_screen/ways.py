@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.widget import Widget
@@ -14,13 +15,33 @@ from console_app.domain.errors import UsageError
 from console_app.tui.lineview import CallBlock
 
 if TYPE_CHECKING:
-    from console_app.tui.main_screen.screen import ChatScreen
+    from console_app.tui.approvals.mode_switch import ModeSwitch
+    from console_app.tui.commands.registry import CommandRegistry
+    from console_app.tui.main_screen.board_area import BoardArea
+    from console_app.tui.main_screen.console_ui import ConsoleUi
+    from console_app.tui.main_screen.dialogs import Dialogs
     from console_app.tui.themes import LoadedTheme
 
 
-def screen_ways(screen: ChatScreen, places: Sequence[tuple[str, Widget]], themes: Sequence[LoadedTheme]) -> Ways:
+@dataclass(frozen=True, slots=True)
+class ScreenKeys:
+    """What keys of the screen do, and commands too."""
+
+    toggle_plan: Callable[[], None]
+    find: Callable[[str], None]
+
+
+def screen_ways(
+    ui: ConsoleUi,
+    dialogs: Dialogs,
+    boards: BoardArea,
+    modes: ModeSwitch,
+    commands: CommandRegistry,
+    keys: ScreenKeys,
+    places: Sequence[tuple[str, Widget]],
+    themes: Sequence[LoadedTheme],
+) -> Ways:
     """The ways of one chat screen. `places` are the widgets whose keys help lists, each with its title."""
-    ui, dialogs, boards = screen.ui, screen.dialogs, screen.boards
 
     async def model(console: Console, rest: str) -> None:
         await settings.use_model(console, rest or await dialogs.pick_model())
@@ -57,9 +78,12 @@ def screen_ways(screen: ChatScreen, places: Sequence[tuple[str, Widget]], themes
     def permissions(console: Console, _rest: str) -> None:
         from console_app.tui.approvals.permissions_screen import PermissionsScreen
 
-        ui.app.push_screen(PermissionsScreen(console.permissions, screen.modes, ui.changed))
+        ui.app.push_screen(PermissionsScreen(console.permissions, modes, ui.changed))
 
-    help_, servers = _waiting(lambda _: dialogs.help(screen.commands.own, places)), _waiting(dialogs.servers)
+    async def config(console: Console, rest: str) -> None:
+        await dialogs.settings(themes, console.permissions.use_mode, rest)
+
+    help_, servers = _waiting(lambda _: dialogs.help(commands.own, places)), _waiting(dialogs.servers)
     shared = Slash()
     return {
         "help": help_,
@@ -70,7 +94,7 @@ def screen_ways(screen: ChatScreen, places: Sequence[tuple[str, Widget]], themes
         "policy": shared,
         "protocol": shared,
         "mode": Key("chat.mode"),
-        "plan": _at_once(lambda _: screen.action_toggle_plan()),
+        "plan": _at_once(lambda _: keys.toggle_plan()),
         "permissions": Slash(permissions),
         "theme": Slash(
             _waiting(lambda rest: dialogs.theme(themes, rest)).run, lambda _: [one.theme.name for one in themes]
@@ -89,10 +113,10 @@ def screen_ways(screen: ChatScreen, places: Sequence[tuple[str, Widget]], themes
         "rewind": shared,
         "undo": shared,
         "export": shared,
-        "find": _at_once(screen.keys_that_go.find),
+        "find": _at_once(keys.find),
         "clear": Slash(clear),
         "copy": Slash(copy),
-        "config": _waiting(lambda rest: dialogs.settings(themes, screen.console.permissions.use_mode, rest)),
+        "config": Slash(config),
         "todo": _at_once(lambda _: boards.todo.open()),
         "editor": _waiting(lambda _: dialogs.editor()),
         "context": shared,

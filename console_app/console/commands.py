@@ -1,0 +1,119 @@
+"""The slash commands of one face: its own, which are the table's intents, and those that people wrote."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from inspect import iscoroutinefunction
+
+from console_app.config.trust.custom_commands import CustomCommand, told
+from console_app.console.console import RUNNING, Console
+from console_app.console.intents.intent import Intent, Moment, Ways
+from console_app.console.intents.table import Bound, slash_commands
+from console_app.console.talk.command_turns import turn_of
+from console_app.console.talk.sessions import READ_ONLY
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+
+LONGEST_ABOUT = 200  # characters of a description
+
+
+class Commands:
+    """Of one console. Those that people wrote are there once they were read, and read again where files changed."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self.ways: Ways = {}
+        self.own: Mapping[str, Bound] = {}
+        self.written: Mapping[str, Bound] = {}
+        self.prompts: Mapping[str, CustomCommand] = {}  # what each says, for a face that makes its own message of it
+        self.untrusted: frozenset[str] = frozenset()  # names of a project's commands that wait for trust
+        console.read_commands = self.read
+
+    def use(self, ways: Ways) -> None:
+        """Takes the face's way of each intent."""
+        self.ways, self.own = ways, slash_commands(ways)
+
+    @property
+    def listed(self) -> Sequence[Bound]:
+        """All of them, in the order in which help lists them."""
+        return [*self.own.values(), *self.written.values()]
+
+    def get(self, name: str) -> Bound | None:
+        """The command of that very name."""
+        return self.own.get(name) or self.written.get(name)
+
+    def missing(self, name: str, near: str) -> str:
+        """One line about a name that no command has; `near` is one that may have been meant, or ""."""
+        if name in self.untrusted:
+            return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
+        return (
+            f"There is no command /{one_line(name, 40)}. {f'Did you mean /{near}? ' if near else ''}/help lists them."
+        )
+
+    # -- doing one
+
+    def do(self, bound: Bound, rest: str = "") -> Callable[[], Coroutine[object, object, None]] | None:
+        """Does an intent with the text behind its name, as soon as its moment has come; what can't be done is told.
+
+        An intent that takes time is given back, for the face to run in a task of its own.
+        """
+        console, always = self._console, bound.intent.moment is Moment.ALWAYS
+        if iscoroutinefunction(bound.run) or (not always and console.conversation.ending):
+            return partial(self._do, bound, rest)
+        try:
+            if self._may(bound, rest):
+                bound.run(console, rest)
+        except FanoutError as error:
+            console.fails(error)
+        return None
+
+    async def _do(self, bound: Bound, rest: str) -> None:
+        console = self._console
+        try:
+            if bound.intent.moment is not Moment.ALWAYS:
+                await console.conversation.settled()
+            if self._may(bound, rest) and (left := bound.run(console, rest)) is not None:
+                await left
+        except FanoutError as error:
+            console.fails(error)
+
+    def _may(self, bound: Bound, rest: str) -> bool:
+        intent, console, why = bound.intent, self._console, ""
+        if rest and not intent.argument:
+            why = f"/{intent.name} takes nothing behind its name; not {one_line(rest, 40)}."
+        elif intent.moment is Moment.IDLE and console.sessions.read_only:
+            why = READ_ONLY
+        elif intent.moment is Moment.IDLE and console.conversation.busy:
+            why = f"{RUNNING}; then /{intent.name}."
+        if why:
+            console.ui.toast(why)
+        return not why
+
+    # -- those that people wrote
+
+    async def read(self) -> str:
+        """Reads the files; what is wrong with one is told. Gives what came of it, in one line."""
+        console = self._console
+        found = await asyncio.to_thread(console.services.custom_commands)
+        self.untrusted = found.untrusted
+        taken = [one for one in found.commands if one.name in self.own]
+        for one in taken:
+            path = one_line(str(one.path), 200)
+            console.ui.tell("warning", f"{path}: /{one.name} is a command of Fanout. Rename the file.")
+        for problem in found.problems:
+            console.ui.tell("warning", problem)
+        self.prompts = {one.name: one for one in found.commands if one not in taken}
+        self.written = {name: _bound(one) for name, one in self.prompts.items()}
+        return told(found, [one.name for one in taken])
+
+
+def _bound(custom: CustomCommand) -> Bound:
+    hint = one_line(custom.argument_hint, 60)
+    intent = Intent(custom.name, one_line(custom.description, LONGEST_ABOUT), argument=hint or "[WORDS]")
+
+    def run(console: Console, rest: str) -> None:
+        console.send(custom.prompt(rest), around=partial(turn_of, custom, console.services.engine, console.models))
+
+    return Bound(intent, run)
