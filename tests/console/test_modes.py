@@ -240,7 +240,7 @@ async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
     model = WrittenModel(*answers, calls(*named(list(NEXT[last]), 2)), say("Done."))
     gate, kept = ApprovalGate(ApprovalMode.ASK, [Rule("ask", "lab.keep")]), Kept()
     still = dict.fromkeys(waiting, "asked")
-    async with asyncio.timeout(60), face(tmp_path, model, gate, kept) as one:
+    async with asyncio.timeout(300), face(tmp_path, model, gate, kept) as one:
         if waiting:
             await one.send("go")
             await one.until(lambda: one.fates(KINDS) == still)
