@@ -81,7 +81,7 @@ class Commands:
 
     def _may(self, bound: Bound, rest: str) -> bool:
         intent, console, why = bound.intent, self._console, ""
-        if rest and not intent.argument:
+        if rest and not intent.argument and intent.name in self.own:  # what people wrote takes any words
             why = f"/{intent.name} takes nothing behind its name; not {one_line(rest, 40)}."
         elif intent.moment is Moment.IDLE and console.sessions.read_only:
             why = READ_ONLY
@@ -111,7 +111,7 @@ class Commands:
 
 def _bound(custom: CustomCommand) -> Bound:
     hint = one_line(custom.argument_hint, 60)
-    intent = Intent(custom.name, one_line(custom.description, LONGEST_ABOUT), argument=hint or "[WORDS]")
+    intent = Intent(custom.name, one_line(custom.description, LONGEST_ABOUT), argument=hint)
 
     def run(console: Console, rest: str) -> None:
         console.send(custom.prompt(rest), around=partial(turn_of, custom, console.services.engine, console.models))

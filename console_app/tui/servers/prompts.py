@@ -49,7 +49,7 @@ def prompt_commands(hub: Hub, ui: Ui, send: Callable[[str], None]) -> list[Bound
             send(f"/{typed} {written_arguments(values)}".rstrip())
 
     return [
-        Bound(Intent(typed, _about(prompt), argument=_arguments(prompt) or "[WORDS]"), partial(run, typed, prompt))
+        Bound(Intent(typed, _about(prompt), argument=_arguments(prompt)), partial(run, typed, prompt))
         for typed, prompt in hub.typed_prompts().items()
     ]
 
