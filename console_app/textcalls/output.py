@@ -230,7 +230,7 @@ class ScanOutput:
         return self.attempts > 0 and not self._waits_no_more
 
     def wait_no_more(self) -> None:
-        """Tell of the text behind undecided calls, and of all that comes from now on at once: there is too much of it."""
+        """Tell of the text behind undecided calls, and from now on of all at once: there is too much of it."""
         self._waits_no_more = True
         self._tell_rest(self._content())
 
