@@ -138,8 +138,8 @@ async def page_of(
 
 
 def console_processes() -> list[psutil.Process]:
-    """The consoles of this process that run."""
-    return children("console_app")
+    """The consoles of this process that run: each has a terminal, and servers of tools have none."""
+    return [one for one in children("console_app") if one.terminal()]
 
 
 async def gone(process: psutil.Process) -> None:
