@@ -138,8 +138,8 @@ async def page_of(
 
 
 def console_processes() -> list[psutil.Process]:
-    """The consoles of this process that run: each has a terminal, and servers of tools have none."""
-    return [one for one in children("console_app") if one.terminal()]
+    """The consoles of this process that run; a server of tools is a module below `console_app`."""
+    return children("-m console_app ")
 
 
 async def gone(process: psutil.Process) -> None:
