@@ -94,8 +94,7 @@ def record_session(arguments: Namespace) -> int:
     from console_app.headless.session_command import moving_format
     from console_app.sessions.export import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
-    from console_app.tui.recording.cast import as_cast
-    from console_app.tui.recording.svg import as_svg
+    from console_app.tui.recording.svg import as_cast, as_svg
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))

@@ -28,9 +28,9 @@ from console_app.config.machine.browser_page import page_in_use
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.style_sheet import StyleSheet
-from console_app.tui.terminal.background import is_light_by_environment
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
+from console_app.tui.terminal.questions import is_light_by_environment
 from console_app.tui.textual_internals import driver_of, end_by_error, forget_toasts
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 from console_app.tui.widgets.motion import Blinking, use_motion

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pyte.screens import Char
 
-from console_app.tui.recording.screens import Look, Recording, Row, Screen, StyledRun
-from console_app.tui.recording.svg import as_svg
+from console_app.tui.recording.svg import Look, Recording, Row, Screen, StyledRun, as_svg
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 

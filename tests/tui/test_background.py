@@ -13,7 +13,7 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.terminal.answers import last_answer
-from console_app.tui.terminal.background import BackgroundAnswer, is_light_by_environment
+from console_app.tui.terminal.questions import BackgroundAnswer, is_light_by_environment
 from tests.tui.parts import THEMES, services, until
 
 LIGHT = "\x1b]11;rgb:fafa/f4f4/eded\x1b\\"

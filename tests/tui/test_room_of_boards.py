@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.main_screen.prompt_area import PromptArea
-from console_app.tui.prompt.attachment_chips import AttachmentChips
+from console_app.tui.prompt.prompt_box import AttachmentChips
 from console_app.tui.widgets.key_hints import KeyHints
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, see, seen, until
 from tests.tui.questions.stage import stage

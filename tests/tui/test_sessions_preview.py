@@ -13,7 +13,7 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolCall, ToolResult
 from console_app.engine.results import cancelled, denied, interrupted, not_approved
 from console_app.sessions.tables import SessionInfo
-from console_app.tui.sessions.preview import plain, preview_lines
+from console_app.tui.sessions.browse import plain, preview_lines
 from tests.tui.parts import Tools, WrittenModel, calls, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 from tests.work import work

@@ -20,9 +20,8 @@ from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.widgets.consent_dialog import ConsentDialog
-from console_app.tui.widgets.dialog_box import fitted
-from console_app.tui.widgets.text_dialog import TextDialog
+from console_app.tui.widgets.dialog import fitted
+from console_app.tui.widgets.text_dialog import ConsentDialog, TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
 from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, say, see, seen, until
 from tests.tui.servers.test_workbench_pictures import SPEC

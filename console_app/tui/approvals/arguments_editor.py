@@ -21,11 +21,8 @@ from textual.widgets import Input, Static, TextArea
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.schema.fields import form_of
 from console_app.domain.schema.reading import Schema, as_schema, properties, required
-from console_app.tui.forms.check_list import CheckList
-from console_app.tui.forms.choice_line import ChoiceLine
-from console_app.tui.forms.field_widgets import ObjectWidget
-from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.dialog_box import DialogBox
+from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
+from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.settled_keys import SETTLE
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text

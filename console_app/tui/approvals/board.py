@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from textual import events, getters, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
@@ -27,16 +27,114 @@ from console_app.domain.displayed import ArgumentLine, digest, hidden_characters
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
-from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
-from console_app.tui.approvals.board_room import STYLES, SteadyHeight, first_row, room_of, rows_of, shared
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
-from console_app.tui.widgets.key_lines import KeyLines
+from console_app.tui.widgets.key_hints import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
 from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
+
+KEYS: list[BindingType] = [
+    Binding("y", "press('once')", "allow once", id="board.once", show=False),
+    Binding("a", "press('session')", "allow for session", id="board.session", show=False),
+    Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
+    Binding("n", "press('deny')", "deny", id="board.deny", show=False),
+    Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
+    Binding("c", "press('comment')", "say something to the model", id="board.comment", show=False),
+    Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
+    Binding("Y", "press('all')", "allow all", id="board.all", show=False),
+    Binding("R", "press('reads')", "allow all that only read", id="board.reads", show=False),
+    Binding("N", "press('none')", "deny all", id="board.none", show=False),
+    Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
+    Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
+    Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
+    *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
+    Binding("0", "go(0)", "row 10: digits in a row make a number", id="board.row0", show=False),
+    Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
+    Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
+    Binding("escape", "leave", "decide later", id="board.later", show=False),
+]
+
+
+MOST_ROWS = 8
+LEAST_ROWS = 3  # that stay beside what needs all the room
+SHARE = 0.6  # of the screen's height that the board may take
+ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
+AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
+BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
+
+STYLES = """
+ApprovalBoard {
+    height: auto; margin: 0 1; padding: 0 1; display: none;
+    border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
+}
+ApprovalBoard:blur { border: heavy $warning 60%; }
+ApprovalBoard.-waiting { display: block; }
+ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
+ApprovalBoard > .board--rule { display: none; }
+ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
+ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+ApprovalBoard > Input > .input--placeholder { color: $muted; }
+ApprovalBoard.-words > Input { display: block; }
+ApprovalBoard.-rule > .board--rule { display: block; }
+ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRoom:
+    """Lines of the rows, of an empty one below them, and of the arguments."""
+
+    rows: int
+    gap: int
+    arguments: int
+
+
+class SteadyHeight:
+    """The most lines that were needed `of` the same: who goes from row to row finds the rows where they were."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._most = 0
+
+    def left(self, of: object, needed: int, spare: int) -> int:
+        """The lines, of `spare` ones at most, that stay empty where fewer are needed now."""
+        self._most = max(needed, self._most if of == self._of else 0)
+        self._of = of
+        return max(min(self._most, spare) - needed, 0)
+
+
+def room_of(height: int, taken: int, focused: bool) -> int:
+    """Lines for rows, header and arguments: a share of the screen; of a low one, what the rest of it can spare."""
+    return max(int(height * SHARE) - 3 - taken, min(height - BESIDE_IT[focused] - 2 - taken, ROWS_AND_MORE), 3)
+
+
+def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> BoardRoom:
+    """How rows and arguments, `lines` of them, share `room`. What is to be seen `whole` may have up to `spare` in its
+    place, and the rows make way; `in_row`: the arguments need no line. A single call has no row."""
+    least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
+    if whole:
+        room = max(room, min(least + lines, spare))
+    gap = int(waiting > 0 and room >= max(AIRY, least + lines + 1 if whole else 0))
+    room -= gap
+    share = 2 if in_row or room >= ROWS_AND_MORE else ROWS_AND_MORE  # of little room the arguments get most
+    rows = min(waiting, MOST_ROWS, max(room // share, 1))
+    if whole:
+        rows = min(rows, max(room - lines, least))
+    return BoardRoom(rows, gap, max(min(lines, room - rows), 1))
+
+
+def rows_of(lines: int, waiting: int) -> int:
+    """How many calls have a row in so many lines: of a list that is cut, one line tells how many more there are."""
+    return lines - 1 if waiting > lines >= LEAST_ROWS else min(lines, waiting)
+
+
+def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
+    """Which row is at the top, from 0: as before, as far as the selected one is among the rows that are shown."""
+    return max(min(before, selected, waiting - rows), selected - rows + 1, 0)
+
 
 BESIDE = 6  # cells of its margin, border and padding
 LINE = 3  # lines of the field for words, with its frame

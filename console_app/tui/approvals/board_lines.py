@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -10,11 +10,21 @@ from textual.content import Content
 
 from console_app.console.files.file_changes import FileChange
 from console_app.console.pending import Pending
+from console_app.domain.risk import RiskWord
 from console_app.domain.safe_text import is_safe, one_line
-from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview import brief_arguments
-from console_app.tui.widgets.key_lines import REPLAYED, key_lines
+from console_app.tui.widgets.key_hints import REPLAYED, key_lines
+
+RISK_COLOURS: Mapping[RiskWord, str] = {
+    "reads": "$success",
+    "changes": "$warning",
+    "may destroy": "bold $error",
+    "network": "$accent",
+    "unknown": "$warning",
+}
+WORD = max(map(len, RISK_COLOURS))  # cells of the longest word
+
 
 HINTS = {  # of the field for words
     "words": "Why not? The model reads this.",

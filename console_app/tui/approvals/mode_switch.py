@@ -82,7 +82,7 @@ class ModeSwitch:
             self._use(wanted)
 
     async def _ask(self) -> None:
-        from console_app.tui.widgets.consent_dialog import ConsentDialog
+        from console_app.tui.widgets.text_dialog import ConsentDialog
 
         words = "run everything unasked", "stay as it is"
         self._agreed = await self._ui.push(ConsentDialog(_YOLO, self._timing, "Run everything unasked?", *words))

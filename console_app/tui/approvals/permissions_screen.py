@@ -17,8 +17,7 @@ from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
 from console_app.engine.approval_gate import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
-from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.dialog_box import DialogBox
+from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.hinted_input import HintedInput
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rich.style import Style
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -13,13 +14,16 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import ProgressBar, Static
 
-from console_app.domain.batch_progress import BatchSnapshot
-from console_app.domain.batch_words import line
+from console_app.domain.batch_progress import BatchSnapshot, Lane, RunningItem
+from console_app.domain.batch_words import duration, line
 from console_app.domain.events import Event
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState, Outcome
 from console_app.tui.batch.feed import BatchFeed
 from console_app.tui.batch.item_screen import ItemScreen
-from console_app.tui.batch.running_list import RunningList
+from console_app.tui.lineview import spinner
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.canvas import Canvas
 from console_app.tui.terminal.driver_choice import driver_class
@@ -28,6 +32,64 @@ from console_app.tui.textual_internals import driver_of
 from console_app.tui.themes import load_themes
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.motion import CALM, is_still, use_motion
+from console_app.tui.widgets.row_list import RowList
+
+_ID, _TIME = 24, 12  # cells
+_MOST_LANES = 40
+
+
+class RunningList(RowList):
+    """In the order in which they began. The cursor stays on its item while others end."""
+
+    def __init__(self) -> None:
+        super().__init__(id="running")
+        self._items: Sequence[RunningItem] = ()
+        self._now = 0.0
+
+    @property
+    def selected(self) -> str | None:
+        """The id of the item under the cursor."""
+        return self._items[self.cursor].id if 0 <= self.cursor < len(self._items) else None
+
+    def show(self, items: Sequence[RunningItem], now: float) -> None:
+        """These run now."""
+        before = self.selected
+        self._items, self._now = items, now
+        place = next((at for at, item in enumerate(items) if item.id == before), max(self.cursor, 0))
+        self.set_count(len(items), place)
+
+    def paint_row(self, row: int, width: int, palette: Palette) -> Line:
+        """`ID  TIME  LANES  what the newest call is`."""
+        item = self._items[row]
+        name = _column(one_line(item.id), _ID, palette.strong)
+        took = _column(duration(max(self._now - item.started_at, 0.0)), _TIME, palette.muted)
+        pieces: list[Piece] = [*name, *took]
+        lanes = item.lanes[-_MOST_LANES:]
+        pieces += [_mark(lane, self._now, palette) for lane in lanes]
+        open_ones = [lane.label for lane in lanes if lane.state is not CallState.FINISHED]
+        what = open_ones[-1] if open_ones else "the model"
+        pieces.append((f"{' ' if lanes else ''}{one_line(what)}", palette.base if open_ones else palette.muted))
+        return fit(crop(pieces, width), width, palette.base)
+
+
+def _column(text: str, cells: int, style: Style) -> list[Piece]:
+    pieces = crop([(text, style)], cells - 1)
+    return [*pieces, (" " * (cells - pieces_width(pieces)), style)]
+
+
+def _mark(lane: Lane, now: float, palette: Palette) -> Piece:
+    match lane.outcome:
+        case None if lane.state is CallState.RUNNING:
+            return spinner(palette.turning(now)), palette.primary
+        case None:
+            return "·", palette.muted
+        case Outcome.SUCCEEDED:
+            return "✓", palette.success
+        case outcome if outcome.is_error:
+            return "✗", palette.error
+        case _:
+            return "○", palette.warning
+
 
 _LOOK = 0.25  # seconds between two looks at the run
 _CAUSES = 3

@@ -3,20 +3,253 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from enum import Enum
+from typing import Any, ClassVar, Final, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from console_app.domain.safe_text import is_safe
+from console_app.domain.safe_text import is_safe, one_line
 from console_app.domain.schema.fields import Field, parse_scalar
-from console_app.tui.forms.check_list import CheckList
-from console_app.tui.forms.choice_line import ChoiceLine
-from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
+
+MOST_LINES = 8  # that are shown at once
+
+
+class CheckList(Widget, can_focus=True):
+    """`checked` are the places of those that are ticked, in order."""
+
+    DEFAULT_CSS = """
+    CheckList { height: auto; margin: 0 1; padding: 0 1; background: $surface; color: $foreground; }
+    CheckList:focus { background: $panel; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "next", id="checks.next", show=False),
+        Binding("up,k", "move(-1)", "previous", id="checks.previous", show=False),
+        Binding("space", "tick", "tick", id="checks.toggle", show=False),
+    ]
+
+    class Changed(Message):
+        """One was ticked, or no longer is."""
+
+    def __init__(self, labels: Sequence[str], checked: Iterable[int] = ()) -> None:
+        super().__init__()
+        self.labels = [one_line(label, 60) for label in labels]
+        self._checked = set(checked)
+        self._at = 0
+        self._first = 0  # line at the top
+
+    @property
+    def checked(self) -> list[int]:
+        """The places that are ticked."""
+        return sorted(self._checked)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A line each, as far as they are shown."""
+        return min(len(self.labels), MOST_LINES)
+
+    def render(self) -> Content:
+        """The lines around the cursor."""
+        lines = [self._line(at) for at in range(self._first, min(self._first + MOST_LINES, len(self.labels)))]
+        return Content("\n").join(lines)
+
+    def _line(self, at: int) -> Content:
+        ticked, here = at in self._checked, at == self._at and self.has_focus
+        mark = Content.styled("▸ " if here else "  ", "bold $primary")
+        line = mark + Content.styled("☒ " if ticked else "☐ ", "bold $primary" if ticked else "$muted")
+        line += Content.styled(self.labels[at], "bold $foreground" if ticked or here else "$foreground")
+        if here and len(self.labels) > MOST_LINES:
+            line += Content.styled(f"  {at + 1} of {len(self.labels)}", "$muted")
+        return line
+
+    def action_move(self, delta: int) -> None:
+        """Up and down, round the ends."""
+        self._at = (self._at + delta) % max(len(self.labels), 1)
+        self._first = max(min(self._first, self._at), self._at - MOST_LINES + 1)
+        self.refresh()
+
+    def action_tick(self) -> None:
+        """Space."""
+        if not self.labels:
+            return
+        self._checked ^= {self._at}
+        self.refresh()
+        self.post_message(self.Changed())
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a line ticks it."""
+        at = self._first + event.y - self.gutter.top
+        if 0 <= at < len(self.labels):
+            self._at = at
+            self.action_tick()
+
+
+GAP = "   "
+MOST_SIDE_BY_SIDE = 60  # more never fit, and measuring thousands would take a while
+
+
+class ChoiceLine(Widget, can_focus=True):
+    """Shows every label with a mark at the chosen one; where they don't fit, the chosen one and its place."""
+
+    DEFAULT_CSS = """
+    ChoiceLine { height: 1; margin: 0 1; padding: 0 1; background: $surface; color: $foreground; }
+    ChoiceLine:focus { background: $panel; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,space", "move(1)", "next", id="choice.next", show=False),
+        Binding("left", "move(-1)", "previous", id="choice.previous", show=False),
+        Binding("home", "move(-10000)", "first", id="choice.first", show=False),
+        Binding("end", "move(10000)", "last", id="choice.last", show=False),
+    ]
+
+    class Changed(Message):
+        """Another one is chosen."""
+
+    def __init__(self, labels: Sequence[str], chosen: int = 0) -> None:
+        super().__init__()
+        self.labels = [one_line(label, 60) for label in labels]
+        self.chosen = chosen
+
+    def _all(self) -> Content:
+        parts = [
+            Content.styled(f"● {label}", "bold $primary")
+            if at == self.chosen
+            else Content.styled(f"○ {label}", "$muted")
+            for at, label in enumerate(self.labels)
+        ]
+        return Content(GAP).join(parts)
+
+    @property
+    def _fits(self) -> bool:
+        return len(self.labels) <= MOST_SIDE_BY_SIDE and self._all().cell_length <= self.content_size.width
+
+    def render(self) -> Content:
+        """All of them, or the one that is chosen."""
+        if self._fits:
+            return self._all()
+        place = f"  {self.chosen + 1} of {len(self.labels)}"
+        return (
+            Content.styled("‹ ", "$primary")
+            + Content.styled(self.labels[self.chosen], "bold $primary")
+            + Content.styled(" ›", "$primary")
+            + Content.styled(place, "$muted")
+        )
+
+    def choose(self, at: int) -> None:
+        """Chooses by place."""
+        at = min(max(at, 0), len(self.labels) - 1)
+        if at != self.chosen:
+            self.chosen = at
+            self.refresh()
+            self.post_message(self.Changed())
+
+    def action_move(self, delta: int) -> None:
+        """The arrows; single steps go round the ends."""
+        self.choose((self.chosen + delta) % len(self.labels) if abs(delta) == 1 else self.chosen + delta)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a label chooses it; where only one is shown, the next."""
+        if not self._fits:
+            self.action_move(1)
+            return
+        at = event.x - self.gutter.left
+        for place, label in enumerate(self.labels):
+            size = Content(f"● {label}").cell_length
+            if at < size + len(GAP):
+                self.choose(place)
+                return
+            at -= size + len(GAP)
+
+
+class _LeftOut(Enum):
+    LEFT_OUT = "not set"
+
+
+LEFT_OUT: Final = _LeftOut.LEFT_OUT
+"""In place of a value: the field is not sent."""
+
+
+class FieldWidget(Vertical):
+    """One field. `read` gives its value or LEFT_OUT, and shows what is wrong; `problem` is that, "" where it can go."""
+
+    DEFAULT_CSS = """
+    FieldWidget { height: auto; }
+    """
+
+    def __init__(self, field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> None:
+        super().__init__()
+        self.field = field
+        self.value = value
+        self.problem = ""
+        self._label = field.name if label is None else label
+
+    def compose(self) -> ComposeResult:
+        """Label, control, problem."""
+        if self._label:
+            yield Static(self._heading(), classes="label")
+        yield from self.control()
+        yield Static(classes="problem")
+
+    def _heading(self) -> Content:
+        field = self.field
+        heading = Content.styled(one_line(self._label, 60), "bold $foreground")
+        if field.required:
+            heading += Content.styled(" *", "bold $warning")
+        about = field.about or (field.title if field.title.casefold() != field.name.casefold() else "")
+        heading += Content.styled(f"  {field.type_words}", "not bold $accent")
+        return heading + Content.styled(f"  {one_line(about, 300)}", "not bold $muted") if about else heading
+
+    @abstractmethod
+    def control(self) -> ComposeResult:
+        """The widgets that it is filled in with."""
+
+    @abstractmethod
+    def is_blank(self) -> bool:
+        """Whether nothing was filled in."""
+
+    @abstractmethod
+    def take(self) -> tuple[Any, str]:
+        """(value, problem) of what is filled in; only asked when it isn't blank."""
+
+    def read(self) -> Any:
+        """The value, or LEFT_OUT; `problem` is set and shown."""
+        value, problem = self._blank() if self.is_blank() else self.take()
+        self.show_problem(problem)
+        return value
+
+    def _blank(self) -> tuple[Any, str]:
+        if not self.field.required:
+            return LEFT_OUT, ""
+        return (None, "") if self.field.nullable else (LEFT_OUT, "required")
+
+    def show_problem(self, problem: str) -> None:
+        """Shows what is wrong."""
+        self.problem = problem
+        line = self.query(".problem").last(Static)
+        line.update(Content(f"✗ {one_line(problem, 200)}"))
+        line.set_class(bool(problem), "-said")
+
+    def first_problem(self) -> FieldWidget | None:
+        """The first field in it that can't go."""
+        return self if self.problem else None
+
+    def focus_control(self) -> None:
+        """Brings the cursor to where it is filled in."""
+        for widget in self.query("*"):
+            if widget.focusable:
+                widget.focus()
+                return
 
 
 class LineWidget(FieldWidget):

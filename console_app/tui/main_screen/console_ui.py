@@ -270,7 +270,7 @@ class ConsoleUi(Ui):
 
     async def trusts(self, text: str) -> bool:
         """See UiPort: y and n, each meant for it."""
-        from console_app.tui.widgets.consent_dialog import ConsentDialog
+        from console_app.tui.widgets.text_dialog import ConsentDialog
 
         return await self.push(ConsentDialog(self._services.redact(text), self._services.timing))
 

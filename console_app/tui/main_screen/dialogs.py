@@ -171,7 +171,7 @@ class Dialogs:
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
         """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model. Whether any
         was sent. The first form is filled in with `arguments`."""
-        from console_app.tui.forms.calling import fill_in
+        from console_app.tui.forms.call_form import fill_in
 
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
         calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)

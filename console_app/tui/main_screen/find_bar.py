@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.tui.lineview import ConversationView, Finder, Kind, neighbour
-from console_app.tui.widgets.dialog_box import fitted
+from console_app.tui.widgets.dialog import fitted
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open
 OTHERS, GO, CLOSE = "↑↓ other matches", "enter go there", "esc close"

@@ -29,7 +29,7 @@ def _screens() -> list[tuple[str, type[Widget]]]:
     from console_app.tui.servers.resource_screen import ResourceScreen
     from console_app.tui.servers.screen import ServersScreen
     from console_app.tui.servers.wire_screen import WireScreen
-    from console_app.tui.sessions.screen import SessionsScreen
+    from console_app.tui.sessions.browse import SessionsScreen
     from console_app.tui.timeline.screen import TimelineScreen
 
     return [

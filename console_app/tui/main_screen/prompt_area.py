@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 from console_app.console.console import Console
 from console_app.console.talk.queued import Around
 from console_app.console.talk.sessions import READ_ONLY
-from console_app.tui.commands.line import CommandLine
+from console_app.tui.commands.registry import CommandLine
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.console_ui import ConsoleUi

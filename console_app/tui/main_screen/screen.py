@@ -17,8 +17,7 @@ from console_app.console.services import Services
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import ApprovalMode
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
-from console_app.tui.commands.line import CommandLine
-from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.base import MainScreen

@@ -21,10 +21,8 @@ from console_app.config.settings.setting_list import Setting
 from console_app.config.settings.settings_file import BrokenSettings
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.dialog_box import DialogBox
-from console_app.tui.widgets.list_keys import list_keys, move_highlight
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.pick_list import Choice, PickList, list_keys, move_highlight
 
 T = TypeVar("T")
 NAME, SOURCE = 19, 13  # cells of the columns

@@ -4,22 +4,31 @@ choice into the text."""
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import TextArea
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
 from textual.worker import Worker
 
+from console_app.config.machine.browser_page import page_in_use
 from console_app.console.completion import Completion, Completions, Token, token_before
 from console_app.console.files.file_mentions import file_mentions, written_path
-from console_app.tui.prompt.attachment_chips import AttachmentChips
-from console_app.tui.prompt.completion_popup import CompletionPopup
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
 from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.widgets.fuzzy import best
@@ -27,6 +36,178 @@ from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
     from console_app.console.files.attachments import Chip
+
+GAP = "   "
+MOST = 500  # cells that a chip takes at most, which no terminal has
+LEAST = 24  # cells that a chip is given at least
+LEAST_NAME = 12  # cells of a name, and of why it can't go
+MORE = 12  # cells that are kept for how many more there are
+
+
+class AttachmentChips(Widget):
+    """Shows chips in one line; hidden while there are none."""
+
+    DEFAULT_CSS = """
+    AttachmentChips {
+        height: auto; max-height: 1;  /* see ActivityLine */
+        padding: 0 2; color: $muted; text-wrap: nowrap; display: none;
+    }
+    AttachmentChips.-some { display: block; }
+    """
+
+    chips: reactive[tuple[Chip, ...]] = reactive(())
+
+    def show(self, chips: Sequence[Chip]) -> None:
+        """What goes along now."""
+        self.set_class(bool(chips), "-some")
+        self.chips = tuple(chips)
+
+    def render(self) -> Content:
+        """As many as there is room for, those that can't go first, and how many more there are."""
+        room = max(self.content_size.width, 1)
+        waiting = sorted(self.chips, key=lambda chip: not chip.refused)
+        sizes = [_piece(chip, MOST).cell_length for chip in waiting]
+        whole = sum(sizes) + len(GAP) * (len(waiting) - 1)
+        most = room if whole <= room else room // 2 - MORE // 2
+        pair = len(waiting) == 2 and room >= 2 * LEAST + len(GAP)
+        counts = len(waiting) > 1 and whole > room and not pair
+        if pair:  # none is left to count
+            most = max((room - len(GAP)) // 2, room - len(GAP) - sizes[1])
+        line = Content()
+        while waiting:
+            gap = GAP if line else ""
+            left = room - line.cell_length - len(gap) - (MORE if counts and len(waiting) > 1 else 0)
+            if line and left < min(LEAST, sizes[-len(waiting)]):
+                break
+            piece = _piece(waiting[0], left if len(waiting) == 1 else min(max(most, LEAST), left))
+            if line and piece.cell_length > left:
+                break
+            line += Content(gap) + piece
+            waiting.pop(0)
+        return line + Content.styled(f"{GAP}+ {len(waiting)} more" if waiting else "", "$muted")
+
+
+def _piece(chip: Chip, room: int) -> Content:
+    """One chip in at most `room` cells. The folders of a path give way first, then what is said of it, a part after the
+    other from behind; why it can't go stays."""
+    mark, ink = ("! ", "$warning") if chip.refused else ("+ ", "$primary")
+    name, said = one_line(chip.name), one_line(chip.about).split(" · ")
+    short = cell_len(_shortened(name, 0))
+    while not chip.refused and said and 2 + short + sum(cell_len(part) + 3 for part in said) > room:
+        said.pop()
+    about = Content.styled("".join(f" · {part}" for part in said), "$warning" if chip.refused else "$muted")
+    if chip.refused:
+        about = about.truncate(max(room - 2 - min(short, LEAST_NAME), LEAST_NAME), ellipsis=True)
+    name = _shortened(name, max(room - 2 - about.cell_length, LEAST_NAME))
+    while cell_len(name) > max(room - 2 - about.cell_length, LEAST_NAME):
+        name = f"{name.removesuffix('…')[:-1]}…"
+    return Content.styled(mark, ink) + Content.styled(name, "$foreground") + about
+
+
+def _shortened(path: str, room: int) -> str:
+    """The path without so many of its first folders that it takes `room` cells; its last part is there, whole."""
+    parts = path.split("/")
+    ways = (path, *(f"…/{'/'.join(parts[n:])}" for n in range(1, len(parts)) if parts[n:] != [""]))
+    return next((way for way in ways if cell_len(way) <= room), min(ways, key=cell_len))
+
+
+NOTHING = "There is nothing on the clipboard."
+STARTING = "Still starting: paste the picture again in a moment."
+IN_A_BROWSER = "Pictures of a browser's clipboard don't come through: name the picture's file with @."
+
+
+async def on_clipboard(keep: Callable[[bytes], Awaitable[str]] | None) -> tuple[str, str, str]:
+    """What names the clipboard's picture once `keep` has it, else its text, else why there is neither."""
+    if page_in_use() is not None:
+        return "", "", IN_A_BROWSER  # the desktop of this machine is not that of who looks at the page
+    from console_app.console.files.clipboard import read_clipboard
+
+    try:
+        clip = await read_clipboard(os.environ)
+        if clip.picture:
+            return ("", "", STARTING) if keep is None else (await keep(clip.picture), "", "")
+    except FanoutError as error:
+        return "", "", error.line
+    return "", clip.text, NOTHING
+
+
+WIDEST_LABEL = 48  # cells
+
+
+class CompletionPopup(OptionList, can_focus=False):
+    """Shows completions; `highlighted` is the one that Tab or Enter takes."""
+
+    DEFAULT_CSS = """
+    CompletionPopup {
+        height: auto; max-height: 9; padding: 0 1; margin: 0 1; display: none;
+        border: round $muted; background: $background; scrollbar-size-vertical: 1;
+        border-title-color: $foreground; border-title-style: none; text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    CompletionPopup.-open { display: block; }
+    CompletionPopup > .option-list--option { padding: 0 1; }
+    """
+
+    @dataclass
+    class Clicked(Message):
+        """A completion was clicked."""
+
+        completion: Completion
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, markup=False)
+        self._completions: Sequence[Completion] = ()
+        self._moved = False  # what is chosen was moved to, since the list is for this text
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is on screen."""
+        return self.has_class("-open")
+
+    @property
+    def completions(self) -> Sequence[Completion]:
+        """What it shows."""
+        return self._completions
+
+    def show(
+        self, completions: Sequence[Completion], highlight: bool = True, title: str = "", *, more: bool = False
+    ) -> None:
+        """Opens with `completions`, or closes when there are none. What you moved to stays chosen while it is there:
+        when there are `more` for the same text, and for any text where nothing else would be chosen."""
+        self._moved = self._moved and more
+        moved_to = self.chosen if self._moved or not highlight else None
+        self._completions = completions
+        self.border_title = Content(one_line(title, 200))  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+        self.set_class(bool(completions), "-open")
+        self.clear_options()
+        if completions:
+            widest = min(max(cell_len(one_line(c.label, 200)) for c in completions), WIDEST_LABEL)
+            self.add_options(Option(_row(completion, widest)) for completion in completions)
+            first = 0 if highlight else None
+            self.highlighted = completions.index(moved_to) if moved_to in completions else first
+
+    def move(self, delta: int) -> None:
+        """Up or down, round the ends."""
+        if self._completions:
+            place = -1 if self.highlighted is None and delta > 0 else self.highlighted or 0
+            self.highlighted = (place + delta) % len(self._completions)
+            self._moved = True
+
+    @property
+    def chosen(self) -> Completion | None:
+        """The highlighted completion."""
+        return None if self.highlighted is None or not self.is_open else self._completions[self.highlighted]
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        self.post_message(self.Clicked(self._completions[event.option_index]))
+
+
+def _row(completion: Completion, width: int) -> Content:
+    label = one_line(completion.label, 200)
+    about = f"  {' ' * max(width - cell_len(label), 0)}{one_line(completion.about, 300)}" if completion.about else ""
+    return Content(label) + Content.styled(about, "$muted")
+
 
 Completer = Callable[[Token], Sequence[Completion]]
 """Completions of a command or an argument; the screen knows them."""
@@ -129,7 +310,7 @@ class PromptBox(Vertical):
 
     async def _paste(self) -> None:
         """The desktop's clipboard: a picture as its file's name, or a text; without either what was copied here."""
-        from console_app.tui.prompt.desktop_clipboard import on_clipboard
+        from console_app.tui.prompt.prompt_box import on_clipboard
 
         prompt = self.prompt
         try:

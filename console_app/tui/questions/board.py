@@ -24,12 +24,12 @@ from console_app.domain.questions import Elicitation, SamplingRequest, first_wor
 from console_app.domain.safe_text import one_line
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
-from console_app.tui.widgets.key_lines import KeyLines, key_lines
+from console_app.tui.widgets.key_hints import KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
-    from console_app.tui.questions.view import AskedView
+    from console_app.tui.questions.views import AskedView
 
 SHARE = 0.6  # of the screen's height that the board may take
 LEAST = 10  # lines that it may in any case, where nothing else needs them
@@ -139,7 +139,7 @@ class HumanBoard(FoldingBoard):
 
     def _gone(self, asked: PendingQuestion) -> None:
         """What is shown isn't open any more: by your answer, or its call has ended under your hands."""
-        from console_app.tui.questions.view import WithdrawnView
+        from console_app.tui.questions.views import WithdrawnView
 
         inside = self._is_in_a_field
         self._drop()

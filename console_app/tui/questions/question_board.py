@@ -19,7 +19,7 @@ from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
-from console_app.tui.widgets.key_lines import REPLAYED, KeyLines, key_lines, pressing
+from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app

@@ -2,12 +2,319 @@
 
 from __future__ import annotations
 
-from console_app.console.talk.question_queue import PendingQuestion
-from console_app.domain.questions import Elicitation
-from console_app.tui.questions.form_view import FormView
-from console_app.tui.questions.model_view import ModelView
-from console_app.tui.questions.page_view import PageView
-from console_app.tui.questions.view import AskedView
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from console_app.console.talk.question_queue import PendingQuestion, Reply
+from console_app.domain.amounts import plural
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.schema.fields import fields_asked
+from console_app.domain.web_address import read_address
+from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, widget_for
+from console_app.tui.widgets.text_view import TextView
+
+MOST_OF_A_MESSAGE = 4000  # characters of what a server says that are shown
+
+
+class AskedView(Vertical):
+    """Of one question. Nothing in it decides anything: the board asks for the reply of a key that was meant."""
+
+    DEFAULT_CSS = """
+    AskedView { height: auto; }
+    AskedView > VerticalScroll { height: auto; scrollbar-size-vertical: 1; background: $background; }
+    AskedView Static { height: auto; }
+    """
+
+    wants: ClassVar[str] = ""
+    """What the server wants, behind its name."""
+    choices: ClassVar[Sequence[tuple[str, str]]] = ()
+    """The keys that decide, and what each does."""
+    withdrawn: ClassVar[bool] = False
+    """Whether the question isn't open any more."""
+
+    def __init__(self, asked: PendingQuestion) -> None:
+        super().__init__()
+        self.asked = asked
+
+    @abstractmethod
+    def reply(self, key: str) -> Reply | None:
+        """What a key decides; None where it can't decide that yet, and shows why."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all of it is there to be decided on."""
+        return self.is_mounted
+
+    @property
+    def text_to_copy(self) -> str:
+        """What `c` copies."""
+        return ""
+
+    @property
+    def body(self) -> Widget:
+        """What scrolls."""
+        return self.query_one(VerticalScroll)
+
+    def lay_out(self, width: int, room: int) -> None:
+        """Takes at most `room` lines."""
+        self.body.styles.max_height = room
+
+    @property
+    def can_enter(self) -> bool:
+        """Whether there is something to fill in."""
+        return False
+
+    def enter(self) -> None:
+        """Puts the cursor into the first field."""
+
+
+class WithdrawnView(AskedView):
+    """In place of a form that you were filling in: its call has ended."""
+
+    wants = "asks no longer"
+    withdrawn = True
+
+    def compose(self) -> ComposeResult:
+        """Why it is gone."""
+        with VerticalScroll(can_focus=False):
+            yield Static(Content.styled("The question was withdrawn: the call that asked has ended.", "$warning"))
+
+    def reply(self, key: str) -> Reply | None:
+        """There is nobody to answer."""
+        return None
+
+
+def message_of(text: str) -> Content:
+    """What a server says, as it is."""
+    shown = visible(text.strip()[:MOST_OF_A_MESSAGE])
+    content = Content.styled(shown, "bold $foreground")
+    if len(text) > MOST_OF_A_MESSAGE:
+        content += Content.styled(f"\n… {plural(len(text) - MOST_OF_A_MESSAGE, 'more character')}", "$muted")
+    return content
+
+
+MOST_FIELDS = 60  # past them only those that have to be filled in
+A_TIME = 6  # fields that are mounted together
+ROOMY = 14  # lines, below which the empty ones between fields are left out
+
+
+class FormView(AskedView):
+    """The fields hold what the schema proposes; nothing else is filled in."""
+
+    # The same sheet as the forms in dialogs, here on the board: a few lines where those have a dialog around them.
+    SCOPED_CSS = False
+    DEFAULT_CSS = (
+        (Path(__file__).parents[1] / "forms" / "form.tcss").read_text(encoding="utf-8")
+        + """
+    FormView.form .label { margin: 1 1 0 0; }
+    FormView.form.-tight .label { margin-top: 0; }
+    FormView.form .problem { margin: 0; }
+    FormView Input { height: 1; padding: 0 1; border: none; }
+    FormView ChoiceLine, FormView CheckList { margin: 0; }
+    FormView Input:focus { border: none; background-tint: $foreground 0%; }
+    FormView Input > .input--placeholder { color: $muted; }
+    """
+    )
+
+    wants = "asks you"
+    choices = (("y", "accept"), ("n", "decline"), ("x", "cancel"))
+
+    def __init__(self, asked: PendingQuestion, question: Elicitation) -> None:
+        super().__init__(asked)
+        self.add_class("form")
+        self._question = question
+        asked_for = fields_asked(question.schema)
+        self._fields = [one for place, one in enumerate(asked_for) if place < MOST_FIELDS or one.required]
+        self._left_out = len(asked_for) - len(self._fields)
+        self._widgets: list[FieldWidget] = []
+
+    def compose(self) -> ComposeResult:
+        """The message; the fields come after it."""
+        with VerticalScroll(can_focus=False):
+            yield Static(message_of(self._question.message))
+            if self._left_out:
+                yield Static(f"{self._left_out:,} more optional fields aren't shown.", classes="note")
+
+    def on_mount(self) -> None:
+        """The first fields at once, the others a few at a time, so that keys pass between."""
+        self._more_fields()
+
+    def _more_fields(self) -> None:
+        there = len(self._widgets)
+        fresh = [
+            widget_for(field, LEFT_OUT if field.default is None else field.default, label=field.title)
+            for field in self._fields[there : there + A_TIME]
+        ]
+        if fresh and self.is_attached:
+            self._widgets += fresh
+            self.body.mount(*fresh)
+            self.call_after_refresh(self._more_fields)
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        """What is wrong stands below the field: it comes into view with it."""
+        wrong = next((widget for widget in self._widgets if widget.problem and widget.has_focus_within), None)
+        if wrong is not None:
+            self.call_after_refresh(wrong.scroll_visible, animate=False)
+
+    @property
+    def is_ready(self) -> bool:
+        return len(self._widgets) == len(self._fields) and all(widget.is_mounted for widget in self._widgets)
+
+    def reply(self, key: str) -> Reply | None:
+        """`y` only with values that fit; else the cursor goes to what is wrong."""
+        match key:
+            case "n":
+                return ElicitationAnswer("decline")
+            case "x":
+                return ElicitationAnswer("cancel")
+            case _:
+                return self._filled_in()
+
+    def _filled_in(self) -> ElicitationAnswer | None:
+        if not self.is_ready:
+            return None
+        values: dict[str, Any] = {widget.field.name: widget.read() for widget in self._widgets}
+        wrong = next((found for widget in self._widgets if (found := widget.first_problem())), None)
+        if wrong is not None:
+            wrong.focus_control()
+            self.call_after_refresh(wrong.scroll_visible, animate=False)  # its problem has a line of its own now
+            return None
+        return ElicitationAnswer("accept", {name: value for name, value in values.items() if value is not LEFT_OUT})
+
+    def lay_out(self, width: int, room: int) -> None:
+        """Where there is little room, fields stand close together."""
+        super().lay_out(width, room)
+        self.set_class(room < ROOMY, "-tight")
+
+    @property
+    def can_enter(self) -> bool:
+        return bool(self._fields)
+
+    def enter(self) -> None:
+        if self.is_ready and self._widgets:
+            self._widgets[0].focus_control()
+
+
+class ModelView(AskedView):
+    """`model` is the one that would answer."""
+
+    DEFAULT_CSS = """
+    ModelView > Static { text-wrap: nowrap; text-overflow: ellipsis; }
+    ModelView > TextView { margin-top: 1; }
+    """
+
+    wants = "wants to use the model"
+    choices = (("y", "allow once"), ("a", "allow for session"), ("n", "deny"))
+
+    def __init__(self, asked: PendingQuestion, request: SamplingRequest, model: str) -> None:
+        super().__init__(asked)
+        self._request = request
+        self._model = model
+
+    def compose(self) -> ComposeResult:
+        """Who answers and how much, then all that is sent."""
+        yield Static(Content.styled("\n".join(self._facts), "$muted"))
+        text = TextView("\n\n".join(_parts(self._request)))
+        text.can_focus = False
+        yield text
+
+    @property
+    def _facts(self) -> list[str]:
+        request, most = self._request, self._request.sampling.max_tokens or 0
+        facts = [f"{one_line(self._model, 40)} answers, at most {most:,} tokens; its cost is counted"]
+        if request.model_hints:
+            facts.append(f"It prefers {', '.join(one_line(hint, 30) for hint in request.model_hints[:3])}")
+        return facts
+
+    @property
+    def body(self) -> Widget:
+        """All that is sent."""
+        return self.query_one(TextView)
+
+    def lay_out(self, width: int, room: int) -> None:
+        """The text takes what the facts leave."""
+        rows = self.query_one(TextView).rows_at(width - 1)  # one cell is the scroll bar's
+        self.body.styles.height = max(min(rows, room - len(self._facts) - 1), 1)
+
+    def reply(self, key: str) -> Reply | None:
+        """Once, this session, or not."""
+        match key:
+            case "y":
+                return "once"
+            case "a":
+                return "session"
+            case "n":
+                return "deny"
+            case _:
+                return None
+
+
+def _parts(request: SamplingRequest) -> Iterator[str]:
+    if request.system:
+        yield f"system\n{_indented(request.system)}"
+    for message in request.messages:
+        yield f"{message.role}\n{_indented(message.text)}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+class PageView(AskedView):
+    """Accepting is the consent to open it; the hub does that."""
+
+    DEFAULT_CSS = """
+    PageView .page--address { margin: 1 0; }
+    """
+
+    wants = "wants you to open a page"
+    choices = (("y", "open in the browser"), ("c", "copy"), ("n", "decline"), ("x", "cancel"))
+
+    def __init__(self, asked: PendingQuestion, question: Elicitation) -> None:
+        super().__init__(asked)
+        self._question = question
+
+    @property
+    def text_to_copy(self) -> str:
+        """The address."""
+        return self._question.url
+
+    def compose(self) -> ComposeResult:
+        """The message, the address, warnings."""
+        address = read_address(self._question.url)
+        with VerticalScroll(can_focus=False):
+            yield Static(message_of(self._question.message))
+            if address is None:
+                yield Static(Content.styled(visible(self._question.url), "$foreground"), classes="page--address")
+                return
+            whole = Content.styled(address.before, "$muted") + Content.styled(address.host, "bold $accent")
+            yield Static(whole + Content.styled(address.after, "$foreground"), classes="page--address")
+            for warning in address.warnings:
+                yield Static(Content.styled(f"! {warning}", "bold $warning"))
+            yield Static(Content.styled("Fanout sees nothing of what you do there.", "$muted"))
+
+    def reply(self, key: str) -> Reply | None:
+        """`y` opens it."""
+        match key:
+            case "n":
+                return ElicitationAnswer("decline")
+            case "x":
+                return ElicitationAnswer("cancel")
+            case "y":
+                return ElicitationAnswer("accept")
+            case _:
+                return None
 
 
 def view_of(asked: PendingQuestion, model: str) -> AskedView:

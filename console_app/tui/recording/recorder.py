@@ -17,7 +17,7 @@ from console_app.domain.events import Event
 from console_app.sessions.replay import Replay, Time
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import ConversationView
-from console_app.tui.recording.screens import Recording, Row, Screen, row_of
+from console_app.tui.recording.svg import Recording, Row, Screen, row_of
 from console_app.tui.textual_internals import lines_of, update_now
 
 SIZE = (100, 30)  # columns and rows

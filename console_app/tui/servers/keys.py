@@ -15,9 +15,8 @@ from console_app.tui.servers.server_log import ServerLogDialog
 from console_app.tui.servers.tree_view import ServerTree, identity
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import own_bindings
-from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
 from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.text_dialog import TextDialog
+from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice, TextDialog
 
 if TYPE_CHECKING:
     from console_app.tui.servers.workbench import Workbench

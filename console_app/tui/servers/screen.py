@@ -19,10 +19,10 @@ from console_app.tui.servers import paint
 from console_app.tui.servers.keys import ServerKeys
 from console_app.tui.servers.tree_view import Details, ServerTree, identity
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
+from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice
 
 if TYPE_CHECKING:
     from console_app.tui.servers.offers import ServerOffers

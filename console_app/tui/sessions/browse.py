@@ -2,14 +2,305 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import assert_never
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal, assert_never
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.types import CSSPathType
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
 from console_app.console.talk.sessions import Sessions
+from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
+from console_app.domain.events import MessageAdded
+from console_app.domain.remarks import DENIED, without_remarks
+from console_app.domain.safe_text import one_line
+from console_app.domain.shown_results import own_error
+from console_app.domain.tools import Outcome, ToolCall
+from console_app.sessions.database import StoreError
 from console_app.sessions.library import Library
-from console_app.tui.sessions.screen import Picked, SessionsScreen
+from console_app.sessions.store import SearchHit, Store
+from console_app.sessions.tables import SessionInfo
+from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.hinted_input import HintedInput
+from console_app.tui.widgets.pick_list import list_keys, move_highlight
+
+_WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
+_Line = Callable[[int], Content]  # of a width
+
+
+def preview_lines(
+    info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[MessageAdded], width: int, height: int
+) -> list[Content]:
+    """At most `height` lines of `width` cells; of more messages than fit the middle is left out."""
+    calls, cost = counts
+    facts = [plural(info.turns, "turn"), plural(calls, "call")]
+    facts += [f"${cost:.2f}"] if cost else []
+    facts += [f"{info.provider}/{info.model}" if info.provider else info.model, info.id[:8], info.folder]
+    lines = [Content.styled(one_line(" · ".join(part for part in facts if part), width), "$muted")]
+    said = [part for message in messages for part in _lines(message)]
+    room = max(height - len(lines), 0)
+    if len(said) <= room:
+        return [*lines, *(part(width) for part in said)]
+    first = (room - 1) // 2
+    last = max(room - 1 - first, 0)
+    began, ended = ([part(width) for part in some] for some in (said[:first], said[len(said) - last :]))
+    return [*lines, *began, Content.styled("  ⋯", "$muted"), *ended][:height]
+
+
+def _lines(message: MessageAdded) -> list[_Line]:
+    """A message may have thousands of calls: a line is made only where it is shown."""
+    mark, style = _WHO[message.role]
+    text = message.source or message.content
+    if message.role == "tool":
+        return [partial(_line, mark, style, _came(message.outcome, text), "$muted")]
+    shown = plain(text[:1000]) if message.role == "assistant" else text[:400]
+    lines: list[_Line] = [partial(_line, mark, style, shown, "$foreground")] if shown.strip() else []
+    return [*lines, *(partial(_called, call) for call in message.tool_calls or ())]
+
+
+def _called(call: ToolCall, width: int) -> Content:
+    return _line("  ", "$muted", f"→ {call.name} {_brief(call.arguments)}", "$accent", width)
+
+
+def _came(outcome: Outcome | None, text: str) -> str:
+    """What came of a call, without what is said to the model alone."""
+    word = "" if outcome is None else outcome.value.replace("_", " ")
+    if outcome is Outcome.SUCCEEDED:
+        return f"{word}: {text[:400]}"
+    said = "" if outcome is Outcome.CANCELLED else own_error(without_remarks(text).removeprefix(DENIED)).strip()
+    return f"{word}: {said[:400]}" if said else f"{word} by you"
+
+
+def plain(markdown: str) -> str:
+    """Its words, without the marks that a conversation shows as styles; of nothing but marks, these."""
+    words: list[str] = []
+    for token in parser().parse(markdown):
+        for part in token.children or [token]:
+            words.append(" " if part.type in ("softbreak", "hardbreak") else part.content)
+        words.append(" ")
+    text = "".join(words)
+    return text if text.strip() else markdown
+
+
+def _line(mark: str, style: str, text: str, ink: str, width: int) -> Content:
+    return Content.styled(mark, style) + Content.styled(one_line(text, max(width - len(mark), 1)), ink)
+
+
+def _brief(arguments: str) -> str:
+    """`name=value` of each argument; what is no JSON as it is."""
+    try:
+        values: Any = json.loads(arguments) if len(arguments) < 10_000 else None
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        return arguments[:400]
+    return " ".join(f"{name}={value}" for name, value in values.items())  # pyright: ignore[reportUnknownVariableType]
+
+
+MOST_SHOWN = 200
+Action = Literal["resume", "rename", "delete", "fork", "export"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What is to be done with which session; `query` is what was typed, for when the list comes back."""
+
+    info: SessionInfo
+    action: Action
+    query: str
+
+
+class SessionsScreen(Dialog[Picked | None]):
+    """The result says what to do; nothing is changed here."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "sessions.tcss"]
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "Input"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "close", id="sessions.close"),
+        *list_keys("sessions"),
+        Binding("enter", "choose('resume')", "resume", id="sessions.resume", priority=True),
+        Binding("f2", "choose('rename')", "rename", id="sessions.rename", priority=True),
+        Binding("f4", "choose('fork')", "fork", id="sessions.fork", priority=True),
+        Binding("f5", "choose('export')", "export", id="sessions.export", priority=True),
+        Binding("f8", "choose('delete')", "delete", id="sessions.delete", priority=True),
+    ]
+
+    def __init__(
+        self, store: Store, *, current: str = "", query: str = "", select: str = "", clock: Callable[[], float]
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._current = current
+        self._query = query
+        self._select = select
+        self._clock = clock
+        self._shown: list[SearchHit] = []
+
+    def compose(self) -> ComposeResult:
+        """The field, the list, and a line of how many there are."""
+        with DialogBox("enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
+            dialog.border_title = "Sessions"
+            yield HintedInput(self._query, hint="type to search titles and everything said")
+            options = OptionList(markup=False)
+            options.can_focus = False
+            yield options
+            yield Static(id="preview")
+            yield Static(classes="dialog--note")
+
+    def on_mount(self) -> None:
+        """The newest, or what was typed before."""
+        self._look()
+
+    def on_resize(self) -> None:
+        """Rows are as wide as the list."""
+        self._fill()
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+    def action_move(self, delta: int) -> None:
+        """Up, down, a page of them."""
+        move_highlight(self.query_one(OptionList), delta)
+
+    def action_choose(self, action: Action) -> None:
+        """A key for the highlighted session."""
+        index = self.query_one(OptionList).highlighted
+        if index is not None and index < len(self._shown):
+            self._chosen(index, action)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._select = ""
+        self._look()
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self.run_worker(self._preview, group="preview", exclusive=True)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._chosen(event.option_index, "resume")
+
+    def _chosen(self, index: int, action: Action) -> None:
+        self.dismiss(Picked(self._shown[index].info, action, self.query_one(Input).value))
+
+    def _look(self) -> None:
+        self.run_worker(partial(self._find, self.query_one(Input).value.strip()), group="find", exclusive=True)
+
+    async def _find(self, words: str) -> None:
+        try:
+            self._shown, count = await self._store.browse(words, MOST_SHOWN)
+        except StoreError as error:
+            self._shown = []
+            self._note(error.line)
+        else:
+            self._note(_summary(words, len(self._shown), count))
+        self._fill()
+
+    async def _preview(self) -> None:
+        """What was said and called in the highlighted session."""
+        at, shown = self.query_one(OptionList).highlighted, self.query_one("#preview", Static)
+        if at is None or at >= len(self._shown):
+            shown.update("")
+            return
+        info = self._shown[at].info
+        try:
+            messages, counts = await self._store.glance(info.id), await self._store.counts(info.id)
+        except StoreError as error:
+            shown.update(Content.styled(one_line(error.line), "$error"))
+            return
+        width, height = max(shown.content_size.width, 20), max(shown.content_size.height, 1)
+        shown.update(Content("\n").join(preview_lines(info, counts, messages, width, height)))
+
+    def _note(self, text: str) -> None:
+        self.query_one(".dialog--note", Static).update(Content(one_line(text)))
+
+    def _fill(self) -> None:
+        options = self.query_one(OptionList)
+        # By the id of the session: a list that came back stands where it stood.
+        at = next((n for n, found in enumerate(self._shown) if found.info.id == self._select), 0)
+        options.clear_options()
+        if not self._shown:
+            self.query_one("#preview", Static).update("")
+        width = max(options.size.width - 4, 40)
+        now = self._clock()
+        options.add_options(Option(_row(found, width, now, self._current)) for found in self._shown)
+        if self._shown:
+            options.highlighted = at
+
+
+def _summary(words: str, shown: int, count: int) -> str:
+    if not count:
+        return "nothing found" if words else "no saved sessions yet"
+    if words:
+        return f"{shown} found" if shown < MOST_SHOWN else f"the best {shown}"
+    noun = "session" if count == 1 else "sessions"
+    return f"{count:,} {noun}" if shown == count else f"the newest {shown} of {count:,}; type to find others"
+
+
+def _row(found: SearchHit, width: int, now: float, current: str) -> Content:
+    info = found.info
+    turns = plural(info.turns, "turn")
+    wide = f" · {one_line(info.model, 20)}" if width >= 90 else ""
+    where = f" · {folder(info.folder, 24 if width >= 90 else 14)}" if info.folder else ""
+    facts = f"{when(info.updated_at, now)} · {turns}{wide}{where}"
+    room = max(width - len(facts) - 4, 12)
+    mark = Content.styled("● ", "$primary") if info.id == current else Content("  ")
+    row = mark + Content(f"{one_line(info.title, room):<{room}}") + Content.styled(f"  {facts}", "$muted")
+    return row + Content("\n    ") + _snippet(found.snippet, width - 4) if found.snippet else row
+
+
+def _snippet(text: str, width: int) -> Content:
+    """The words that were found, bold in their surroundings."""
+    parts: list[Content] = []
+    room = width
+    for number, part in enumerate(text.replace("\x02", "\x01").split("\x01")):
+        # Every second part is a word that was found; spaces between them matter, so no part is stripped.
+        shown = one_line(f"|{part}|")[1:-1][: max(room, 0)]
+        room -= len(shown)
+        parts.append(Content.styled(shown, "bold $accent" if number % 2 else "$muted"))
+    return Content("").join(parts)
+
+
+def folder(path: str, room: int) -> str:
+    """A working folder by its end."""
+    text = one_line(path, 400).replace(str(Path.home()), "~", 1)
+    return text if len(text) <= room else f"…{text[1 - room :]}"
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 0.1):.1f} kB"
+
+
+def when(at: float, now: float) -> str:
+    """A time for people, in at most ten characters."""
+    ago = now - at
+    if ago < 60:
+        return "just now"
+    if ago < 3600:
+        return f"{ago / 60:.0f} min ago"
+    if ago < 86_400:
+        return f"{ago / 3600:.0f} h ago"
+    return datetime.fromtimestamp(at).strftime("%d %b" if ago < 300 * 86_400 else "%Y-%m-%d")
 
 
 async def browse(sessions: Sessions, ui: Ui, clock: Callable[[], float], query: str = "") -> None:

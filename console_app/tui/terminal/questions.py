@@ -6,12 +6,12 @@ answers say that they are understood. What is answered is taken out of what is t
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from console_app.tui.terminal.answers import LAST_QUESTION, ExpectedAnswer, last_answer
-from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
 from console_app.tui.terminal.canvas import (
     NAME_QUESTION,
     PICTURES_QUESTION,
@@ -20,6 +20,38 @@ from console_app.tui.terminal.canvas import (
     pictures_answer,
 )
 from console_app.tui.terminal.sixels import DETAILS_QUESTION, USUAL_COLOURS, cell_answer, colours_answer, takes_sixels
+
+QUESTION = "\x1b]11;?\x1b\\"
+_PART, _PAIR = "([0-9a-fA-F]{1,4})", "([0-9a-fA-F]{2})"
+_COLOUR = rf"rgba?:{_PART}/{_PART}/{_PART}(?:/[0-9a-fA-F]{{1,4}})?|#{_PAIR}{_PAIR}{_PAIR}"
+# One that says no colour is an answer all the same: as keys, its end would be Ctrl+G.
+_ANSWER = re.compile(rf"\x1b\]11;(?:{_COLOUR}|[^\x00-\x1f]{{0,64}})(?:\x07|\x1b\\)")
+_BEGINNING = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x00-\x1f]{0,64}\x1b?)?)?)?)?\Z")
+
+
+class BackgroundAnswer(ExpectedAnswer):
+    """The answer to `QUESTION`."""
+
+    def __init__(self) -> None:
+        super().__init__(_ANSWER, _BEGINNING)
+
+    @property
+    def is_light(self) -> bool | None:
+        """None until the answer came, and where it says no colour."""
+        return None if self.found is None else _is_light(self.found)
+
+
+def is_light_by_environment(environ: Mapping[str, str]) -> bool:
+    """As COLORFGBG has it (`FG;BG` or `FG;default;BG`, of the sixteen colours): 7 and 15 are light."""
+    return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+
+
+def _is_light(answer: re.Match[str]) -> bool | None:
+    parts = [int(part, 16) / (16 ** len(part) - 1) for part in answer.groups() if part]
+    return (
+        sum(weight * part for weight, part in zip((0.299, 0.587, 0.114), parts, strict=True)) > 0.5 if parts else None
+    )
+
 
 # Seconds that the end waits for answers, and how long after the questions there is still hope of any.
 ANSWERS, HOPE = 1.5, 10.0

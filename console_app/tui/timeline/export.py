@@ -20,14 +20,15 @@ from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.sessions.trace_events import as_trace
 from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
-from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import (
     GLYPHS,
     CallRow,
     ChartColumns,
     Labels,
+    Window,
     bar_cells,
     rows_of,
+    ticks,
     time_of,
 )
 

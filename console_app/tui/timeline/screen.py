@@ -29,8 +29,7 @@ from console_app.tui.lineview import brief_of, state_of
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.timeline import chart, export
-from console_app.tui.timeline.axis import Window
-from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row
+from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row, Window
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.motion import CALM, is_still

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.visual import VisualType
 
-from console_app.tui.widgets.key_lines import key_lines
+from console_app.tui.widgets.key_hints import key_lines
 from console_app.tui.widgets.too_small import ROOMY
 
 GAP = 2

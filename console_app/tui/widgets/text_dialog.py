@@ -2,17 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.widgets import Button, Static
 
+from console_app.console.timing import Timing
+from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.text_view import TextView
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmChoice:
+    """One answer: pressed as `key`, given as `value`."""
+
+    key: str
+    label: str
+    value: str
+
+
+class Confirm(Dialog[str | None]):
+    """Asks `question`; gives the value of an answer, or None for Escape."""
+
+    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
+    DEFAULT_CLASSES = "dialog"
+    AUTO_FOCUS = "Button"
+
+    DEFAULT_CSS = """
+    Confirm.dialog > #box { width: auto; min-width: 40; max-width: 90%; padding: 1 2; }
+    Confirm Static { width: auto; max-width: 80; margin-bottom: 1; }
+    Confirm Horizontal { width: auto; height: auto; }
+    Confirm Button {
+        width: auto; min-width: 8; height: 1; border: none; margin-right: 2; padding: 0 1;
+        background: $panel; color: $foreground; text-style: none;
+    }
+    Confirm Button:focus { background: $primary; color: $background; text-style: bold; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "back", id="confirm.back"),
+        Binding("left", "app.focus_previous", "previous", id="confirm.previous", show=False),
+        Binding("right", "app.focus_next", "next", id="confirm.next", show=False),
+    ]
+
+    def __init__(self, title: str, question: str, answers: Sequence[ConfirmChoice]) -> None:
+        super().__init__()
+        self._title = title
+        self._question = question
+        self._answers = answers
+
+    def compose(self) -> ComposeResult:
+        """The question and its answers."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = self._title
+            dialog.border_subtitle = "esc back"
+            yield Static(Content(one_line(self._question, 400)))
+            with Horizontal():
+                for answer in self._answers:
+                    label = Content.styled(answer.key, "bold") + Content(f" {answer.label}")
+                    yield Button(label, id=f"answer-{answer.value}", compact=True)
+
+    def on_key(self, event: events.Key) -> None:
+        """The key of an answer."""
+        for answer in self._answers:
+            if event.key == answer.key:
+                event.stop()
+                self.dismiss(answer.value)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Enter or a click on an answer."""
+        event.stop()
+        self.dismiss((event.button.id or "").removeprefix("answer-"))
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
 
 
 class TextDialog(Dialog[None]):
@@ -67,3 +140,70 @@ class TextDialog(Dialog[None]):
     def action_leave(self) -> None:
         """Escape."""
         self.dismiss(None)
+
+
+QUESTION = "Trust this project's files?"
+
+
+class ConsentDialog(Dialog[bool]):
+    """Gives whether `text`, which is shown whole, was agreed to."""
+
+    CSS_PATH = TextDialog.CSS_PATH
+    DEFAULT_CLASSES = "dialog -text"
+    AUTO_FOCUS = "TextView"
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,n", "leave", "leave them", id="trust.leave")]
+
+    def __init__(
+        self,
+        text: str,
+        timing: Timing,
+        question: str = QUESTION,
+        yes: str = "trust them as shown",
+        no: str = "leave them",
+    ) -> None:
+        super().__init__()
+        self._question, self._yes, self._no = question, yes, no
+        self._text = text
+        self._timing = timing
+        self._keys = SettledKeys[bool](timing.now)
+
+    def compose(self) -> ComposeResult:
+        """The text in a frame that has the question."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = Content(self._question)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
+
+    def on_mount(self) -> None:
+        """Shows the text; from now on the half second counts."""
+        self.query_one(TextView).set_text(self._text)
+        self._begin()
+
+    def on_key(self, event: events.Key) -> None:
+        """A y that comes alone, and not right behind what was typed before."""
+        self._keys.pressed()
+        if event.key == "y":
+            event.stop()
+            if self._keys.decide(True):
+                self._timing.later(self, ALONE, self._take)
+            else:
+                self._begin()
+
+    def _begin(self) -> None:
+        """The half second begins anew; the key is muted till then."""
+        self._keys.changed()
+        self._show_keys()
+        self._timing.later(self, SETTLE + 0.01, self._show_keys)
+
+    def _show_keys(self) -> None:
+        style = "bold $foreground" if self._keys.settled else ""  # dimmed, what is muted could hardly be read
+        subtitle = Content.styled(f"y {self._yes}", style) + Content(f" · n {self._no}")
+        self.query_one("#box").border_subtitle = subtitle  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+
+    def _take(self) -> None:
+        if self._keys.take():
+            self.dismiss(True)
+
+    def action_leave(self) -> None:
+        """n, Escape."""
+        self.dismiss(False)

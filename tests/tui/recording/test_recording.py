@@ -13,9 +13,7 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
-from console_app.tui.recording.cast import as_cast
-from console_app.tui.recording.screens import Look, Recording, Screen, StyledRun, row_of
-from console_app.tui.recording.svg import MOST, as_svg
+from console_app.tui.recording.svg import MOST, Look, Recording, Screen, StyledRun, as_cast, as_svg, row_of
 from tests.headless.inside import Inside, process_restored
 
 SCRIPT = """

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from console_app.domain import events as ev
 from console_app.domain.call_spans import figures, reach, spans_of
 from console_app.tui.timeline import export
-from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, bar_cells, rows_of
+from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Window, bar_cells, rows_of, ticks
 from tests.tui.timeline.turns import START, Told, weather
 from tests.work import work
 
