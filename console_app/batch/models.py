@@ -13,7 +13,7 @@ from console_app.providers.endpoint.rate_limiter import RateLimiter
 
 if TYPE_CHECKING:
     from console_app.domain.ports.provider import Provider
-    from console_app.providers.scripted.format import Script
+    from console_app.providers.script import Script
 
 DEFAULT_JOBS = 32
 
@@ -81,8 +81,8 @@ class SharedModels:
         return wire
 
     def _played(self, path: str) -> Provider:
-        from console_app.providers.scripted.provider import ScriptedProvider
-        from console_app.providers.scripted.reader import read_script
+        from console_app.providers.script import read_script
+        from console_app.providers.scripted import ScriptedProvider
 
         if path not in self._scripts:
             self._scripts[path] = read_script(Path(path))

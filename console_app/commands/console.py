@@ -56,9 +56,9 @@ PICKED_FROM = (
     "console_app.headless.doctor",
     "console_app.commands.diagnosis",
     "console_app.providers.factory",
-    "console_app.providers.openai_chat.provider",
-    "console_app.providers.openai_responses.provider",
-    "console_app.providers.anthropic.provider",
+    "console_app.providers.formats.openai_chat",
+    "console_app.providers.formats.openai_responses",
+    "console_app.providers.formats.anthropic",
 )
 
 log = logging.getLogger(__name__)

@@ -205,7 +205,7 @@ def warm_up(choice: ModelChoice) -> None:
 
 def _wire_provider(choice: ModelChoice, refusals: KnownRefusals) -> Provider:
     if choice.provider == SCRIPTED:
-        from console_app.providers.scripted.provider import ScriptedProvider
+        from console_app.providers.scripted import ScriptedProvider
 
         return ScriptedProvider(Path(choice.model))
     from console_app.providers import factory

@@ -34,14 +34,15 @@ from console_app.domain.ports.provider import (
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
-from console_app.providers.concessions.learnt import Concession, Concessions, GivenUp
 from console_app.providers.endpoint.address import EndpointAddress
+from console_app.providers.endpoint.client import EndpointClient
 from console_app.providers.endpoint.rate_limiter import RateLimiter
-from console_app.providers.faults.fault import Fault, fault_of, not_a_stream
-from console_app.providers.faults.retrying import RetryPolicy
+from console_app.providers.faults.concessions import Concession, Concessions, GivenUp
+from console_app.providers.faults.error_bodies import ServerFault
+from console_app.providers.faults.fault import Fault, RetryPolicy, fault_of, not_a_stream
 from console_app.providers.faults.wordings import allowed_values, is_failed_call
-from console_app.providers.requests.pictures import fitted
-from console_app.providers.stream.answer import ServerFault, WireAnswer
+from console_app.providers.pictures import fitted
+from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
 
@@ -64,7 +65,7 @@ class WireProvider(ABC):
     """A model behind HTTP. Implements `domain.ports.Provider`; a subclass knows one wire format."""
 
     path: ClassVar[str]
-    models_path: ClassVar[str]
+    models_path: ClassVar[str] = "/models"
 
     def __init__(
         self,
@@ -84,8 +85,7 @@ class WireProvider(ABC):
         self._known = known or KnownRefusals()
         self._key = f"{identity(config)} {config.model}"
         self._conceded = Concessions(self._known.of(self._key))
-        self._client: Any = None
-        self._connecting = asyncio.Lock()
+        self._client = EndpointClient(self._where)
 
     @property
     def name(self) -> str:
@@ -108,10 +108,6 @@ class WireProvider(ABC):
         return "native"
 
     # -- what a wire format adds
-
-    @abstractmethod
-    def _make_client(self) -> Any:
-        """The SDK's client, without retries of its own. Slow (imports the SDK): runs in a thread."""
 
     @abstractmethod
     def _body(self, request: ModelRequest) -> dict[str, Any]:
@@ -138,7 +134,7 @@ class WireProvider(ABC):
     async def models(self) -> list[str]:
         """The names of the models that the endpoint lists, in its order. Raises ProviderError."""
         try:
-            async with self._send("get", self.models_path, None) as response:
+            async with self._client.request("get", self.models_path) as response:
                 body = (await response.aread()).decode("utf-8", "replace")
         except Exception as error:
             raise fault_of(error, self._where, tools_sent=False).error from error
@@ -152,9 +148,7 @@ class WireProvider(ABC):
 
     async def close(self) -> None:
         """Closes connections. A closed provider is not used again."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        await self._client.close()
 
     # -- one request
 
@@ -276,7 +270,7 @@ class WireProvider(ABC):
         count = 0
         async with (
             nullcontext() if self._limiter is None else self._limiter.request(),
-            self._send("post", self.path, body) as response,
+            self._client.request("post", self.path, body) as response,
             aclosing(read_answer(response, answer, self._config.read_timeout)) as reads,
         ):
             if self._limiter is not None:
@@ -294,32 +288,6 @@ class WireProvider(ABC):
                 for chunk in answer.take():
                     yield chunk
                 raise
-
-    @asynccontextmanager
-    async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> AsyncGenerator[Any]:
-        """Sends one request and gives its response, unread; the SDK raises on an error status."""
-        import httpx2  # loaded by the SDK in any case
-
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._make_client)
-        options: dict[str, Any] = {"options": {"headers": self._headers()}, "cast_to": httpx2.Response, "stream": True}
-        if method == "get":
-            response: Any = await self._client.get(path, stream_cls=self._stream_class(), **options)
-        else:
-            response = await self._client.post(path, body=body, stream_cls=self._stream_class(), **options)
-        try:
-            yield response
-        finally:
-            await response.aclose()
-
-    @abstractmethod
-    def _stream_class(self) -> Any:
-        """The SDK's own stream class, which its `post` wants named."""
-
-    def _headers(self) -> dict[str, Any]:
-        """Headers of every request, over those of the client."""
-        return {}
 
     def _last(self, answer: WireAnswer) -> list[Chunk]:
         if is_failed_call(answer.said):

@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.providers.openai_chat.calls import ChatCalls
-from console_app.providers.stream.call_accumulator import CallAccumulator, Label
-from console_app.providers.stream.chunk_buffer import ChunkBuffer
+from console_app.providers.formats.openai_chat_calls import CallAccumulator, ChatCalls, Label
+from console_app.providers.stream.answer import ChunkBuffer
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 
 NAMES = ("get", "get_all", "calculator_evaluate")

@@ -33,6 +33,14 @@ _MOST_FINDINGS = 5
 _TAGS = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
+class ServerFault(Exception):
+    """The endpoint reported an error inside its stream. `body` is the error as it wrote it."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__("error event")
+        self.body = body
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
     """What an error says: its message, its code (or type) and the field it complains of; "" where it doesn't say."""
@@ -74,10 +82,10 @@ def _read(body: Any, depth: int) -> ErrorBody:
     return _with_upstream(found, fields, depth)
 
 
-def error_message(body: Any) -> tuple[str, str]:
-    """Message and code (or type) of an error body."""
-    found = read_error(body)
-    return found.message, found.code
+def raise_for_error(name: str, data: dict[str, Any]) -> None:
+    """Raises ServerFault when an event is an error, in any of the shapes that servers use."""
+    if name == "error" or "error" in (data.get("type"), data.get("object")) or data.get("error"):
+        raise ServerFault(data)
 
 
 def html_title(page: str) -> str:

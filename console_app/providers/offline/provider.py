@@ -18,8 +18,7 @@ from console_app.domain.ports.provider import (
     UsageChunk,
 )
 from console_app.providers.offline.answer import OfflineAnswer, answer
-from console_app.providers.playback import Beat, playing
-from console_app.providers.requests.word_count import request_words, words
+from console_app.providers.playback import Beat, playing, request_words, words
 
 WORDS_PER_SECOND = 80.0  # about as fast as people see hosted models write
 _THINKING = 0.15  # seconds before the first word, as a round trip would take

@@ -3,16 +3,89 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk
+from console_app.domain.ports.provider import (
+    CallDelta,
+    Chunk,
+    FinishChunk,
+    FinishReason,
+    NoticeChunk,
+    ReasoningChunk,
+    TextChunk,
+)
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.providers.faults.error_bodies import error_message as error_message
 from console_app.providers.faults.wordings import is_failed_call
-from console_app.providers.stream.chunk_buffer import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
+
+
+class ChunkBuffer:
+    """Of one answer, in the order in which its chunks came. `urgent`: it holds more than pieces of what grows. `grown`:
+    how many characters of what grows were added, taken or not.
+    """
+
+    def __init__(self) -> None:
+        self.urgent = False
+        self.grown = 0
+        self._chunks: list[Chunk] = []
+        self._pieces: list[str] = []  # of what grows at the end
+        self._grows: type[TextChunk | ReasoningChunk] | int | None = None  # a number: the arguments of that call
+
+    def __iter__(self) -> Iterator[Chunk]:
+        self._join()
+        return iter(self._chunks)
+
+    def add_text(self, piece: str) -> None:
+        """More visible text."""
+        if self._grows is not TextChunk:
+            self._join()
+            self._grows = TextChunk
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def add_reasoning(self, piece: str) -> None:
+        """More reasoning."""
+        if self._grows is not ReasoningChunk:
+            self._join()
+            self._grows = ReasoningChunk
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def add_arguments(self, index: int, piece: str) -> None:
+        """More of the arguments of the call `index`."""
+        if self._grows != index:
+            self._join()
+            self._grows = index
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def append(self, chunk: Chunk) -> None:
+        """A chunk that is more of nothing."""
+        self._join()
+        self._chunks.append(chunk)
+        self.urgent = True
+
+    def extend(self, chunks: Iterable[Chunk]) -> None:
+        """Several of those."""
+        for chunk in chunks:
+            self.append(chunk)
+
+    def take(self) -> list[Chunk]:
+        """The chunks since the last time."""
+        self._join()
+        chunks, self._chunks, self.urgent = self._chunks, [], False
+        return chunks
+
+    def _join(self) -> None:
+        grows = self._grows
+        if grows is None:
+            return
+        whole, self._grows = "".join(self._pieces), None
+        self._pieces.clear()
+        self._chunks.append(CallDelta(grows, whole) if isinstance(grows, int) else grows(whole))
+
 
 # A normal end: what the model has begun, it has finished.
 _ENDS: dict[str, FinishReason] = {
@@ -38,14 +111,6 @@ _CUTS: dict[str, FinishReason] = {
     "sensitive": "filtered",
     "pause_turn": "paused",
 }
-
-
-class ServerFault(Exception):
-    """The endpoint reported an error inside its stream. `body` is the error as it wrote it."""
-
-    def __init__(self, body: Any) -> None:
-        super().__init__("error event")
-        self.body = body
 
 
 class AnswerCalls(Protocol):
@@ -158,9 +223,3 @@ class WireAnswer(ABC):
         """The stream broke off: open calls are broken, and reasoning is kept as far as it came."""
         self.calls.finish(why)
         self.close_reasoning()
-
-
-def raise_for_error(name: str, data: dict[str, Any]) -> None:
-    """Raises ServerFault when an event is an error, in any of the shapes that servers use."""
-    if name == "error" or "error" in (data.get("type"), data.get("object")) or data.get("error"):
-        raise ServerFault(data)

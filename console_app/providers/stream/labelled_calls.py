@@ -20,8 +20,8 @@ from console_app.domain.ports.provider import (
     NoticeChunk,
     ProviderData,
 )
-from console_app.providers.stream.call_accumulator import arguments_text
-from console_app.providers.stream.chunk_buffer import ChunkBuffer
+from console_app.providers.formats.openai_chat_calls import arguments_text
+from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
 from console_app.providers.stream.unowned import CallInPieces, Unowned
 

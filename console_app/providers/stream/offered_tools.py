@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from console_app.domain.ports.provider import CallBroken, CallClosed
 from console_app.domain.tools import ToolSpec
-from console_app.providers.concessions.parameter_names import own
+from console_app.providers.faults.tool_schemas import own
 from console_app.providers.stream.loose_json import object_problem
 from console_app.textcalls import ToolSchemas, ToolSignature, decode_json
 

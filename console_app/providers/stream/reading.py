@@ -10,14 +10,65 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from console_app.domain.errors import ProviderError
 from console_app.domain.ports.provider import NoticeChunk
-from console_app.providers.stream.answer import ServerFault, WireAnswer, error_message
+from console_app.providers.faults.error_bodies import ServerFault, read_error
+from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended
-from console_app.providers.stream.read_ahead import ReadAhead
 from console_app.providers.stream.sse import EventTooLarge, SseReader
+
+HOLD: Final = 1 / 60  # seconds between two looks at text that only grows
+MOST_HELD: Final = 2**15  # bytes that are read ahead of who wants them
+
+
+class ReadAhead:
+    """Of one stream, with one reader and one who wants it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._held = 0
+        self._looked_at = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def took(self, size: int, urgent: bool) -> bool:
+        """So many bytes more were read; whether the reader is to wait for `room`. `urgent`: more came of them than text
+        that grows."""
+        self._held += size
+        full = self._held >= MOST_HELD
+        if urgent or full:
+            self.tell()
+        elif self._timer is None and not self._news.is_set():
+            wait = self._looked_at + HOLD - self._loop.time()
+            if wait <= 0:
+                self.tell()
+            else:
+                self._timer = self._loop.call_later(wait, self.tell)
+        return full
+
+    def tell(self) -> None:
+        """Wakes who waits for news."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._news.set()
+
+    async def news(self) -> None:
+        """Returns when there is something to look at; what was read before that has been looked at."""
+        self._held = 0
+        self._wanted.set()
+        await self._news.wait()
+        self._news.clear()
+        self._looked_at = self._loop.time()
+
+    async def room(self) -> None:
+        """Returns when what was read has been looked at."""
+        self._wanted.clear()
+        await self._wanted.wait()
+
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
@@ -265,7 +316,7 @@ class _Stream:
         if isinstance(body, list) and body:
             body = obj(body[0])  # Gemini's errors come in a list
         fields = obj(body)
-        if (fields.get("error") or fields.get("object") == "error") and error_message(fields)[0]:
+        if (fields.get("error") or fields.get("object") == "error") and read_error(fields).message:
             raise ServerFault(fields)
         if not self._answer.whole(fields):
             raise NotAnAnswer(start)
