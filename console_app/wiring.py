@@ -38,10 +38,9 @@ from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Frozen
-from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.calls.approval_gate import ApprovalGate, Rule, RuleBindings, RuleKey
 from console_app.engine.engine import Engine
 from console_app.engine.manual_calls import typed
-from console_app.engine.rule_bindings import RuleBindings, RuleKey
 
 if TYPE_CHECKING:
     from console_app.config.servers.server_choice import ServerChoice

@@ -35,10 +35,10 @@ from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.slots import Slots
 from console_app.engine.engine import Engine
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, TypedCallsGate, find_tools, typed
-from console_app.engine.slots import Slots
 from console_app.engine.turn import Turn
 
 _STATES: dict[type[ev.Event], CallState] = {

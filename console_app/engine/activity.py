@@ -9,16 +9,145 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from console_app.domain import events as ev
-from console_app.engine.executor import GRACE
-from console_app.engine.held_news import CallNews, HeldNews
+from console_app.engine.calls.call_execution import CallNews
+from console_app.engine.execution.executor import GRACE
 from console_app.engine.history import AnyMessage
-from console_app.engine.outbox import Outbox
 from console_app.engine.session import Session
+
+
+class _Held(NamedTuple):
+    newest: CallNews
+    dropped: int  # that it took the place of
+    news: bool  # of any of them
+
+    def told(self) -> CallNews:
+        return self.newest.model_copy(update={"dropped": self.dropped, "news": self.news})
+
+
+class HeldNews:
+    """The newest progress and the newest line of each call, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str, type[CallNews]], _Held] = {}
+
+    def __len__(self) -> int:
+        return len(self._newest)
+
+    def hold(self, news: CallNews) -> None:
+        """Keeps it in place of what the same call said before in the same way."""
+        key = (news.call_id, type(news))
+        before = self._newest.pop(key, None)
+        if before is None:
+            self._newest[key] = _Held(news, news.dropped, news.news)
+        else:
+            self._newest[key] = _Held(news, before.dropped + 1 + news.dropped, before.news or news.news)
+
+    def of_call(self, call_id: str) -> list[CallNews]:
+        """What is held of a call, which is held no longer."""
+        return [self._newest.pop(key).told() for key in list(self._newest) if key[0] == call_id]
+
+    def take(self) -> list[CallNews]:
+        """All that is held, which is held no longer."""
+        taken = [held.told() for held in self._newest.values()]
+        self._newest.clear()
+        return taken
+
+
+HIGH = 512
+MOST = 2**14
+FLOOD = 4096
+
+
+class Outbox:
+    """A queue of events with one reader."""
+
+    def __init__(self) -> None:
+        self._events: deque[ev.Event] = deque()
+        self._characters = 0  # of what is being written among them
+        self._closed = False
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def put(self, event: ev.Event) -> None:
+        """Adds an event; what comes after `close` is dropped."""
+        if self._closed:
+            return
+        self._events.append(event)
+        self._arrived.set()
+        self._characters += _length(event)
+        if self._is_full:
+            self._room.clear()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._events) >= HIGH or self._characters >= MOST
+
+    def _taken(self) -> ev.Event:
+        event = self._events.popleft()
+        self._characters -= _length(event)
+        if not self._is_full:
+            self._room.set()
+        return event
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._closed
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def flooded(self) -> bool:
+        """Whether the reader is so far behind that only what must be known should still be queued."""
+        return len(self._events) >= FLOOD
+
+    def close(self) -> None:
+        """No more events: the reader gets what is queued, then None."""
+        self._closed = True
+        self._arrived.set()
+        self._room.set()
+
+    async def get(self) -> ev.Event | None:
+        """The next event, or None at the end."""
+        while not self._events:
+            if self._closed:
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._taken()
+
+    async def take(self, limit: int) -> list[ev.Event]:
+        """The next event and what is queued behind it, at most `limit`; empty at the end."""
+        first = await self.get()
+        if first is None:
+            return []
+        return [first, *(self._taken() for _ in range(min(limit - 1, len(self._events))))]
+
+    async def room(self) -> None:
+        """Lets others run, and waits until the reader has caught up."""
+        if self._room.is_set():
+            await asyncio.sleep(0)
+        else:
+            await self._room.wait()
+
+
+def _length(event: ev.Event) -> int:
+    match event:
+        case ev.TextDelta() | ev.ReasoningDelta() | ev.ThoughtDelta() | ev.TextRevised():
+            return len(event.text)
+        case ev.CallArguments():
+            return len(event.delta)
+        case _:
+            return 0
+
 
 CLOSING = 0.5  # seconds that connections may take to close after a whole answer, so that they can be used again
 

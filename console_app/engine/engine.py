@@ -17,19 +17,18 @@ from console_app.domain.steady_time import steady_time
 from console_app.domain.todo import TodoItem
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.builtin_tools.specs import ENABLE
-from console_app.engine.builtin_tools.toolset import offered
-from console_app.engine.compaction import Compacting, by_hand
+from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.slots import Slots
+from console_app.engine.compaction import Compacting
+from console_app.engine.context import WireHistory
+from console_app.engine.execution.builtin_specs import ENABLE
+from console_app.engine.execution.builtin_tools import offered
 from console_app.engine.history import AnyMessage
 from console_app.engine.manual_calls import ManualCall, session_for
-from console_app.engine.rerun import Rerun, prepare, prepare_all
-from console_app.engine.session import Session
-from console_app.engine.slots import Slots
-from console_app.engine.stamping import EventT, Stamper
+from console_app.engine.rerun import Rerun, prepare
+from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
 from console_app.engine.turn import ManualTurn, Turn, as_message
-from console_app.engine.wire_history import WireHistory
 
 Activities = Turn | Rerun | Compacting
 ActivityT = TypeVar("ActivityT", bound=Activities)
@@ -188,15 +187,15 @@ class Engine:
         With `arguments` these run, which is an approval; else those of its last run, and who denied them is asked.
         Raises ToolError when it can't be. While the batch of a call is open, `Turn.retry` is the way.
         """
-        return self._begin(prepare(self._session, call_id, arguments, self._session.transcript.last_turn))
+        return self._begin(prepare(self._session, [call_id], arguments))
 
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
         """Runs several such calls again, side by side. Raises ToolError when none of them can."""
-        return self._begin(prepare_all(self._session, call_ids, self._session.transcript.last_turn))
+        return self._begin(prepare(self._session, call_ids))
 
     def compact(self) -> Compacting:
         """A compaction by hand. Raises UsageError when there is nothing to."""
-        return self._begin(by_hand(self._session, self._session.transcript.last_turn))
+        return self._begin(Compacting(self._session, self._session.transcript.last_turn))
 
     def _begin(self, activity: ActivityT) -> ActivityT:
         self._must_be_idle()

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.arguments import is_object
-from console_app.engine.results import INTERRUPTED
+from console_app.engine.calls.arguments import is_object
+from console_app.engine.calls.results import INTERRUPTED
 
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
 

@@ -26,8 +26,8 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Ruling
-from console_app.engine.arguments import compact, declared
+from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
+from console_app.engine.calls.arguments import compact, declared
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session

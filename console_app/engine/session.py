@@ -6,19 +6,40 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.events import Notice
+from console_app.domain.events import Event, Notice
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.call_execution import CallExecution
+from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.slots import Slots
+from console_app.engine.context import WireHistory
 from console_app.engine.history import AnyMessage
-from console_app.engine.slots import Slots
-from console_app.engine.stamping import EventT, Stamper
-from console_app.engine.wire_history import WireHistory
+
+EventT = TypeVar("EventT", bound=Event)
+
+
+class Stamper:
+    """Numbers the events of one session. `clock` gives seconds since the epoch."""
+
+    def __init__(self, session_id: str, clock: Callable[[], float], first_seq: int = 1) -> None:
+        self.session_id = session_id
+        self.clock = clock
+        self._next = first_seq
+
+    def stamp(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
+        """`event` itself, which must be new, with its common fields filled in."""
+        place = {"session_id": self.session_id, "turn": turn, "step": step, "seq": self._next, "at": self.clock()}
+        self._next += 1
+        # Events are frozen for everybody else; a copy would cost more than all else that is done for a token here.
+        vars(event).update(place)
+        event.__pydantic_fields_set__.update(place)
+        return event
+
 
 LONGEST_ID = 2**16  # characters of a call's id: some gateways carry a signature in it, and every event of a call has it
 

@@ -20,21 +20,24 @@ from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolSpec
-from console_app.engine import results
-from console_app.engine.answer import Answer
-from console_app.engine.approval import Approvals
-from console_app.engine.batch import Batch, BatchRules
-from console_app.engine.builtin_tools.completion import is_completion
-from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered, why_not_offered
-from console_app.engine.executor import Executor
-from console_app.engine.held_news import CallNews
+from console_app.engine.answer import Answer, ProviderCalls
+from console_app.engine.calls import results
+from console_app.engine.calls.call_execution import CallNews
+from console_app.engine.calls.slots import limited
+from console_app.engine.execution.approval import Approvals, Repetition
+from console_app.engine.execution.batch import Batch, BatchRules
+from console_app.engine.execution.builtin_tools import (
+    AnswerTools,
+    ToolsAsTheyCome,
+    is_completion,
+    offered,
+    why_not_offered,
+)
+from console_app.engine.execution.executor import Executor
 from console_app.engine.history import AnyMessage
-from console_app.engine.provider_calls import ProviderCalls
-from console_app.engine.repetition import Repetition
-from console_app.engine.restarts import Restarts
+from console_app.engine.rerun import Restarts
 from console_app.engine.session import Session
-from console_app.engine.slots import limited
-from console_app.engine.strategies.strategy import Ending, StepResult
+from console_app.engine.strategies import Ending, StepResult
 
 logger = logging.getLogger(__name__)
 

@@ -21,27 +21,75 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import Decision
+from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.engine_settings import EngineSettings, ToolChoice
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import Outcome
-from console_app.engine import compaction, results, shortening
+from console_app.domain.transcript import Transcript
+from console_app.engine import compaction
+from console_app.engine import compaction as shortening
 from console_app.engine.activity import Activity
-from console_app.engine.approval import MissedApproval
-from console_app.engine.budget import Budget
-from console_app.engine.builtin_tools.specs import QUESTION, SERVER, SPECS
-from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
-from console_app.engine.call_execution import CallExecution
+from console_app.engine.answer import ProviderCalls
+from console_app.engine.calls import results
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.approval import MissedApproval, Repetition
+from console_app.engine.execution.builtin_specs import QUESTION, SERVER, SPECS, as_checklist, open_items
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
-from console_app.engine.plan_mode import note_for
-from console_app.engine.provider_calls import ProviderCalls
-from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
 from console_app.engine.step import Ask, Step
-from console_app.engine.strategies import STRATEGIES, Loop
-from console_app.engine.strategies.strategy import Ending, StepResult, Strategy
+from console_app.engine.strategies import STRATEGIES, Ending, Loop, StepResult, Strategy
+
+
+class Budget:
+    """The sums of one turn. `unpriced` says that a request came whose price nobody knows."""
+
+    def __init__(self) -> None:
+        self.cost = 0.0
+        self.tokens = 0
+        self.unpriced = False
+
+    def add(self, usage: ev.UsageReported) -> None:
+        """Counts a request."""
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.unpriced = self.unpriced or usage.cost is None
+        self.cost += usage.cost or 0.0
+
+    def spent(self, settings: EngineSettings) -> str | None:
+        """Which limit is used up, in one sentence; None while there is something left."""
+        if settings.max_price is not None and self.cost >= settings.max_price and self.cost > 0:
+            return f"Price limit: this turn has cost ${self.cost:.4f} of ${settings.max_price:.4f} (max_price)."
+        if settings.max_turn_tokens is not None and self.tokens >= settings.max_turn_tokens:
+            return f"Token limit: this turn has used {self.tokens:,} of {settings.max_turn_tokens:,} tokens."
+        return None
+
+
+PLAN_ON = (
+    "[Fanout: plan mode is on. Only tools that are known to be read-only run; calls of all others are denied. Look at "
+    "what you need, change nothing, and end with a plan for the user to agree to.]"
+)
+PLAN_OFF = "[Fanout: plan mode is off. Tools that change things may be called again.]"
+
+
+def note_for(mode: ApprovalMode, transcript: Transcript) -> str:
+    """What the model has to be told before its next request; "" when it knows."""
+    on = mode is ApprovalMode.PLAN
+    if on == _was_told(transcript):
+        return ""
+    return PLAN_ON if on else PLAN_OFF
+
+
+def _was_told(transcript: Transcript) -> bool:
+    covered = transcript.compaction.covers if transcript.compaction else 0
+    for message in reversed(transcript.history[covered:]):
+        if isinstance(message, UserMessage) and message.origin == "fanout":
+            if message.content == PLAN_ON:
+                return True
+            if message.content == PLAN_OFF:
+                return False
+    return False
+
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
 FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"

@@ -13,9 +13,9 @@ from console_app.console.talk.sessions import Disk
 from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
-from console_app.engine import approval_gate
-from console_app.engine.builtin_tools.specs import ENABLE, SERVER
+from console_app.engine.calls import approval_gate
 from console_app.engine.engine import Engine
+from console_app.engine.execution.builtin_specs import ENABLE, SERVER
 from console_app.engine.turn import Turn, as_message
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
 from console_app.headless.output import OutputStreams

@@ -11,7 +11,7 @@ from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.calls.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider

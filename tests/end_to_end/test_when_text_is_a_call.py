@@ -21,7 +21,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import protocol_label
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.calls.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.switch_on import HubSwitch

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.context import SUMMARY_OPENS, breakdown, covered, in_context, trimmed
+from console_app.engine.compaction import covered
+from console_app.engine.context import SUMMARY_OPENS, breakdown, in_context, trimmed
 from console_app.engine.history import AnyMessage, normalise
 
 

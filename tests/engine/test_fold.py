@@ -18,9 +18,9 @@ from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.todo import TodoItem
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import GrowingText
+from console_app.engine.context import WireHistory
 from console_app.engine.engine import Activities, Engine
 from console_app.engine.history import normalise
-from console_app.engine.wire_history import WireHistory
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import DONE, Line, Model, Tools, call, engine_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.domain.tools import Outcome
-from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.calls.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.manual_calls import ManualCall, read, written
 from tests.tui.parts import Tools, WrittenModel, echo

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import ToolCall
-from console_app.engine.context import in_context
+from console_app.engine.context import LONG, WireHistory, in_context
 from console_app.engine.history import AnyMessage, normalise
-from console_app.engine.wire_history import LONG, WireHistory
 from tests.engine.test_history import messages_of_any_kind
 
 NOTE = UserMessage(content="Now act.", origin="fanout")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from console_app.domain.amounts import plural
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.ports.provider import protocol_label
 from console_app.domain.transcript import Transcript
-from console_app.engine.context import CHARACTERS_A_TOKEN, NEARLY_FULL, breakdown
+from console_app.engine.compaction import NEARLY_FULL
+from console_app.engine.context import breakdown
 from console_app.engine.engine import Engine
 
 _BAR = 30  # cells of the meter

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.rules import parse_rule
-from console_app.engine.approval_gate import Rule
+from console_app.engine.calls.approval_gate import Rule
 
 if TYPE_CHECKING:
     from console_app.config.trust.custom_commands import CustomCommand

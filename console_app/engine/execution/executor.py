@@ -24,11 +24,10 @@ from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine import results
-from console_app.engine.approval import Approvals
-from console_app.engine.call_execution import CallExecution
-from console_app.engine.held_news import CallNews
-from console_app.engine.slots import Slots, limits_of
+from console_app.engine.calls import results
+from console_app.engine.calls.call_execution import CallExecution, CallNews
+from console_app.engine.calls.slots import Slots, limits_of
+from console_app.engine.execution.approval import Approvals
 
 GRACE = 1.0  # seconds that a cancelled task may take before it is left to itself
 SAME_CALL = "the same call as another of this answer: it runs once for both"

@@ -17,12 +17,12 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import Dispatch
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine import results
-from console_app.engine.arguments import UnreadableArguments, as_written, canonical, declared, read
-from console_app.engine.builtin_tools.completion import is_completion
-from console_app.engine.builtin_tools.specs import with_own_names
-from console_app.engine.call_execution import CallExecution
-from console_app.engine.executor import Executor, Queue
+from console_app.engine.calls import results
+from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import with_own_names
+from console_app.engine.execution.builtin_tools import is_completion
+from console_app.engine.execution.executor import Executor, Queue
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool

@@ -21,7 +21,7 @@ from console_app.domain.remarks import (
 )
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
-from console_app.engine.arguments import compact
+from console_app.engine.calls.arguments import compact
 
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"

@@ -1,20 +1,161 @@
-"""Goes through the phases of a strategy until the turn ends: one loop for all of them, so that all end alike.
+"""The agent loops: how often a model is asked within a turn, with what, and when the turn ends.
 
-A turn ends with an answer without calls (text is an answer under every strategy, though `act` says once that it is to
-end by a call), with an accepted `finished`, at a limit, or by an error. An answer that was cut off does not end it if a
-call of it ran, since what ran has to reach the model; it ends it when nothing ran, and at the third cut in a row, so
-that a connection which always breaks can't go on for 25 steps. A thought ends nothing. Calls beside a thought run and
-are its act. An answer that its provider paused goes on with the next request, which ends with what came of it.
+A strategy only decides; the turn asks the model, runs the calls and keeps the history. Strategies differ in the phases
+of their cycle and in the built-in tools that they need: all of them run every call of an answer, under the policy. A
+thought is asked for in plain text and not as a call, so that every model and protocol can give one. The notes name no
+tool, since how a tool is called is the protocol's part.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Protocol
 
-from console_app.domain.engine_settings import ToolChoice
+from console_app.domain.engine_settings import EngineSettings, ToolChoice
+from console_app.domain.events import Level, TurnOutcome
+from console_app.domain.messages import ThoughtLabel
+from console_app.domain.ports.provider import FinishReason
+from console_app.domain.safe_text import is_blank
 from console_app.domain.tools import Outcome
-from console_app.engine.builtin_tools.specs import FINISHED, SPECS
-from console_app.engine.strategies.strategy import Ending, Phase, StepResult, Strategy, TurnSteps
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import FINISHED, QUESTION, SPECS
+from console_app.engine.history import GO_ON
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ended; `error` is one line for people."""
+
+    outcome: TurnOutcome
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """One answer after all of its calls have ended. `error` is set when the request failed or was cut off, `completed`
+    is what the model gave to `finished`, where that was not refused."""
+
+    text: str
+    calls: tuple[CallExecution, ...]
+    finish: FinishReason | None
+    error: str | None = None
+    completed: str | None = None
+    paused: bool = False  # its provider goes on with it once it has it back
+    too_large: bool = False  # the request, for its model: refused, and nothing came of it
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it: no text and no call."""
+        return not self.calls and is_blank(self.text)
+
+    @property
+    def any_ran(self) -> bool:
+        """Whether a call of it was started, whatever came of it."""
+        return any(call.ran for call in self.calls)
+
+
+class TurnSteps(Protocol):
+    """What a strategy may do with a turn."""
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The settings as they are now."""
+        ...
+
+    @property
+    def has_steering(self) -> bool:
+        """Whether the user said something that no request has carried yet."""
+        ...
+
+    @property
+    def open_todos(self) -> str:
+        """The items of the to-do list that are not completed, as a checklist; "" when all are."""
+        ...
+
+    def spent(self) -> str | None:
+        """Which limit of money or tokens is used up, in one sentence; None while there is something left."""
+        ...
+
+    async def step(
+        self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
+    ) -> StepResult:
+        """One request, its answer and its calls.
+
+        With `none` and no label, calls that come all the same are skipped. `note` is said to the model with this
+        request alone; with `label`, the text of the answer is a thought.
+        """
+        ...
+
+    async def ask(self, question: str) -> bool:
+        """Asks the user something in the strategy's own name; False when there is no answer."""
+        ...
+
+    def add_message(self, text: str) -> None:
+        """Adds a user message that Fanout wrote."""
+        ...
+
+    def notice(self, level: Level, text: str) -> None:
+        """Tells the user something."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One request of a strategy's cycle. With a `label` its text is a thought, else an answer to the user."""
+
+    label: ThoughtLabel | None = None
+    note: str = ""
+    tool_choice: ToolChoice = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs; one
+    that `nudges` says once in a turn that an answer without a call is not the way to end it, and one that `asks` puts
+    the question to the user that a thought ends with (a line that begins with `Ask:`)."""
+
+    name: str
+    phases: tuple[Phase, ...] = (Phase(),)
+    tools: frozenset[str] = frozenset()
+    nudges: bool = False
+    asks: bool = False
+
+
+THINK = (
+    "(Think first, in a few sentences and without calling a tool: what is known, what is missing, and what is next?)"
+)
+REASON = (
+    "(Reason first, in a few sentences and without calling a tool: what is known, and what is missing? "
+    "Then give a line that begins with “Plan:” and says what comes next; or, where only the user can say what is "
+    "missing, a line that begins with “Ask:” and holds your one question.)"
+)
+OBSERVE = (
+    "(Observe: say in a few sentences what the results show, and whether the request is met. "
+    "If it is, end now; if only the user can help, ask.)"
+)
+
+STRATEGIES: dict[str, Strategy] = {
+    strategy.name: strategy
+    for strategy in (
+        Strategy("agentic"),
+        Strategy("act", (Phase(tool_choice="required"),), frozenset({FINISHED}), nudges=True),
+        Strategy(
+            "think-act",
+            (Phase("think", THINK, "none"), Phase(note=GO_ON)),
+            frozenset({FINISHED}),
+        ),
+        Strategy(
+            "react",
+            (Phase("reason", REASON, "none"), Phase(note=GO_ON), Phase("observe", OBSERVE)),
+            frozenset({FINISHED, QUESTION}),
+            asks=True,
+        ),
+    )
+}
+
+__all__ = ["STRATEGIES", "Loop"]
+
 
 MOST_CUTS = 3
 TOKEN_LIMIT = "The answer was cut off by the token limit."

@@ -1,4 +1,8 @@
-"""Runs the built-in tools of one answer, beside the tools of the servers."""
+"""Runs the built-in tools of one answer, beside the tools of the servers.
+
+Whether `finished` may end the turn is told from the results of the same answer. Nothing is remembered: a failure is
+forgotten with the next request, and the user who says "just complete anyway" gets what they ask for.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,12 @@ from pydantic import ValidationError
 from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
+from console_app.domain.todo import TodoItem
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine import results
-from console_app.engine.arguments import compact
-from console_app.engine.builtin_tools import completion
-from console_app.engine.builtin_tools.specs import (
+from console_app.engine.calls import results
+from console_app.engine.calls.arguments import compact
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import (
     ENABLE,
     FINISHED,
     QUESTION,
@@ -26,12 +31,44 @@ from console_app.engine.builtin_tools.specs import (
     EnableServer,
     Finished,
     UpdateTodoList,
+    as_checklist,
     enable_spec,
+    open_items,
     wrong_with,
 )
-from console_app.engine.builtin_tools.todo_list import as_checklist
-from console_app.engine.call_execution import CallExecution
 from console_app.engine.session import Session
+
+BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
+NOTHING_RAN = (
+    "Cannot complete yet: no other call of this answer ran, since the user did not allow it. Tell the user so in "
+    "your answer, or do it another way; then complete."
+)
+OPEN_ITEMS = "The to-do list still has open items. Do them, or take them off the list, before completing."
+_REFUSED = frozenset({Outcome.DENIED, Outcome.CANCELLED})
+
+
+def is_completion(call: CallExecution) -> bool:
+    """Whether the call is one that ends the turn."""
+    return call.spec is not None and call.spec.builtin and call.spec.tool == FINISHED
+
+
+def _stands_against(calls: Iterable[CallExecution], todo: Sequence[TodoItem], *, finish_todos: bool) -> str | None:
+    """What stands against completing an answer with these calls, as the model reads it; None when nothing does.
+
+    Outcome.is_error counts: a failed, timed out, unreadable, unknown or interrupted call. What the user denied or
+    cancelled doesn't, nor what was put off, as long as anything ran. Where nothing did, the final answer was written
+    before its model knew of the no, and may claim what never happened: it has to be given again, once. With
+    `finish_todos`, an open item of the to-do list counts.
+    """
+    others = [call for call in calls if not is_completion(call)]
+    if any(call.outcome is not None and call.outcome.is_error for call in others):
+        return BLOCKED
+    if any(call.outcome in _REFUSED for call in others) and not any(call.ran for call in others):
+        return NOTHING_RAN
+    if finish_todos and (left := open_items(todo)):
+        return f"{OPEN_ITEMS}\n{as_checklist(left)}"
+    return None
+
 
 DECLINED = "The user does not want to answer. Decide yourself, or end with what you need to know."
 NOBODY = "Nobody is there to answer. Decide yourself, or end with what you need to know."
@@ -119,7 +156,7 @@ class AnswerTools:
 
     def _finish(self, finished: Finished) -> ToolResult:
         finish_todos = self._session.settings.finish_todos
-        if problem := completion.problem(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
+        if problem := _stands_against(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
             return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
         self.final_answer = finished.final_answer
         return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")

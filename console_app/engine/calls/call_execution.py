@@ -7,11 +7,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.messages import ToolMessage
 from console_app.domain.tools import Outcome, ToolCall, ToolResult, ToolSpec
-from console_app.engine.slots import Ticket
+from console_app.engine.calls.slots import Ticket
 
+CallNews = ev.CallProgress | ev.CallLog  # the only events that a newer one of their call makes up for
 _MOST_LINES = 50
 _FLOOD = 500  # lines beyond a steady rate of them that are no news any more
 _STEADY = 50.0  # lines a second
