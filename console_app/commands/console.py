@@ -40,7 +40,7 @@ from console_app.domain.errors import ConfigError, ProviderError, ToolError, Usa
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.engine.engine import Engine
+from console_app.engine import Engine
 from console_app.headless.standard_output import write_out
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup

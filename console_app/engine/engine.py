@@ -20,11 +20,11 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
 from console_app.engine.compaction import Compacting
-from console_app.engine.context import WireHistory
+from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
 from console_app.engine.execution.builtin_tools import offered
 from console_app.engine.history import AnyMessage
-from console_app.engine.manual_calls import ManualCall, session_for
+from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
 from console_app.engine.rerun import Rerun, prepare
 from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
@@ -59,10 +59,11 @@ class Engine:
         self.on_decided: Callable[[Turn], None] | None = None  # called with a turn whose outcome is known
         self._clock = clock
         transcript = transcript or Transcript()
+        settings = settings or EngineSettings()
         self._session = Session(
             provider=provider,
             toolset=toolset,
-            settings=settings or EngineSettings(),
+            settings=typed(settings) if isinstance(provider, ManualCallsProvider) else settings,
             gate=gate or ApprovalGate(),
             stamper=Stamper(session_id or uuid.uuid4().hex, clock, transcript.last_seq + 1),
             transcript=transcript,
@@ -159,6 +160,18 @@ class Engine:
     def last_request(self) -> ModelRequest | None:
         """The newest one that asked for an answer; None since the session was opened."""
         return self._session.last_request
+
+    def context_parts(self, transcript: Transcript) -> list[ContextPart]:
+        """What the next request would be made of, by source, where the conversation is that of `transcript`."""
+        settings = self.settings
+        return breakdown(
+            settings.system_prompt,
+            self.toolset.tools(),
+            transcript.history,
+            transcript.compaction,
+            settings.max_result_chars,
+            transcript.shortened,
+        )
 
     def next_request(self) -> ModelRequest:
         """What the next one would carry before anything is said; of a strategy's own notes it has none."""

@@ -22,7 +22,7 @@ from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.slots import limited
-from console_app.engine.execution.approval import Approvals, Repetition, checked_edit, current
+from console_app.engine.execution.approval import Approvals, Repetition, current
 from console_app.engine.execution.batch import Batch
 from console_app.engine.execution.executor import Executor
 from console_app.engine.session import Session
@@ -72,7 +72,7 @@ class Restarts:
 def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
     """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are denied."""
     if arguments is not None:
-        fresh = call.again(checked_edit(session.gate, spec, arguments, waits=False))
+        fresh = call.again(session.gate.edited(spec, arguments, waits=False))
         if spec.changed or (call.spec is not None and call.spec.fingerprint != spec.fingerprint):
             fresh.resolution = None  # who edits the arguments has not seen what became of the tool, or of its program
         return fresh

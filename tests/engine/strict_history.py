@@ -12,7 +12,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
+from console_app.engine import Engine
 from console_app.engine.history import AnyMessage, normalise
 from tests.providers import strict_wire
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.offline import OfflineProvider
+from console_app.providers import OfflineProvider
 
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
 

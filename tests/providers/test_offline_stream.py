@@ -23,7 +23,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.schema.reading import required
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.offline import OfflineProvider
+from console_app.providers import OfflineProvider
 from tests.patience import PATIENCE
 from tests.providers.offline_play import AnyMessage, ask
 from tests.providers.offline_tools import EVERYTHING, FINISHED

@@ -14,7 +14,7 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.factory import open_provider
+from console_app.providers import open_provider
 from console_app.providers.formats.anthropic import anthropic_messages
 from console_app.providers.formats.openai_chat import chat_messages
 from console_app.providers.formats.openai_responses import responses_input

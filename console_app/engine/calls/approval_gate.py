@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
 
 from console_app.domain.approvals import ApprovalMode, DecidedBy
 from console_app.domain.argument_patterns import arguments_match
 from console_app.domain.rules import RuleText, speaks_of
+from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import ServerIdentity, ToolSpec
+from console_app.engine.calls.arguments import UnreadableArguments, compact, read
 
 # bound: to this server · new: to none yet · other: to another · foreign: to none, and not by itself to this one
 Standing = Literal["bound", "new", "other", "foreign"]
@@ -74,8 +77,6 @@ class RuleBindings:
             self.store(key, spec.identity)
 
 
-# What asks without being a rule that somebody wrote.
-REQUIRED, CHANGED, MUST_ASK = "require_approval", "changed", "must_ask"
 PLANS = "plan mode runs only what is known to be read-only"
 Action = Literal["allow", "ask", "deny"]
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
@@ -116,6 +117,14 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{self.action} {self.text}"
+
+
+class Unwritten(StrEnum):
+    """What asks without being a rule that somebody wrote; stands where the text of a rule would."""
+
+    REQUIRED = "require_approval"
+    CHANGED = "changed"
+    MUST_ASK = "must_ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +183,10 @@ class ApprovalGate:
             if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
                 return Ruling("deny", PLANS, DecidedBy.MODE)
             if action == "ask" and must_ask:
-                return Ruling("ask", must_ask, DecidedBy.RULE, MUST_ASK)
+                return Ruling("ask", must_ask, DecidedBy.RULE, Unwritten.MUST_ASK)
             if action == "ask" and spec.require_approval:
                 why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
-                rule = CHANGED if spec.changed else REQUIRED
+                rule = Unwritten.CHANGED if spec.changed else Unwritten.REQUIRED
                 return Ruling("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
             spoke = next((rule for rule in found if rule.action == action and self._means(rule, spec)), None)
             if spoke is not None:
@@ -192,6 +201,24 @@ class ApprovalGate:
                 else f"{others[0].rule} is not yet for this {spec.server}",
             )
         return verdict
+
+    def edited(self, spec: ToolSpec | None, arguments: dict[str, Any] | str, *, waits: bool) -> dict[str, Any]:
+        """Return a copy of edited arguments, or what their text holds, as they will run.
+
+        Raises UnreadableArguments (a ValueError) for what can't run; of a tool that is gone (None) everything can. No
+        mode is asked for a call that `waits`, since it came before the mode.
+        """
+        try:
+            edited = read(arguments if isinstance(arguments, str) else compact(arguments))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UnreadableArguments(str(error)) from None
+        if spec is None:
+            return edited
+        verdict = self.check(spec, edited)
+        denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
+        if problem := denial or arguments_problem(spec.input_schema, edited):
+            raise UnreadableArguments(problem)
+        return edited
 
     def other_servers(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> list[OtherServer]:
         """The allow rules that would let a call run, were its server the one that they are bound to."""

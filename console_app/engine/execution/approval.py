@@ -22,7 +22,7 @@ from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
-from console_app.engine.calls.approval_gate import ApprovalGate, Rule, Ruling
+from console_app.engine.calls.approval_gate import Rule, Ruling
 from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.slots import limited
 from console_app.engine.session import Session
@@ -244,7 +244,7 @@ class Approvals:
         if shown != spec.fingerprint:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
         if arguments is not None and arguments != call.arguments:
-            return checked_edit(self._gate, spec, arguments, waits=True)
+            return self._gate.edited(spec, arguments, waits=True)
         problem = arguments_problem(spec.input_schema, call.arguments or {})
         if spec.fingerprint != waiting.first and problem:
             raise args.UnreadableArguments(problem)
@@ -302,22 +302,6 @@ def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolS
     """A tool as it is now, under the user's limits; as it was where it is gone."""
     found = next((one for one in toolset.tools() if one.name == spec.name), None)
     return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
-
-
-def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any], *, waits: bool) -> dict[str, Any]:
-    """A copy of edited arguments, as they will run; raises UnreadableArguments for what can't.
-
-    No mode is asked for a call that `waits`, since it came before the mode.
-    """
-    try:
-        edited = args.read(args.compact(arguments))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise args.UnreadableArguments(str(error)) from None
-    verdict = gate.check(spec, edited)
-    denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
-    if problem := denial or arguments_problem(spec.input_schema, edited):
-        raise args.UnreadableArguments(problem)
-    return edited
 
 
 def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:

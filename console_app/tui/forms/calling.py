@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.console.earlier import EarlierCalls
 from console_app.domain.amounts import plural
 from console_app.domain.tools import ToolSpec
-from console_app.engine.manual_calls import ManualCall
+from console_app.engine import ManualCall
 from console_app.tui.forms.call_form import CallForm
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
 from console_app.tui.widgets.pick_list import Choice, PickList
