@@ -20,7 +20,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.error_bodies import ServerFault, raise_for_error
-from console_app.providers.formats.openai_chat_calls import CallAccumulator, ChatCalls, Label
+from console_app.providers.formats.openai_chat_calls import ChatCalls, Label
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import arr, count, obj, text
 
@@ -173,17 +173,16 @@ class ChatAnswer(WireAnswer):
 
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
-        self._accumulated = CallAccumulator(self.chunks, self.offered)
-        self._fragments = ChatCalls(self._accumulated, self.offered.names)
+        self._fragments = ChatCalls(self.chunks, self.offered)
         self._kept = KeptFields(source)
         self._told: list[Chunk] = []  # of what is kept, beside calls that may run already
         self._choice: Any = None  # the index of the first choice: only that is the answer
         self._message: dict[str, Any] = {}  # the newest whole message, in place of deltas or beside them
 
     @property
-    def calls(self) -> CallAccumulator:
+    def calls(self) -> ChatCalls:
         """The calls, by what each fragment says of its own."""
-        return self._accumulated
+        return self._fragments
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         """One `chat.completion.chunk`."""
@@ -327,7 +326,7 @@ class ChatAnswer(WireAnswer):
         if len(fragment) != 2 or type(index) is not int or not isinstance(function, dict) or len(obj(function)) != 1:
             return False
         piece = obj(function).get("arguments")
-        return isinstance(piece, str) and self._accumulated.more(index, piece)
+        return isinstance(piece, str) and self._fragments.more(index, piece)
 
     def close_reasoning(self) -> None:
         """All reasoning of the answer, with the field it has to be sent back in, and what else goes back."""

@@ -5,25 +5,20 @@ event is missing though others came, something was lost, and the call doesn't ru
 by the normal end that its calls are whole, and a person is asked. A label is the place in the answer, the item's id and
 the call's id, as far as an event says them. A fragment or a closing event belongs to
 the one call that agrees with it and contradicts it nowhere, or to the only open one where it has no label; where there
-is none, or several, it is kept until the answer ends, and then told by elimination (`unowned`).
+is none, or several, it is kept until the answer ends, and then told by elimination (`calls_in_pieces`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain.ports.provider import (
-    CallBroken,
-    CallClosed,
-    CallOpened,
     NoticeChunk,
-    ProviderData,
 )
-from console_app.providers.formats.openai_chat_calls import arguments_text
 from console_app.providers.stream.answer import ChunkBuffer
+from console_app.providers.stream.calls_in_pieces import CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools
-from console_app.providers.stream.unowned import CallInPieces, Unowned
 
 NOT_MARKED = "its endpoint did not mark where it ends"
 NEVER_BEGUN = "The endpoint sent arguments that belong to no call: they were not run."
@@ -64,22 +59,16 @@ class LabelledCall(CallInPieces):
     where: Where
 
 
-class LabelledCalls:
-    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`.
+class LabelledCalls(CallsInPieces):
+    """The calls of one answer. `closing` is the format's name for the event that ends a call, of which a call has only
+    one where `once` says so."""
 
-    `closing` is the format's name for the event that ends a call; `once` says that a call has only one.
-    """
-
-    def __init__(
-        self, out: ChunkBuffer, closing: str, tools: OfferedTools | None = None, *, once: bool = False
-    ) -> None:
-        self._out = out
+    def __init__(self, out: ChunkBuffer, closing: str, tools: OfferedTools, *, once: bool = False) -> None:
+        super().__init__(out, tools)
         self._closing = closing
         self._once = once
         self.closes = False  # a closing event came, of a call or of what stands beside them
-        self._tools = tools or OfferedTools()
         self._calls: list[LabelledCall] = []
-        self._unowned = Unowned()
         self._told: set[int] = set()  # those that a closing event without their id named
         self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
         self._whole = 0  # so many calls had begun when the answer came to a normal end
@@ -94,7 +83,8 @@ class LabelledCalls:
             return
         for earlier in self.open:
             self._announce(earlier)
-        call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), where=where)
+        data = {"id": id} if id else {}
+        call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), data=data, where=where)
         self._calls.append(call)
         if name:
             self._announce(call)
@@ -201,33 +191,9 @@ class LabelledCalls:
         ((agreement, call),) = ranked
         return call if agreement or where == Where() else None
 
-    def _announce(self, call: LabelledCall) -> None:
-        if call.opened:
-            return
-        call.opened = True
-        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
-        if call.id:
-            self._out.append(ProviderData({"id": call.id}, call.index))
-        if call.pieces:
-            self._out.add_arguments(call.index, call.arguments)
-
     def _end(self, call: LabelledCall, cut: str = "") -> None:
-        self._announce(call)
-        if call.initial and not call.pieces:
-            self._out.add_arguments(call.index, call.initial)
-        call.ended, self._last = True, None
-        text = call.arguments
-        if cut:
-            problem = f"cut off by {cut} after {len(text):,} characters"
-        elif not call.name:
-            problem = "the call names no tool"
-        elif call.marked or call.doubt:
-            problem = call.doubt
-        elif self.closes or not call.whole:
+        self._last = None
+        problem = call.doubt
+        if not (call.marked or problem) and (self.closes or not call.whole):
             problem = f"the endpoint never sent the end of this call ({self._closing})"
-        else:
-            problem = ""
-        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
-        if isinstance(end, CallClosed) and (call.paired or not call.marked):
-            end = replace(end, must_ask=end.must_ask or call.paired or NOT_MARKED)
-        self._out.append(end)
+        self._tell_end(call, cut, problem, call.paired or ("" if call.marked else NOT_MARKED))

@@ -1,15 +1,19 @@
-"""Which call the arguments without an owner belong to, told by elimination and never by a likeness of labels.
+"""The calls of an answer while they come in pieces, whatever their wire: how each is told of, and how it ends.
 
-While an answer holds such arguments, no call without a whole object of its own may run. One such call and one such
-stream belong together, and a person is asked.
+Which call the arguments without an owner belong to is told by elimination, never by a likeness of labels. While an
+answer holds such arguments, no call without a whole object of its own may run. One such call and one such stream belong
+together, and a person is asked.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from console_app.domain.ports.provider import CallBroken
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, ProviderData
+from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.loose_json import object_problem
 from console_app.providers.stream.offered_tools import OfferedTools
 
@@ -32,6 +36,7 @@ class CallInPieces:
     late: bool = False  # its arguments began before its name
     doubt: str = ""  # why it may not run, though it may look whole
     paired: str = ""  # why a person is asked: its arguments became its own by elimination
+    data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
 
     @property
     def arguments(self) -> str:
@@ -91,6 +96,52 @@ class Unowned:
                 if call.late:
                     call.doubt = UNOWNED
         return list(streams.values())
+
+
+class CallsInPieces:
+    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
+
+    def __init__(self, out: ChunkBuffer, tools: OfferedTools) -> None:
+        self._out = out
+        self._tools = tools
+        self._unowned = Unowned()
+
+    def _announce(self, call: CallInPieces) -> None:
+        """The call's name is known."""
+        if call.opened:
+            return
+        call.opened = True
+        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
+        if call.data:
+            self._out.append(ProviderData(dict(call.data), call.index))
+        if call.pieces:
+            self._out.add_arguments(call.index, call.arguments)
+
+    def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
+        """Ends a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
+
+        `must_ask` says why a person has to see it, if so.
+        """
+        self._announce(call)
+        if call.initial and not call.pieces:
+            self._out.add_arguments(call.index, call.initial)
+        call.ended = True
+        text = call.arguments
+        if cut:
+            problem = f"cut off by {cut} after {len(text):,} characters"
+        elif not call.name:
+            problem = "the call names no tool"
+        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        if isinstance(end, CallClosed) and must_ask:
+            end = replace(end, must_ask=end.must_ask or must_ask)
+        self._out.append(end)
+
+
+def arguments_text(arguments: Any) -> str:
+    """The JSON text of arguments that a server sent as text, as an object, or not at all."""
+    if isinstance(arguments, str):
+        return arguments
+    return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
 
 def _complete(call: CallInPieces, tools: OfferedTools) -> bool:
