@@ -20,7 +20,13 @@ from console_app.engine.session import Session
 
 
 class ProviderCalls:
-    """Of one turn. `emit` takes their events."""
+    """The calls that the provider runs itself in a turn (web search, code, MCP connectors): told of by `emit`, never
+    run here.
+
+    They have panels and are stored as other calls are, but no approval, no result of ours in the history and no second
+    run: what goes back to the provider is the blocks that it gave. One may begin in an answer that the provider paused
+    and end in the next.
+    """
 
     def __init__(self, session: Session, emit: Callable[[ev.Event], None]) -> None:
         self._session = session
@@ -29,7 +35,6 @@ class ProviderCalls:
         self.count = 0  # of those that were told of
 
     def started(self, chunk: ProviderCallStarted) -> None:
-        """The provider runs a tool of its own."""
         if chunk.id in self._open:
             return
         call_id = self._session.new_call_id(chunk.id, "provider_call")
@@ -50,7 +55,7 @@ class ProviderCalls:
         self._emit(ev.CallStarted(call_id=call_id))
 
     def finished(self, chunk: ProviderCallFinished) -> None:
-        """What came of it; of one that nobody told of, nothing."""
+        """Tell what came of a call; nothing of one that nobody told of."""
         if (found := self._open.pop(chunk.id, None)) is None:
             return
         call_id, began = found
@@ -64,7 +69,7 @@ class ProviderCalls:
         )
 
     def end(self) -> None:
-        """The provider says no more of those that are open."""
+        """End those that are open: the provider says no more of them."""
         for provider_id in list(self._open):
             self.finished(ProviderCallFinished(provider_id, Outcome.INTERRUPTED, INTERRUPTED))
 
@@ -83,7 +88,7 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 
 
 class Answer:
-    """What has come of an answer so far. `finish` is None until the model said that it is complete.
+    """The parts of an answer that have come so far. `finish` is None until the model said that it is complete.
 
     With a `label`, its text is a thought and not for the user. `provider` gives it; which of its models answers, it
     knows once the answer has begun.
@@ -112,18 +117,16 @@ class Answer:
 
     @property
     def endpoint(self) -> str:
-        """Whose answer it is."""
         return ports.endpoint_of(self._provider)
 
     @property
     def text(self) -> str:
-        """The visible text so far."""
         if len(self._text) > 1:
             self._text[:] = ["".join(self._text)]
         return self._text[0] if self._text else ""
 
     def take(self, chunk: ports.Chunk) -> None:
-        """Takes the next chunk; emits what it means."""
+        """Take the next chunk; emits what it means."""
         match chunk:
             case ports.TextChunk():
                 text = self._within(chunk.text)
@@ -173,7 +176,7 @@ class Answer:
                 assert_never(chunk)
 
     def _within(self, text: str) -> str:
-        """As much of more text or reasoning as one answer may have."""
+        """Return as much of more text or reasoning as one answer may have."""
         room = max(0, LARGEST_SAID - self._said)
         self._said += len(text)
         if len(text) <= room:
@@ -194,18 +197,19 @@ class Answer:
 
     @property
     def cut(self) -> str | None:
-        """By what the answer was cut off, as the start of a sentence; None when it is whole."""
+        """Say by what the answer was cut off, as the start of a sentence; None when it is whole."""
         if self.finish == "length":
             return "the answer was cut off by the token limit"
         return "the answer was cut off" if self.finish is None else None
 
     @property
     def paused(self) -> bool:
-        """Whether the provider goes on with it once it has it back; one with calls of ours waits for their results."""
+        """Tell whether the provider goes on with it once it has it back; one with calls of ours waits for their
+        results."""
         return self.finish == "paused" and not self.batch.calls and bool(self.text.strip() or self._reasoning)
 
     def as_message(self) -> AssistantMessage | None:
-        """The answer as it joins the history; None when there is nothing to keep."""
+        """Return the answer as it joins the history; None when there is nothing to keep."""
         model = f"{self._provider.name}/{self._provider.model}"
         calls = tuple(call.as_tool_call(model) for call in self.batch.calls)
         if not calls and is_blank(self.text) and not self.paused:
@@ -222,7 +226,7 @@ class Answer:
         )
 
     def thoughts(self) -> list[ev.Thought]:
-        """The text of a labelled answer; a plan at the end of it is a thought of its own."""
+        """Return the text of a labelled answer; a plan at the end of it is a thought of its own."""
         if self.label is None:
             return []
         plan = _PLAN.search(self.text) if self.label == "reason" else None
@@ -233,7 +237,7 @@ class Answer:
 
 
 def _characters(value: Any) -> int:
-    """Those of all texts in a JSON value, and one for anything else in it."""
+    """Count the characters of all texts in a JSON value, and one for anything else in it."""
     size, waiting = 0, [value]
     while waiting:
         part = waiting.pop()

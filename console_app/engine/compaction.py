@@ -1,7 +1,7 @@
 """Makes room in a model's window: a summary of the older turns takes their place in every request from then on.
 
 A turn does it by itself between two requests, when the newest one nearly filled the window, and when one was refused as
-too large, which is then sent again once; where that did not help, before anything else of the next turn. So the same
+too large, which is then sent again once. Where that did not help, before anything else of the next turn. So the same
 request is never sent twice. By hand it is done between turns. What the summary stands for stays in the history, on
 screen and on disk, and an event takes it back.
 """
@@ -45,14 +45,14 @@ Emit = Callable[[ev.Event], None]
 
 
 def is_needed(session: Session) -> bool:
-    """Whether the next request could be too large for the model."""
+    """Tell whether the next request could be too large for the model."""
     window = session.window()
     overflowed = session.transcript.overflowed and not session.other_model
     return overflowed or (window is not None and session.transcript.usage.known_context > NEARLY_FULL * window)
 
 
 def coverable(session: Session, *, automatic: bool = False, refused: bool = False) -> int:
-    """How many of the oldest messages a new summary would stand for; 0 when none more than now.
+    """Tell how many of the oldest messages a new summary would stand for; 0 when none more than now.
 
     Before a request that was `refused` as too large is sent again, what stays whole is at most half of it.
     """
@@ -72,7 +72,7 @@ def coverable(session: Session, *, automatic: bool = False, refused: bool = Fals
 
 
 async def compact(session: Session, emit: Emit, *, automatic: bool, refused: bool = False) -> bool:
-    """Puts a summary in place of the older turns, and tells of it; False when there is none to be had."""
+    """Put a summary in place of the older turns, and tell of it; False when there is none to be had."""
     covers = coverable(session, automatic=automatic, refused=refused)
     before = session.transcript.compaction
     if not covers:
@@ -110,13 +110,13 @@ class Compacting(Activity):
     """A compaction by hand, between turns: entered and read like a Turn."""
 
     def __init__(self, session: Session, turn: int) -> None:
-        """Raises UsageError when there is nothing that a summary could stand for."""
+        """Raise UsageError when there is nothing that a summary could stand for."""
         if not coverable(session):
             raise UsageError("there is nothing to compact: only the newest turns are left.")
         super().__init__(session, turn)
 
     def cancel(self, why: str = "") -> None:
-        """Leaves everything as it was."""
+        """Leave everything as it was."""
         if self._main is not None and self.running:
             self.emit(ev.Notice(level="info", text="Not compacted: you stopped it."))
             self._stopped = True
@@ -141,8 +141,8 @@ WORTH = 250  # characters that a cut must take out: the words that tell of it ar
 
 
 def shorten(session: Session) -> ev.Notice | None:
-    """The news that the largest results are sent shorter, such that the request is at most half of what it was, or half
-    of the window where that is less; None when there is no result to shorten."""
+    """Return the news that the largest results are sent shorter, such that the request is at most half of what it was,
+    or half of the window where that is less. None when there is no result to shorten."""
     transcript, settings = session.transcript, session.settings
     sent = in_context(transcript.history, transcript.compaction, settings.max_result_chars, transcript.shortened)
     total = sum(map(characters, sent))
@@ -179,7 +179,7 @@ def _level(sizes: list[int], excess: int) -> int:
 
 
 def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = RECENT_TURNS, least: int = 1) -> int:
-    """How many of the oldest messages a summary can stand for beyond those it stands for `already`; 0 when none.
+    """Tell how many of the oldest messages a summary can stand for beyond those it stands for `already`; 0 when none.
 
     The newest turns stay whole: `most` of them where that leaves something to sum up, else fewer, but `least`.
     """
@@ -193,7 +193,7 @@ def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = RECE
 async def summarise(
     provider: Provider, messages: Sequence[AnyMessage], window: int | None
 ) -> tuple[str, UsageChunk | None]:
-    """A summary of `messages` by the model itself, and what it took; "" when it said nothing.
+    """Return a summary of `messages` by the model itself, and what it took; "" when it said nothing.
 
     Where they are too large for it, their newer half is tried, and half of that. Raises ProviderError.
     """
@@ -213,7 +213,7 @@ async def summarise(
 
 
 def _as_text(messages: Sequence[AnyMessage]) -> str:
-    """The messages as one text."""
+    """Return the messages as one text."""
     lines: list[str] = []
     for message in messages:
         match message:

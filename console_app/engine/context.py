@@ -1,7 +1,9 @@
-"""What of the conversation goes to the model: all of it, with long results cut by a rule and old turns as a summary.
+"""Chooses what of the conversation goes to the model: all of it, with long results cut by a rule and old turns as a
+summary.
 
 The history itself is never changed: screen, session file and undo keep the whole. A summary covers whole turns, so it
-never stands between a call and its result.
+never stands between a call and its result. A history only grows, and what `normalise` makes of its older turns does not
+depend on newer ones once every call in them has its result. So those turns are made valid once and kept.
 """
 
 from __future__ import annotations
@@ -32,7 +34,6 @@ class ContextPart:
 
     @property
     def tokens(self) -> int:
-        """About how many."""
         return self.characters // CHARACTERS_A_TOKEN
 
 
@@ -42,7 +43,7 @@ def in_context(
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
 ) -> list[AnyMessage]:
-    """The messages that a request carries, before they are made valid for the wire."""
+    """Return the messages that a request carries, before they are made valid for the wire."""
     messages = list(history)
     if compaction is not None and 0 < compaction.covers <= len(messages):
         messages = [summary_message(compaction), *messages[compaction.covers :]]
@@ -50,13 +51,13 @@ def in_context(
 
 
 def summary_message(compaction: HistoryCompacted) -> UserMessage:
-    """The message that stands for the oldest ones."""
+    """Return the message that stands for the oldest ones."""
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
 
 def trimmed(message: AnyMessage, most: int | None, shortened: Mapping[str, int] = _NONE) -> AnyMessage:
-    """A result of more than `most` characters, or than its call was `shortened` to, with its middle left out, and how
-    much that was."""
+    """Return a result of more than `most` characters, or than its call was `shortened` to, with its middle left out,
+    and how much that was."""
     if not isinstance(message, ToolMessage):
         return message
     own = shortened.get(message.tool_call_id)
@@ -76,7 +77,7 @@ def trimmed(message: AnyMessage, most: int | None, shortened: Mapping[str, int] 
 
 
 def characters(message: AnyMessage) -> int:
-    """What a message adds to a request, about."""
+    """Count about how many characters a message adds to a request."""
     match message:
         case UserMessage():
             return len(message.whole)
@@ -94,7 +95,7 @@ def breakdown(
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
 ) -> list[ContextPart]:
-    """What the next request would be made of, by source."""
+    """Return what the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
         "instructions": [len(system)],
         "tools": [len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema)) for tool in tools],
@@ -135,7 +136,7 @@ class WireHistory:
 
     @property
     def ready(self) -> int:
-        """How many messages need not be looked at again."""
+        """Tell how many messages need not be looked at again."""
         return len(self._ready)
 
     def messages(
@@ -146,7 +147,7 @@ class WireHistory:
         note: UserMessage | None = None,
         shortened: Mapping[str, int] | None = None,
     ) -> tuple[AnyMessage, ...]:
-        """What a request carries: `in_context`, then `note`, valid for every wire format."""
+        """Return what a request carries: `in_context`, then `note`, valid for every wire format."""
         shortened = shortened or {}
         if not self._goes_on(history, compaction):
             self.__init__(self._worth_keeping)
@@ -163,7 +164,7 @@ class WireHistory:
         return (*ready, *normalise((trimmed(message, most, shortened) for message in new), self._ids))
 
     def _goes_on(self, history: Sequence[AnyMessage], compaction: HistoryCompacted | None) -> bool:
-        """Whether this is still the history of the last request, with more at its end."""
+        """Tell whether this is still the history of the last request, with more at its end."""
         if compaction is not self._compaction or len(history) < self._count:
             return False
         return self._count == 0 or history[self._count - 1] is self._last
@@ -172,7 +173,7 @@ class WireHistory:
         return list(history[self._count :]) if self._count else in_context(history, self._compaction, None)
 
     def _keep(self, new: list[AnyMessage], length: int) -> None:
-        """Makes the turns before the newest ready, if nothing that follows can change what becomes of them."""
+        """Make the turns before the newest ready, if nothing that follows can change what becomes of them."""
         begin = next((n for n in range(len(new) - 1, 0, -1) if _is_prompt(new[n])), 0)
         ids = _answered_ids(new[:begin])
         if not begin or ids is None or not self._ids.isdisjoint(ids):
@@ -197,7 +198,7 @@ def _is_prompt(message: AnyMessage) -> bool:
 
 
 def _answered_ids(messages: Sequence[AnyMessage]) -> set[str] | None:
-    """The ids of the calls, where each is used once and each call has its result behind it; else None."""
+    """Return the ids of the calls, where each is used once and each call has its result behind it; else None."""
     ids: set[str] = set()
     unanswered: set[str] = set()
     for message in messages:

@@ -74,17 +74,15 @@ class Engine:
 
     @property
     def session_id(self) -> str:
-        """The session's id, as its events carry it."""
         return self._session.stamper.session_id
 
     @property
     def transcript(self) -> Transcript:
-        """What was said and done, up to the newest event, which may not have been stored or shown yet."""
+        """Return what was said and done, up to the newest event, which may not have been stored or shown yet."""
         return self._session.transcript
 
     @property
     def history(self) -> list[AnyMessage]:
-        """The messages of the conversation."""
         return self._session.transcript.history
 
     @property
@@ -94,7 +92,7 @@ class Engine:
 
     @property
     def window(self) -> Callable[[], int | None]:
-        """Gives how many tokens the model takes, None where that isn't known: nearly full, a turn compacts first."""
+        """Give how many tokens the model takes, None where that isn't known: nearly full, a turn compacts first."""
         return self._session.window
 
     @window.setter
@@ -103,12 +101,10 @@ class Engine:
 
     @property
     def toolset(self) -> Toolset:
-        """The tools."""
         return self._session.toolset
 
     @property
     def provider(self) -> Provider:
-        """The model that answers."""
         return self._session.provider
 
     @provider.setter
@@ -117,7 +113,6 @@ class Engine:
 
     @property
     def settings(self) -> EngineSettings:
-        """The settings."""
         return self._session.settings
 
     @settings.setter
@@ -126,7 +121,6 @@ class Engine:
 
     @property
     def gate(self) -> ApprovalGate:
-        """Who may run."""
         return self._session.gate
 
     @gate.setter
@@ -135,16 +129,16 @@ class Engine:
 
     @property
     def policy(self) -> CallPolicy:
-        """The policy that holds with the present provider."""
+        """Return the policy that holds with the present provider."""
         return self.settings.policy_for(self.provider.protocol)
 
     @property
     def turn(self) -> Turn | None:
-        """The turn that runs."""
+        """Return the turn that runs, if one does."""
         return self.activity if isinstance(self.activity, Turn) else None
 
     def session_event(self) -> SessionStarted:
-        """The event that opens a session: each call makes a new one."""
+        """Return the event that opens a session: each call makes a new one."""
         return self.record(
             SessionStarted(
                 model=self.provider.model,
@@ -158,11 +152,11 @@ class Engine:
 
     @property
     def last_request(self) -> ModelRequest | None:
-        """The newest one that asked for an answer; None since the session was opened."""
+        """Return the newest request for an answer; None since the session was opened."""
         return self._session.last_request
 
     def context_parts(self, transcript: Transcript) -> list[ContextPart]:
-        """What the next request would be made of, by source, where the conversation is that of `transcript`."""
+        """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
         settings = self.settings
         return breakdown(
             settings.system_prompt,
@@ -174,20 +168,20 @@ class Engine:
         )
 
     def next_request(self) -> ModelRequest:
-        """What the next one would carry before anything is said; of a strategy's own notes it has none."""
+        """Return what the next request would carry before anything is said; of a strategy's own notes it has none."""
         settings, transcript = self.settings, self._session.transcript
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         return ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
 
     def spec(self, name: str) -> ToolSpec | None:
-        """The tool that is offered under this wire name now, a built-in one too."""
+        """Return the tool that is offered under this wire name now, a built-in one too."""
         return self._offered.get(name)
 
     # What can go on, one at a time: made here, entered with `async with`, and read to its end
 
     def start(self, prompt: str | UserMessage) -> Turn:
-        """A new turn."""
+        """Begin a new turn."""
         return self._begin(Turn(self._session, as_message(prompt), self._next_turn))
 
     def start_manual(self, prompt: str, calls: Sequence[ManualCall]) -> Turn:
@@ -195,7 +189,7 @@ class Engine:
         return self._begin(ManualTurn(session_for(self._session, calls), as_message(prompt), self._next_turn))
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Rerun:
-        """Runs a call of an earlier answer again, between turns; see `engine.rerun`.
+        """Run a call of an earlier answer again, between turns; see `engine.rerun`.
 
         With `arguments` these run, which is an approval; else those of its last run, and who denied them is asked.
         Raises ToolError when it can't be. While the batch of a call is open, `Turn.retry` is the way.
@@ -203,11 +197,11 @@ class Engine:
         return self._begin(prepare(self._session, [call_id], arguments))
 
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
-        """Runs several such calls again, side by side. Raises ToolError when none of them can."""
+        """Run several such calls again, side by side. Raises ToolError when none of them can."""
         return self._begin(prepare(self._session, call_ids))
 
     def compact(self) -> Compacting:
-        """A compaction by hand. Raises UsageError when there is nothing to."""
+        """Begin a compaction by hand. Raises UsageError when there is nothing to compact."""
         return self._begin(Compacting(self._session, self._session.transcript.last_turn))
 
     def _begin(self, activity: ActivityT) -> ActivityT:
@@ -219,7 +213,8 @@ class Engine:
         return activity
 
     def runs(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-        """The program or address that a call reaches, or that it would switch on; "" where that is Fanout itself."""
+        """Return the program or address that a call reaches, or that it would switch on; "" where that is Fanout
+        itself."""
         if spec.identity is not None:
             return spec.identity.text
         servers, name = self._session.servers, arguments.get("server")
@@ -250,11 +245,11 @@ class Engine:
     # What changes the conversation between turns, each by an event that the caller stores and shows
 
     def record(self, event: EventT) -> EventT:
-        """Gives a new event that belongs to no turn its place among the session's events, and folds it in."""
+        """Give a new event that belongs to no turn its place among the session's events, and folds it in."""
         return self._session.record(event)
 
     def edit_todo(self, items: Sequence[TodoItem]) -> TodoChanged | None:
-        """The user's own list in place of the one there is; the model is told with the next request.
+        """Put the user's own list in place of the one there is; the model is told with the next request.
 
         While a turn runs its stream carries the event; else it is returned.
         """
@@ -266,7 +261,7 @@ class Engine:
         return self.record(event)
 
     def undo_turn(self) -> TurnUndone | None:
-        """Takes the newest turn out of the conversation; None when there is none. No turn may run."""
+        """Take the newest turn out of the conversation; None when there is none. No turn may run."""
         self._must_be_idle()
         turn = self._session.transcript.turn
         if turn is None:
@@ -275,17 +270,17 @@ class Engine:
         return self.record(TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> HistoryCompacted | None:
-        """Takes the newest summary back; None when there is none. No turn may run."""
+        """Take the newest summary back; None when there is none. No turn may run."""
         self._must_be_idle()
         none_there = self._session.transcript.compaction is None
         return None if none_there else self.record(HistoryCompacted(summary="", covers=0))
 
     def begin(self, session_id: str | None = None) -> None:
-        """A new session in place of this one. No turn may run."""
+        """Begin a new session in place of this one. No turn may run."""
         self.go_on(session_id or uuid.uuid4().hex, Transcript())
 
     def go_on(self, session_id: str, transcript: Transcript) -> None:
-        """Goes on with a stored session, whose events add up to `transcript`: the engine's own from now on. No turn
+        """Go on with a stored session, whose events add up to `transcript`: the engine's own from now on. No turn
         may run."""
         self._must_be_idle()
         session, before = self._session, transcript.session

@@ -1,8 +1,8 @@
-"""What goes on the wire, always valid: a copy of the history, repaired before every request.
+"""Makes a copy of the history valid for the wire, before every request.
 
-The three wire formats want the same: each call answered exactly once, directly after the message that asked for it;
-ids and names that are legal and unique; arguments that are an object; roles that take turns, the user first.
-`normalise` of what it returned is the same again.
+The three wire formats want the same: each call answered exactly once, directly after the message that asked for it. Ids
+and names that are legal and unique; arguments that are an object; roles that take turns, the user first. `normalise` of
+what it returned is the same again.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class _Asked:
 
 
 def normalise(messages: Iterable[AnyMessage], taken: Set[str] = frozenset()) -> tuple[AnyMessage, ...]:
-    """`messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
+    """Return `messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
     return tuple(_in_turns(_with_results(_paired(messages), set(taken) if taken else set())))
 
 
 def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
-    """Each result beside the call it answers, wherever it stood; second results and orphans are left out."""
+    """Put each result beside the call it answers, wherever it stood; second results and orphans are left out."""
     paired: list[UserMessage | _Asked] = []
     open_calls: dict[str, deque[tuple[_Asked, int]]] = {}
     for message in messages:
@@ -106,7 +106,7 @@ def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:
 
 
 def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
-    """Nothing empty, no two messages of one role where one would do, and the user first."""
+    """Leave out what is empty, join messages of one role where one would do, and put the user first."""
     turns: list[AnyMessage] = []
     for message in messages:
         last = turns[-1] if turns else None
@@ -147,12 +147,12 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
 
 
 def only_blocks(message: AnyMessage) -> bool:
-    """Whether it is an answer without text and calls, which its provider paused at work of its own."""
+    """Tell whether it is an answer without text and calls, which its provider paused at work of its own."""
     return isinstance(message, AssistantMessage) and not message.content and not message.tool_calls
 
 
 def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
-    """Both as one. What was paused goes on where it stopped."""
+    """Join both as one. What was paused goes on where it stopped."""
     between = "\n\n" if first.content and second.content and not first.paused else ""
     begin = len(first.content) + len(between)
     return AssistantMessage(
@@ -167,7 +167,7 @@ def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessa
 
 
 def _moved(block: Reasoning, characters: int) -> Reasoning:
-    """A block of an answer to which so much text was put in front."""
+    """Move a block of an answer to which so much text was put in front."""
     before = block.data.get("text_before")
     if not isinstance(before, int):
         return block

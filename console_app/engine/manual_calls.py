@@ -77,7 +77,7 @@ class ManualCall:
 
 
 def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[ToolSpec]:
-    """The tools of `calls`, or a UsageError with the nearest name there is."""
+    """Return the tools of `calls`, or a UsageError with the nearest name there is."""
     table = {spec.label: spec for spec in specs}
     for call in calls:
         if call.label not in table:
@@ -86,7 +86,8 @@ def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[T
 
 
 def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
-    """The session with the calls in place of the model; history, numbers and limits stay shared. Raises UsageError."""
+    """Return the session with the calls in place of the model; history, numbers and limits stay shared. Raises
+    UsageError."""
     specs, gate = find_tools(calls, session.toolset.tools()), session.gate
     return replace(
         session,
@@ -100,7 +101,7 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 def typed(settings: EngineSettings) -> EngineSettings:
-    """The settings for calls that were typed: each runs, as often as it was typed, and no others do."""
+    """Return the settings for calls that were typed: each runs, as often as it was typed, and no others do."""
     return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
 
 

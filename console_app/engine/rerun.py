@@ -1,8 +1,9 @@
-"""Calls of an earlier answer, run once more for the user, one or several side by side: no model takes part.
+"""Runs calls again for the user: single ones while their batch is open, and those of an earlier answer between turns.
 
-Their events are those of the calls (`call.restarted` to `call.finished`), numbered with the turn that ended last, so
-that their panels show the new runs. The results that the model read stay in the history; the new ones join it as a note
-of Fanout, which goes on the wire with the next prompt.
+While the batch is open the answer waits for the new run, and only its result joins the history. Later no model takes
+part: the events are those of the calls (`call.restarted` to `call.finished`), numbered with the turn that ended last,
+so that their panels show the new runs. The results that the model read stay in the history; the new ones join it as a
+note of Fanout, which goes on the wire with the next prompt. What a rule denies stays denied.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ TWICE = "it ran already: again may do its work twice"
 
 
 class Restarts:
-    """Of one batch. What can't be done is a False, with a notice where there is a reason worth telling."""
+    """Restarts the calls of one batch. What can't be done is a False, with a notice where there is a reason worth
+    telling."""
 
     def __init__(self, session: Session, batch: Batch, emit: Callable[[ev.Event], None]) -> None:
         self._session = session
@@ -40,7 +42,7 @@ class Restarts:
         self._emit = emit
 
     def retry(self, call_id: str) -> bool:
-        """Runs a finished or running call again with the arguments of its last run.
+        """Run a finished or running call again with the arguments of its last run.
 
         It needs no approval if a person gave it one; else it asks where rules and mode ask now. One that ran asks in
         any case, unless its tool only reads or says that running again changes nothing more.
@@ -51,7 +53,7 @@ class Restarts:
         return self._restart(call, None)
 
     def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
-        """Runs a call with `arguments` (`{}` too), whatever became of it: who edits and runs a call approves it."""
+        """Run a call with `arguments` (`{}` too), whatever became of it: who edits and runs a call approves it."""
         call = self._batch.find(call_id)
         return call is not None and self._restart(call, arguments)
 
@@ -70,7 +72,8 @@ class Restarts:
 
 
 def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
-    """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are denied."""
+    """Return the next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are
+    denied."""
     if arguments is not None:
         fresh = call.again(session.gate.edited(spec, arguments, waits=False))
         if spec.changed or (call.spec is not None and call.spec.fingerprint != spec.fingerprint):
@@ -90,7 +93,7 @@ def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict
 
 
 def _approved(call: CallExecution, spec: ToolSpec) -> bool:
-    """Whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
+    """Tell whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
     by = call.resolution.by if call.resolution else None
     return by is DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint
 
@@ -131,19 +134,19 @@ class Rerun(Activity):
         )
 
     def cancel(self, why: str = "") -> None:
-        """Ends the calls that still run or wait; they get their results at once."""
+        """End the calls that still run or wait; they get their results at once."""
         if self._main is not None:
             for one in self._attempts.values():
                 self._executor.cancel(one.call)
             self._conclude()
 
     def cancel_call(self, call_id: str) -> bool:
-        """The same, as a Turn has it."""
+        """End one call, as a Turn does."""
         one = self._attempts.get(call_id)
         return self.running and one is not None and self._executor.cancel(one.call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Gives the call its whole time again; see Turn."""
+        """Give the call its whole time again, as a Turn does."""
         one = self._attempts.get(call_id)
         return self.running and one is not None and self._executor.extend(one.call)
 
@@ -157,19 +160,19 @@ class Rerun(Activity):
         shown: str | None = None,
         displayed: str | None = None,
     ) -> bool:
-        """Answers an `approval.requested`; see Turn."""
+        """Answer an `approval.requested`, as a Turn does."""
         return self._approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Whether a call that waits is of the tool that was shown; see Turn."""
+        """Tell whether a call that waits is of the tool that was shown."""
         return self._approvals.is_as_shown(call_id, shown)
 
     def always_asks(self, call_id: str) -> bool:
-        """Whether a call waits that no rule could let run."""
+        """Tell whether a call waits that no rule could let run."""
         return self._approvals.always_asks(call_id)
 
     def reconsider(self) -> int:
-        """Has the rules look again, after one has changed; see Turn."""
+        """Have the rules look again, after one has changed; tell how many calls they answered."""
         return self._approvals.reconsider()
 
     def _begin(self) -> None:
@@ -252,7 +255,7 @@ def _from_history(session: Session, call_id: str) -> CallExecution | None:
 
 
 def _note(spec: ToolSpec, call: CallExecution) -> str:
-    """What the model reads of it. The result is fenced, since a tool's words are not the user's."""
+    """Return what the model reads of it. The result is fenced, since a tool's words are not the user's."""
     result = call.as_message()
     words = call.resolution.feedback if call.resolution else None
     said = f"About it I said: {words}\n" if words else ""

@@ -1,4 +1,4 @@
-"""What the turns of a session share, in one place, so that a turn needs no engine and a test can build one."""
+"""Holds what the turns of a session share, so that a turn needs no engine and a test can build one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Stamper:
         self._next = first_seq
 
     def stamp(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
-        """`event` itself, which must be new, with its common fields filled in."""
+        """Return `event` itself, which must be new, with its common fields filled in."""
         place = {"session_id": self.session_id, "turn": turn, "step": step, "seq": self._next, "at": self.clock()}
         self._next += 1
         # Events are frozen for everybody else; a copy would cost more than all else that is done for a token here.
@@ -72,8 +72,8 @@ class Session:
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, provider_id: str, made: str) -> str:
-        """The provider's id where it gave one that is new in this session and of a size, else one that starts with
-        `made`."""
+        """Return the provider's id where it gave one that is new in this session and of a size, else one that starts
+        with `made`."""
         used = self.transcript.call_ids
         call_id = provider_id if 0 < len(provider_id) <= LONGEST_ID and provider_id not in used else made
         number = 2
@@ -83,19 +83,19 @@ class Session:
         return call_id
 
     def messages(self, note: UserMessage | None = None) -> tuple[AnyMessage, ...]:
-        """What the next request carries, `note` at its end."""
+        """Return what the next request carries, `note` at its end."""
         told = self.transcript
         return self.wire.messages(told.history, told.compaction, self.settings.max_result_chars, note, told.shortened)
 
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
-        """Gives a new event its place among the session's and folds it in; whoever gets it stores and shows it."""
+        """Give a new event its place among the session's and fold it in; whoever gets it stores and shows it."""
         self.transcript.apply(self.stamper.stamp(event, turn, step))
         if isinstance(event, Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
         return event
 
     def leave(self, task: asyncio.Task[None]) -> None:
-        """Keeps a task that doesn't stop until it does, so that it isn't lost half-way."""
+        """Keep a task that doesn't stop until it does, so that it isn't lost half-way."""
         logger.warning("Task “%s” doesn't stop; left to itself", task.get_name())
         self._left_over.add(task)
         task.add_done_callback(self._left_over.discard)

@@ -57,9 +57,11 @@ class Owner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request asks for. `note` goes with this request alone and doesn't join the history; with a `label` the
-    text of the answer is a thought; `builtins` are the built-in tools that are offered. Of calls that are `given` the
-    tools may come while they are made."""
+    """The wishes for one request. `note` goes with this request alone and doesn't join the history.
+
+    With a `label` the text of the answer is a thought; `builtins` are the built-in tools that are offered. Of calls
+    that are `given` the tools may come while they are made.
+    """
 
     tool_choice: ToolChoice = "auto"
     note: str = ""
@@ -118,7 +120,7 @@ class Step:
         }
 
     async def run(self) -> StepResult:
-        """Sends the request; returns when the answer has ended and each of its calls has its result."""
+        """Send the request; return when the answer has ended and each of its calls has its result."""
         answer = Answer(
             self.batch,
             self._owner.provider_calls,
@@ -154,11 +156,11 @@ class Step:
 
     @property
     def restarts(self) -> Restarts | None:
-        """Runs calls again; None once their results have joined the history."""
+        """Run calls again; None once their results have joined the history."""
         return None if self._joined or self.ending is not None else self._restarts
 
     def send_now(self) -> int:
-        """Ends the calls that have no result yet, so that the others' go to the model; how many it ended.
+        """End the calls that have no result yet, so that the others' go to the model; how many it ended.
 
         Only once the answer is whole, since more calls may come before.
         """
@@ -187,7 +189,7 @@ class Step:
         return request
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
-        """Reads the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
+        """Read the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
         taken = 0
         try:
             async with self._session.provider.stream(request) as chunks:
@@ -222,7 +224,7 @@ class Step:
             logger.debug("After the end of the answer: %s", error)
 
     def _end_calls(self) -> None:
-        """Gives every open call its result, as the turn is stopped."""
+        """Give every open call its result, as the turn is stopped."""
         for call in self.batch.calls:
             if call.result is not None:
                 continue

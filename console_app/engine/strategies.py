@@ -25,7 +25,7 @@ from console_app.engine.history import GO_ON
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a turn ended; `error` is one line for people."""
+    """The outcome of a turn; `error` is one line for people."""
 
     outcome: TurnOutcome
     error: str | None = None
@@ -46,41 +46,41 @@ class StepResult:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it: no text and no call."""
+        """Tell whether there is nothing in it: no text and no call."""
         return not self.calls and is_blank(self.text)
 
     @property
     def any_ran(self) -> bool:
-        """Whether a call of it was started, whatever came of it."""
+        """Tell whether a call of it was started, whatever came of it."""
         return any(call.ran for call in self.calls)
 
 
 class TurnSteps(Protocol):
-    """What a strategy may do with a turn."""
+    """The acts that a strategy may do with a turn."""
 
     @property
     def settings(self) -> EngineSettings:
-        """The settings as they are now."""
+        """Return the settings as they are now."""
         ...
 
     @property
     def has_steering(self) -> bool:
-        """Whether the user said something that no request has carried yet."""
+        """Tell whether the user said something that no request has carried yet."""
         ...
 
     @property
     def open_todos(self) -> str:
-        """The items of the to-do list that are not completed, as a checklist; "" when all are."""
+        """Return the items of the to-do list that are not completed, as a checklist; "" when all are."""
         ...
 
     def spent(self) -> str | None:
-        """Which limit of money or tokens is used up, in one sentence; None while there is something left."""
+        """Tell which limit of money or tokens is used up, in one sentence; None while there is something left."""
         ...
 
     async def step(
         self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
     ) -> StepResult:
-        """One request, its answer and its calls.
+        """Make one request, with its answer and its calls.
 
         With `none` and no label, calls that come all the same are skipped. `note` is said to the model with this
         request alone; with `label`, the text of the answer is a thought.
@@ -88,15 +88,15 @@ class TurnSteps(Protocol):
         ...
 
     async def ask(self, question: str) -> bool:
-        """Asks the user something in the strategy's own name; False when there is no answer."""
+        """Ask the user something in the strategy's own name; False when there is no answer."""
         ...
 
     def add_message(self, text: str) -> None:
-        """Adds a user message that Fanout wrote."""
+        """Add a user message that Fanout wrote."""
         ...
 
     def notice(self, level: Level, text: str) -> None:
-        """Tells the user something."""
+        """Tell the user something."""
         ...
 
 
@@ -111,7 +111,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs; one
+    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs. One
     that `nudges` says once in a turn that an answer without a call is not the way to end it, and one that `asks` puts
     the question to the user that a thought ends with (a line that begins with `Ask:`)."""
 
@@ -188,7 +188,7 @@ class Loop:
         self._nudged = self._reminded = self._called_upon = False
 
     async def run(self) -> Ending:
-        """Runs the turn from its prompt to its end."""
+        """Run the turn from its prompt to its end."""
         turn, at = self._turn, 0
         for _ in range(turn.settings.max_steps):
             if ending := self._spent():
@@ -206,8 +206,8 @@ class Loop:
         return await self._closing_answer()
 
     def _tool_choice(self, phase: Phase) -> ToolChoice:
-        """What the settings want, else the phase. A thought calls nothing; where only text can end the turn, calls are
-        demanded until there was one."""
+        """Return what the settings want, else the phase. A thought calls nothing; where only text can end the turn,
+        calls are demanded until there was one."""
         wanted = self._turn.settings.tool_choice
         if phase.label is None and self._refused and wanted != "none":
             return "auto"
@@ -220,7 +220,7 @@ class Loop:
         return FINISHED in self._strategy.tools | self._turn.settings.builtin_tools
 
     async def _asked(self, phase: Phase, answer: StepResult) -> bool:
-        """Puts the question that a thought ends with to the user. Without an answer it goes on, and asks no more."""
+        """Put the question that a thought ends with to the user. Without an answer it goes on, and asks no more."""
         question = _ASK.search(answer.text) if self._asks and phase.label == "reason" and not answer.calls else None
         if question is None:
             return False
@@ -228,7 +228,7 @@ class Loop:
         return True
 
     def _spent(self) -> Ending | None:
-        """The ending at a limit of money or tokens."""
+        """Return the ending at a limit of money or tokens."""
         limit = self._turn.spent()
         if limit is None:
             return None
@@ -236,7 +236,7 @@ class Loop:
         return Ending("failed", limit)
 
     def _judge(self, phase: Phase, answer: StepResult) -> Ending | None:
-        """The ending that this answer makes, or None to go on."""
+        """Return the ending that this answer makes, or None to go on."""
         turn = self._turn
         self._cuts = self._cuts + 1 if answer.error or answer.finish == "length" else 0
         self._pauses = self._pauses + 1 if answer.paused else 0
@@ -269,13 +269,15 @@ class Loop:
         return ended_by(turn, answer)
 
     def _is_to_call(self, answer: StepResult) -> bool:
-        """Whether an answer in text alone is told, once, that a call ends the turn; one to a refused call knows."""
+        """Tell whether an answer in text alone is told, once, that a call ends the turn; one to a refused call
+        knows."""
         may_call = self._strategy.nudges and self._turn.settings.tool_choice != "none" and not self._was_refused
         whole = not answer.error and answer.finish in ("stop", "tool_calls") and not answer.empty
         return may_call and whole and not self._called_upon
 
     def _has_to_go_on(self) -> bool:
-        """Whether open items of the to-do list keep the turn from ending; told once, since a loop would be worse."""
+        """Tell whether open items of the to-do list keep the turn from ending; told once, since a loop would be
+        worse."""
         turn = self._turn
         if not turn.settings.finish_todos or not turn.open_todos:
             return False
@@ -295,7 +297,7 @@ class Loop:
         return following
 
     async def _closing_answer(self) -> Ending:
-        """The last answer of a turn that used up its steps: one without tools."""
+        """Ask for the last answer of a turn that used up its steps: one without tools."""
         turn = self._turn
         if ending := self._spent():
             return ending
@@ -306,7 +308,8 @@ class Loop:
 
 
 def ended_by(turn: TurnSteps, answer: StepResult) -> Ending:
-    """The ending that the last answer makes; what the user should do about an answer that isn't whole is a notice."""
+    """Return the ending that the last answer makes; what the user should do about an answer that isn't whole is a
+    notice."""
     if answer.error:
         return Ending("failed", answer.error)
     if answer.finish == "length":

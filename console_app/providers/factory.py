@@ -15,8 +15,8 @@ from console_app.providers.wire_provider import WireProvider
 def open_provider(
     config: ProviderConfig, known: KnownRefusals | None = None, limiter: RateLimiter | None = None
 ) -> WireProvider:
-    """The provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask the same
-    one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
+    """Return the provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask
+    the same one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
     match config.api:
         case "openai-chat":
             from console_app.providers.formats.openai_chat import OpenAIChatProvider
@@ -35,7 +35,7 @@ def open_provider(
 
 
 def preload(api: Api) -> None:
-    """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
+    """Import the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
     read for calls (0.1 s): called in a thread after the first paint.
     """
     from console_app.textcalls import prepare
@@ -45,7 +45,7 @@ def preload(api: Api) -> None:
 
 
 async def list_models(config: ProviderConfig) -> list[str]:
-    """The models that the endpoint itself lists (`GET .../models`), in its order. Raises ProviderError."""
+    """Return the models that the endpoint itself lists (`GET .../models`), in its order. Raises ProviderError."""
     provider = open_provider(config)
     try:
         return await provider.models()

@@ -58,7 +58,7 @@ class Picture:
 
 
 def pictures_of(message: UserMessage | ToolMessage) -> Sequence[Picture]:
-    """The pictures of a message that are there and can be sent. Slow for those that `fitted` hasn't read."""
+    """Return the pictures of a message that are there and can be sent. Slow for those that `fitted` hasn't read."""
     found: list[Picture] = []
     for path in message.images:
         try:
@@ -72,8 +72,8 @@ def pictures_of(message: UserMessage | ToolMessage) -> Sequence[Picture]:
 
 
 async def fitted(request: ModelRequest) -> ModelRequest:
-    """`request` with its newest pictures, as many as a request may carry; older ones are left to the words that name
-    them. They are read and made small in a thread: the event loop goes on meanwhile."""
+    """Return `request` with its newest pictures, as many as a request may carry; older ones are left to the words that
+    name them. They are read and made small in a thread: the event loop goes on meanwhile."""
     count = sum(0 if isinstance(one, AssistantMessage) else len(one.images) for one in request.messages)
     if not count:
         return request
@@ -82,7 +82,7 @@ async def fitted(request: ModelRequest) -> ModelRequest:
 
 
 def _newest(request: ModelRequest, over: int) -> ModelRequest:
-    """`request` without its oldest `over` pictures, nor those that are too much for it beside the newer ones."""
+    """Return `request` without its oldest `over` pictures, nor those that are too much for it beside the newer ones."""
     left: list[tuple[str, ...]] = []
     for message in request.messages:
         images = () if isinstance(message, AssistantMessage) else message.images
@@ -112,7 +112,7 @@ def _read(path: str, _modified: int, size: int) -> Picture | None:
 
 
 def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
-    """A picture no wider than `WIDEST` and no larger than `LARGEST`: itself, or its first frame made smaller.
+    """Return a picture no wider than `WIDEST` and no larger than `LARGEST`: itself, or its first frame made smaller.
 
     One that can't be decoded stays as it is: the endpoint may know better.
     """
@@ -139,7 +139,8 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
 
 
 def _encoded(picture: Pixels, mime: str) -> tuple[bytes, str]:
-    """As PNG, which keeps drawings and letters sharp; as JPEG where it was one, or PNG would be too large."""
+    """Write a picture as PNG, which keeps drawings and letters sharp; as JPEG where it was one, or PNG would be too
+    large."""
     if mime != "image/jpeg":
         out = io.BytesIO()
         picture.convert("RGBA" if picture.has_transparency_data else "RGB").save(out, "PNG")
@@ -151,17 +152,17 @@ def _encoded(picture: Pixels, mime: str) -> tuple[bytes, str]:
 
 
 def picture_type(content: bytes) -> str:
-    """The type of a picture that can be sent, by its first bytes; "" for anything else."""
+    """Return the type of a picture that can be sent, by its first bytes; "" for anything else."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for begin, mime in _KINDS if content.startswith(begin)), "")
 
 
 def picture_refused(status: int | None, message: str) -> bool:
-    """Whether an error may mean that one picture is the matter, and not pictures as such."""
+    """Tell whether an error may mean that one picture is the matter, and not pictures as such."""
     return status in _STATUSES and _ONE_REFUSED.search(message) is not None
 
 
 def images_refused(status: int | None, message: str) -> bool:
-    """Whether an error may mean that the model takes no pictures."""
+    """Tell whether an error may mean that the model takes no pictures."""
     return status in _STATUSES and _REFUSED.search(message) is not None and not _FILTERED.search(message)

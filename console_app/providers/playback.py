@@ -16,14 +16,14 @@ _LONG = 20_000  # characters; a longer text is counted by its beginning, since r
 
 
 def words(text: str) -> int:
-    """About how many words `text` has."""
+    """Return about how many words `text` has."""
     if len(text) <= _LONG:
         return len(text.split())
     return len(text[:_LONG].split()) * len(text) // _LONG
 
 
 def request_words(request: ModelRequest) -> int:
-    """About how many words a request has: the system prompt, the conversation and the tools offered."""
+    """Return about how many words a request has: the system prompt, the conversation and the tools offered."""
     conversation = sum(words(message.content) for message in request.messages)
     offered = sum(words(f"{tool.name} {tool.description} {tool.input_schema}") for tool in request.tools)
     return words(request.system) + conversation + offered
@@ -36,7 +36,8 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What comes next, `delay` seconds after the beat before: a chunk, an error to raise, silence, or nothing."""
+    """The next thing to play, `delay` seconds after the beat before: a chunk, an error to raise, silence, or
+    nothing."""
 
     what: Chunk | Exception | Hang | None
     delay: float = 0.0
@@ -84,13 +85,13 @@ class Playback(AsyncIterator[Chunk]):
             await asyncio.sleep(0)
 
     def close(self) -> None:
-        """Ends the playback now; who waits for a chunk is told that there is none."""
+        """End the playback now; who waits for a chunk is told that there is none."""
         self._closed.set()
 
 
 @asynccontextmanager
 async def playing(beats: Iterable[Beat]) -> AsyncGenerator[Playback]:
-    """A playback that is closed when the context is left."""
+    """Return a playback that is closed when the context is left."""
     playback = Playback(beats)
     try:
         yield playback

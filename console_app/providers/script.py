@@ -1,6 +1,7 @@
 """The format of scripts: TOML with one `[[answer]]` a request, read into frozen steps. docs/scripts.md describes it.
 
-TOML, because long texts stay readable in it and the standard library reads it.
+TOML, because long texts stay readable in it and the standard library reads it. Errors name the file, the line and what
+is wrong there.
 """
 
 from __future__ import annotations
@@ -178,7 +179,8 @@ _DOCUMENTATION = "docs/scripts.md describes the format."
 
 
 def read_script(path: Path) -> Script:
-    """The script in the file at `path`. Raises ConfigError that names the file, the line and what is wrong there."""
+    """Return the script in the file at `path`. Raises ConfigError that names the file, the line and what is wrong
+    there."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -190,7 +192,7 @@ def read_script(path: Path) -> Script:
 
 
 def parse_script(text: str, *, where: str = "script", name: str = "script") -> Script:
-    """The script written in `text`. Raises ConfigError as `WHERE:LINE: what is wrong`."""
+    """Return the script written in `text`. Raises ConfigError as `WHERE:LINE: what is wrong`."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -206,7 +208,7 @@ def parse_script(text: str, *, where: str = "script", name: str = "script") -> S
 
 
 def _json(data: dict[str, Any]) -> str:
-    """As JSON, so that strict models take arrays for tuples; TOML's dates become text."""
+    """Write the data as JSON, so that strict models take arrays for tuples; TOML's dates become text."""
     return json.dumps(data, default=str)
 
 
@@ -222,7 +224,8 @@ def _what(error: ErrorDetails) -> str:
 
 
 def _line(text: str, loc: tuple[int | str, ...]) -> int:
-    """About where in the file the value at `loc` stands: its key in its step or answer, else their first line."""
+    """Return about where in the file the value at `loc` stands: its key in its step or answer, else their first
+    line."""
     lines = text.split("\n")
     start, end = 0, len(lines)
     if len(loc) > 1 and loc[0] == "answer" and isinstance(loc[1], int):

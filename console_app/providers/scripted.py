@@ -1,4 +1,7 @@
-"""Turns the steps of one scripted answer into beats, lazily: a loop of a million costs nothing until it is played."""
+"""A model that plays a script, in place of an endpoint: which answer is next, and its steps as beats.
+
+Beats are made lazily: a loop of a million costs nothing until it is played.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ class Player:
     ended: bool = False
 
     def fill(self, value: Any) -> Any:
-        """`value` with `{{n}}` and its like replaced, in every string of it."""
+        """Return `value` with `{{n}}` and its like replaced, in every string of it."""
         if isinstance(value, str):
             return _NAMED.sub(lambda found: self.names.get(found[1], ""), value)
         if isinstance(value, dict):
@@ -79,7 +82,8 @@ class Player:
         return value
 
     def rounds(self, times: int) -> Iterator[int]:
-        """The rounds of a loop, with `{{n}}` set in each; once is no loop, and leaves the outer one's number."""
+        """Go through the rounds of a loop, with `{{n}}` set in each; once is no loop, and leaves the outer one's
+        number."""
         outer = self.names
         for number in range(1, times + 1):
             if times > 1:
@@ -88,13 +92,13 @@ class Player:
         self.names = outer
 
     def pause(self, rate: float | None) -> float:
-        """Seconds between two pieces."""
+        """Return the seconds between two pieces."""
         rate = self.script.rate if rate is None else rate
         return 1 / rate if rate > 0 else 0.0
 
 
 def play(answer: ScriptAnswer, player: Player) -> Iterator[Beat]:
-    """The beats of a whole answer: its steps, usage, and the finish reason unless a cut came before."""
+    """Return the beats of a whole answer: its steps, usage, and the finish reason unless a cut came before."""
     for step in answer.steps:
         yield from _step(step, player)
         if player.ended:
@@ -194,26 +198,25 @@ class ScriptedProvider:
 
     @property
     def name(self) -> str:
-        """The provider's name."""
         return "scripted"
 
     @property
     def model(self) -> str:
-        """The script's name: its `name`, else that of its file."""
+        """Return the script's name: its `name`, else that of its file."""
         return self._script.name
 
     @property
     def protocol(self) -> str:
-        """The protocol that the script says it plays."""
+        """Return the protocol that the script says it plays."""
         return self._script.protocol
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Plays the next answer; a script that has none left is a ProviderError."""
+        """Play the next answer; a script that has none left is a ProviderError."""
         self._requests += 1
         return playing(self._beats(request, self._requests))
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        pass
 
     def _beats(self, request: ModelRequest, number: int) -> Iterator[Beat]:
         prompts = [one.content for one in request.messages if isinstance(one, UserMessage) and one.origin == "user"]

@@ -1,8 +1,8 @@
-"""What the three wire formats share: one request from its first try to its last chunk.
+"""Sends one request in any of the three wire formats, from its first try to its last chunk.
 
-The official SDKs make the client, the authentication and the errors; the stream itself is read from the raw bytes,
-which costs a fifth of their own parsing and tells a finished answer from a cut one. Nothing is sent again once a
-chunk of the answer has left: a retry can't repeat what was shown.
+The official SDKs make the client, the authentication and the errors. The stream itself is read from the raw bytes,
+which costs a fifth of their own parsing and tells a finished answer from a cut one. Nothing is sent again once a chunk
+of the answer has left: a retry can't repeat what was shown.
 """
 
 from __future__ import annotations
@@ -89,50 +89,46 @@ class WireProvider(ABC):
 
     @property
     def name(self) -> str:
-        """The provider's name in the configuration."""
         return self._config.name
 
     @property
     def model(self) -> str:
-        """The model's name, as the endpoint knows it."""
         return self._config.model
 
     @property
     def endpoint(self) -> str:
-        """Whose answers these are."""
         return identity(self._config)
 
     @property
     def protocol(self) -> str:
-        """Tools are offered in the API's own way."""
         return "native"
 
     # -- what a wire format adds
 
     @abstractmethod
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        """The JSON body of `request`."""
+        """Return the JSON body of `request`."""
 
     @abstractmethod
     def _answer(self, request: ModelRequest) -> WireAnswer:
-        """An empty answer to read into."""
+        """Return an empty answer to read into."""
 
     @abstractmethod
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
-        """Notes in `_dropped` which optional field of `body` was refused, and returns its name, or what is sent in its
+        """Note in `_dropped` which optional field of `body` was refused, and return its name, or what is sent in its
         place; "" when none was."""
 
     # -- for callers
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Sends `request`; leaving the context closes the connection at once."""
+        """Send `request`; leaving the context closes the connection at once."""
         whole = replace(request, sampling=Sampling.merged(request.sampling, self._config.sampling))
         async with aclosing(self._chunks(whole)) as chunks:
             yield chunks
 
     async def models(self) -> list[str]:
-        """The names of the models that the endpoint lists, in its order. Raises ProviderError."""
+        """Return the names of the models that the endpoint lists, in its order. Raises ProviderError."""
         try:
             async with self._client.request("get", self.models_path) as response:
                 body = (await response.aread()).decode("utf-8", "replace")
@@ -147,7 +143,7 @@ class WireProvider(ABC):
         return list(dict.fromkeys(filter(None, names)))
 
     async def close(self) -> None:
-        """Closes connections. A closed provider is not used again."""
+        """Close connections. A closed provider is not used again."""
         await self._client.close()
 
     # -- one request
@@ -210,17 +206,17 @@ class WireProvider(ABC):
             await self._retry.sleep(delay)
 
     def forget_refusals(self) -> None:
-        """All that was refused is sent again, until it is refused again."""
+        """Send all that was refused again, until it is refused again."""
         self._conceded.refused.clear()
         self._known.keep(self._key)
 
     @property
     def _dropped(self) -> dict[str, str | bool | None]:
-        """Optional fields that the endpoint refused, and what to send in their place."""
+        """Return the optional fields that the endpoint refused, and what to send in their place."""
         return self._conceded.refused.fields
 
     def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any], given_up: GivenUp) -> Concession | None:
-        """What is given up for the request to be taken: learnt here, told once, and remembered once it is."""
+        """Give up what it takes for the request to be taken: learnt here, told once, and remembered once it is."""
         before = deepcopy(self._conceded.refused)
         if conceded := self._learn(fault, sent, body):
             given_up.note(fault, before)
@@ -240,7 +236,7 @@ class WireProvider(ABC):
         return Concession(f"{dropped} (possible: {', '.join(possible)})" if possible else dropped)
 
     def effort_for(self, asked: Effort | None) -> str:
-        """How much the model is asked to think: as asked or configured, unless the endpoint refused that."""
+        """Tell how much the model is asked to think: as asked or configured, unless the endpoint refused that."""
         effort = asked or self._config.sampling.effort or ""
         return "" if effort in self._conceded.refused.efforts else effort
 
@@ -251,22 +247,22 @@ class WireProvider(ABC):
 
     @property
     def _sees(self) -> bool:
-        """Whether pictures are sent: until the endpoint says that its model takes none."""
+        """Tell whether pictures are sent: until the endpoint says that its model takes none."""
         return self._conceded.refused.sees
 
     @property
     def no_pictures(self) -> str:
-        """Why no pictures are sent, once that is so."""
+        """Say why no pictures are sent, once that is so."""
         return "" if self._sees else "its endpoint refused one"
 
     def _load_prices(self) -> asyncio.Future[None] | None:
-        """Loads the price table while the model is being waited for, so that it is there at the end."""
+        """Load the price table while the model is being waited for, so that it is there at the end."""
         if not catalog.may_have_price(self.name, self._config.base_url):
             return None
         return asyncio.get_running_loop().run_in_executor(None, catalog.preload)
 
     async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[Chunk]:
-        """One try: all chunks that could be read, also those before a failure."""
+        """Try once: all chunks that could be read, also those before a failure."""
         count = 0
         async with (
             nullcontext() if self._limiter is None else self._limiter.request(),
@@ -346,7 +342,7 @@ class WireProvider(ABC):
 
 
 def _with_word(request: ModelRequest) -> ModelRequest:
-    """`request` with a word on the call that could not be read, for this step alone."""
+    """Return `request` with a word on the call that could not be read, for this step alone."""
     *before, last = request.messages
     if isinstance(last, UserMessage):
         last = last.model_copy(update={"content": f"{last.content}\n\n{UNREADABLE_CALL}"})

@@ -1,12 +1,12 @@
-"""Whether a call may run: by rule, by mode, or by asking. It decides and waits for nobody, so it can be tested whole.
+"""Decides whether a call may run: by rule, by mode, or by asking. It waits for nobody, so it can be tested whole.
 
 Deny stands over ask, ask over allow. `require_approval` of a tool counts as a rule that asks, so no mode and no allow
 rule passes it, and so does what is known of a single call (`must_ask`). Mode `plan` denies what isn't known to be
 read-only before a rule may allow or ask. Where nobody can be asked (`headless`) the engine denies.
 
 A rule names a server as mcp.json does, and any file may call any program so. So an allowing rule is bound to the
-identity of the server (`ServerIdentity`), for each server that it matches: when you wrote it here, to what runs now;
-else at its first use. Another program under that name asks. Rules of the user's files are never bound by themselves to
+identity of the server (`ServerIdentity`), for each server that it matches: when you wrote it here, to what runs now.
+Else at its first use. Another program under that name asks. Rules of the user's files are never bound by themselves to
 servers that are not the user's own (`own_servers`): those come with a project, or were named for this once.
 """
 
@@ -49,7 +49,7 @@ class RuleBindings:
     store: Callable[[RuleKey, ServerIdentity], None] | None = None
 
     def standing(self, key: RuleKey, spec: ToolSpec) -> Standing:
-        """Whether a rule means the server of this tool."""
+        """Tell whether a rule means the server of this tool."""
         if spec.identity is None:
             return "bound"
         known = self.bound.get(key, ())
@@ -61,18 +61,19 @@ class RuleBindings:
         return "foreign" if key.source == self.user_file and not own else "new"
 
     def meant(self, key: RuleKey) -> Sequence[ServerIdentity]:
-        """What a rule is bound to, the newest last."""
+        """Return what a rule is bound to, the newest last."""
         return self.bound.get(key, ())
 
     def bind(self, key: RuleKey, spec: ToolSpec) -> bool:
-        """From now on the rule means this server (too); whether that is new. It is not stored yet: see `keep`."""
+        """Have the rule mean this server (too) from now on, and tell whether that is new. It is not stored yet: `keep`
+        does that."""
         if spec.identity is None or self.standing(key, spec) == "bound":
             return False
         self.bound[key] = (*self.bound.get(key, ()), spec.identity)
         return True
 
     def keep(self, key: RuleKey, spec: ToolSpec) -> None:
-        """Stores a binding, where rules of that source outlive the console. May block."""
+        """Store a binding, where rules of that source outlive the console. May block."""
         if self.store is not None and spec.identity is not None:
             self.store(key, spec.identity)
 
@@ -95,24 +96,24 @@ class Rule:
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
-        """Whether the rule speaks of this call."""
+        """Tell whether the rule speaks of this call."""
         strictly = self.action == "allow"
         return self.speaks_of(spec) and arguments_match(
             self.arguments, arguments, strictly=strictly, schema=spec.input_schema
         )
 
     def speaks_of(self, spec: ToolSpec) -> bool:
-        """Whether it may hold for a call of this tool."""
+        """Tell whether it may hold for a call of this tool."""
         return speaks_of(self.pattern, spec.server, spec.tool, strictly=self.action == "allow")
 
     @property
     def is_kept(self) -> bool:
-        """Whether it stands in a file, and so outlives the console."""
+        """Tell whether it stands in a file, and so outlives the console."""
         return Path(self.source).is_absolute()
 
     @property
     def text(self) -> str:
-        """The rule without its action, as a configuration or a flag has it."""
+        """Return the rule without its action, as a configuration or a flag has it."""
         return str(RuleText(self.pattern, self.arguments))
 
     def __str__(self) -> str:
@@ -120,7 +121,7 @@ class Rule:
 
 
 class Unwritten(StrEnum):
-    """What asks without being a rule that somebody wrote; stands where the text of a rule would."""
+    """The causes to ask that are no rule that somebody wrote; each stands where the text of a rule would."""
 
     REQUIRED = "require_approval"
     CHANGED = "changed"
@@ -129,7 +130,7 @@ class Unwritten(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What to do with a call. `why` is said to the user who is asked, `rule` names the rule that spoke, if one did."""
+    """The verdict on a call. `why` is said to the user who is asked, `rule` names the rule that spoke, if one did."""
 
     action: Action
     why: str
@@ -139,7 +140,7 @@ class Ruling:
 
     @property
     def denial(self) -> str:
-        """Who denies it and why, in the middle of a sentence; "" for what isn't denied."""
+        """Say who denies it and why, in the middle of a sentence; "" for what isn't denied."""
         if self.action != "deny":
             return ""
         return self.why if self.by is DecidedBy.MODE else f"a rule denies it ({self.why})"
@@ -177,7 +178,8 @@ class ApprovalGate:
         self.bindings = RuleBindings() if bindings is None else bindings
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
-        """The verdict on one call. `must_ask`: why it may not run unless a person approves it, "" when nothing does."""
+        """Return the verdict on one call. `must_ask` says why it may not run unless a person approves it, "" when
+        nothing does."""
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
             if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
@@ -221,7 +223,7 @@ class ApprovalGate:
         return edited
 
     def other_servers(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> list[OtherServer]:
-        """The allow rules that would let a call run, were its server the one that they are bound to."""
+        """Return the allow rules that would let a call run, were its server the one that they are bound to."""
         found: list[OtherServer] = []
         for rule in self.rules:
             if rule.action == "allow" and rule.matches(spec, arguments) and not self._means(rule, spec):
@@ -230,11 +232,11 @@ class ApprovalGate:
         return found
 
     def bind(self, rule: Rule, spec: ToolSpec) -> bool:
-        """The rule means the server of this tool from now on; whether that is new."""
+        """Have the rule mean the server of this tool from now on, and tell whether that is new."""
         return rule.action == "allow" and self.bindings.bind(_key(rule, spec), spec)
 
     def keep(self, rule: Rule, spec: ToolSpec) -> None:
-        """Stores that; may block."""
+        """Store that; may block."""
         self.bindings.keep(_key(rule, spec), spec)
 
     def _standing(self, rule: Rule, spec: ToolSpec) -> Standing:
@@ -257,7 +259,8 @@ class ApprovalGate:
                 return Ruling("ask", "not pre-approved", DecidedBy.MODE)
 
     def _only_reads(self, spec: ToolSpec) -> bool:
-        """Whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a program)."""
+        """Tell whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a
+        program)."""
         if spec.builtin:
             return not spec.asks
         return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)

@@ -27,7 +27,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read(text: str) -> dict[str, Any]:
-    """The object that `text` holds, `{}` for none at all; raises UnreadableArguments for anything else."""
+    """Return the object that `text` holds, `{}` for none at all; raises UnreadableArguments for anything else."""
     if not text.strip():
         return {}
     try:
@@ -77,14 +77,15 @@ def _encodable_values(text: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_written(text: str, value: Mapping[str, Any]) -> str:
-    """The JSON text that joins the history: the model's own, unless that holds escapes which no UTF-8 can carry on."""
+    """Return the JSON text that joins the history: the model's own, unless that holds escapes which no UTF-8 can carry
+    on."""
     text = text.strip()
     return compact(value) if not text or "\\ud" in text.lower() or not text.isascii() else text
 
 
 @lru_cache(maxsize=4096)
 def is_object(text: str) -> bool:
-    """Whether `text` is the JSON text of one object. Cached, as every request asks it of the whole history."""
+    """Tell whether `text` is the JSON text of one object. Cached, as every request asks it of the whole history."""
     try:
         read(text)
     except UnreadableArguments:
@@ -93,18 +94,18 @@ def is_object(text: str) -> bool:
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """One text for equal arguments, whatever the order of their keys."""
+    """Write equal arguments as one text, whatever the order of their keys."""
     return json.dumps(arguments, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def compact(arguments: Mapping[str, Any]) -> str:
-    """The JSON text of arguments, as the model is told of them."""
+    """Return the JSON text of arguments, as the model is told of them."""
     return json.dumps(arguments, ensure_ascii=False)
 
 
 def declared(schema: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The arguments that a call may run with, and the names of those left out: what only Fanout may fill in, and what
-    a schema that is closed (`additionalProperties: false`) doesn't declare."""
+    """Return the arguments that a call may run with, and the names of those left out: what only Fanout may fill in, and
+    what a schema that is closed (`additionalProperties: false`) doesn't declare."""
     closed, known = is_closed(schema), properties(schema)
     out = tuple(name for name in arguments if name in INJECTED or (closed and name not in known))
     return ({name: value for name, value in arguments.items() if name not in out}, out) if out else (arguments, ())

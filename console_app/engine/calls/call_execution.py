@@ -76,29 +76,29 @@ class CallExecution:
 
     @property
     def ran(self) -> bool:
-        """Whether it was started, whatever came of it."""
+        """Tell whether it was started, whatever came of it."""
         return self.started_at is not None
 
     @property
     def duration(self) -> float:
-        """Seconds of its run; 0 when it never ran or still runs."""
+        """Return the seconds of its run; 0 when it never ran or still runs."""
         if self.started_at is None or self.ended_at is None:
             return 0.0
         return self.ended_at - self.started_at
 
     @property
     def edited(self) -> dict[str, Any] | None:
-        """The arguments that a person put in place of the model's, or None."""
+        """Return the arguments that a person put in place of the model's, if any."""
         return self.resolution.arguments if self.resolution else None
 
     def keep(self, line: str) -> None:
-        """Keeps a line of its output for a result that has to say what came so far; the newest, and short."""
+        """Keep a line of its output for a result that has to say what came so far; the newest, and short."""
         line = " ".join(line.split())[:_LINE_LENGTH]
         if line and (not self.sent or self.sent[-1] != line):
             self.sent.append(line)
 
     def is_new(self, line: str) -> bool:
-        """Whether a line of its output says what the newest others didn't; remembers it."""
+        """Tell whether a line of its output says what the newest others didn't; remembers it."""
         known = hash(line)
         if known in self.heard:
             return False
@@ -106,21 +106,21 @@ class CallExecution:
         return True
 
     def says_news(self, line: str, now: float, dropped: int = 0) -> bool:
-        """Whether a line that came at `now`, and `dropped` just before it, puts the call's deadline off: a new one
+        """Tell whether a line that came at `now`, and `dropped` just before it, puts the call's deadline off: a new one
         does, but in a flood of lines."""
         self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1 + dropped, 2 * _FLOOD)
         self.line_at = now
         return self.is_new(line) and self.flood <= _FLOOD
 
     def advances(self, progress: float) -> bool:
-        """Whether it has come further than ever; remembers how far."""
+        """Tell whether it has come further than ever; remembers how far."""
         if self.furthest is not None and progress <= self.furthest:
             return False
         self.furthest = progress
         return True
 
     def again(self, edited: dict[str, Any] | None = None) -> CallExecution:
-        """The next attempt at this call, with the same arguments or `edited` ones.
+        """Return the next attempt at this call, with the same arguments or `edited` ones.
 
         Who edits arguments and runs them approves them; the same arguments stay approved if they were.
         """
@@ -149,7 +149,7 @@ class CallExecution:
         )
 
     def as_tool_call(self, model: str) -> ToolCall:
-        """The call as it joins the history; `model` asked for it."""
+        """Return the call as it joins the history; `model` asked for it."""
         return ToolCall(
             id=self.id,
             name=self.name,
@@ -177,5 +177,4 @@ class CallExecution:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended, None while it hasn't."""
         return self.result.outcome if self.result else None

@@ -1,4 +1,5 @@
-"""What the model reads of a call that gave no result of its own: a function an outcome, all words in one place."""
+"""Words what the model reads of a call that gave no result of its own: a function an outcome, all words in one
+place."""
 
 from __future__ import annotations
 
@@ -43,13 +44,16 @@ def _plain(outcome: Outcome, content: str, error: str | None = None) -> ToolResu
 
 
 def seconds(duration: float) -> str:
-    """A duration as people read it: `0.4 s`, `12 s`."""
+    """Return a duration as people read it: `0.4 s`, `12 s`."""
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
 
 
 def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
-    """A tool's own result, as it goes on: a failure says so in the agreed words, nothing is left empty, and of pictures
-    it is said whether the model is shown them. `no_pictures` is why it isn't."""
+    """Return a tool's own result, as it goes on.
+
+    A failure says so in the agreed words, nothing is left empty, and of pictures it is said whether the model is shown
+    them. `no_pictures` is why it isn't.
+    """
     content = result.content
     if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
         content = FAILED + (content or result.error or "no reason was given")
@@ -63,7 +67,7 @@ def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
 
 
 def failed(error: BaseException) -> ToolResult:
-    """A call that raised."""
+    """Return the result of a call that raised."""
     message = error.line if isinstance(error, FanoutError) else encodable(str(error)).strip()
     text = message or type(error).__name__
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
@@ -72,8 +76,11 @@ def failed(error: BaseException) -> ToolResult:
 def timed_out(
     ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False, most_limits: int = 0
 ) -> ToolResult:
-    """A call that ran `ran` seconds and was ended: after `limit` seconds without anything new, or with its turn, or
-    after that limit `most_limits` times, for all the news it sent."""
+    """Return the result of a call that was ended after it ran `ran` seconds.
+
+    It sent nothing new for `limit` seconds; or its turn ended; or it ran `most_limits` times that limit, for all the
+    news it sent.
+    """
     reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without progress"
     if most_limits:
         reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
@@ -82,65 +89,67 @@ def timed_out(
 
 
 def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
-    """A call that the user ended."""
+    """Return the result of a call that the user ended."""
     return _plain(Outcome.CANCELLED, f"{CANCELLED} {_so_far(sent) if started else NOT_STARTED}")
 
 
 def denied(reason: str = "") -> ToolResult:
-    """A call that was not allowed; `reason` is the user's words, or says which rule or limit spoke for them."""
+    """Return the result of a call that was not allowed; `reason` is the user's words, or the rule or limit that spoke
+    for them."""
     return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), reason or None)
 
 
 def not_approved(why: str) -> ToolResult:
-    """A call that asked and that nobody answered: `why` is the rest of a sentence. It was nobody's no."""
+    """Return the result of a call that asked and that nobody answered, which was nobody's no; `why` is the rest of a
+    sentence."""
     return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {why}", why)
 
 
 def planned() -> ToolResult:
-    """A call that plan mode denied: nobody's no to the call itself."""
+    """Return the result of a call that plan mode denied: nobody's no to the call itself."""
     return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {_PLANNED}{ADVICE[4]}", "not run: plan mode")
 
 
 def interrupted() -> ToolResult:
-    """A call that something else than the user ended before it ran."""
+    """Return the result of a call that something else than the user ended before it ran."""
     return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
 
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
-    """A call that had not ended when the user sent the other results on: their choice, so no failure."""
+    """Return the result of a call that the user did not wait for: their choice, so no failure."""
     text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else NOT_STARTED}"
     return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
 def one_completion() -> ToolResult:
-    """A second call that would complete the same answer."""
+    """Return the result of a second call that would complete the same answer."""
     return _plain(Outcome.SKIPPED, "not executed: another call of this answer completes it already.")
 
 
 def not_single() -> ToolResult:
-    """A call that came second under the policy `single`."""
+    """Return the result of a call that came second under the policy `single`."""
     return _plain(Outcome.SKIPPED, f"{SINGLE}.{ADVICE[0]}")
 
 
 def too_many(most: int) -> ToolResult:
-    """A call beyond those that one answer may make."""
+    """Return the result of a call beyond those that one answer may make."""
     text = f"not executed: one answer may make {plural(most, 'call')}.{ADVICE[1]}"
     return _plain(Outcome.SKIPPED, text)
 
 
 def no_more_tools() -> ToolResult:
-    """A call in an answer that takes none: the last of a turn, or any where the settings say so."""
+    """Return the result of a call in an answer that takes none: a turn's last, or any where the settings say so."""
     return _plain(Outcome.SKIPPED, "not executed: no tool may be called in this answer.")
 
 
 def repeated(times: int) -> ToolResult:
-    """The same call once more, with nobody there to ask."""
+    """Return the result of the same call once more, with nobody there to ask."""
     text = f"skipped: the same call with the same arguments came {times} times in a row.{ADVICE[2]}"
     return _plain(Outcome.SKIPPED, text)
 
 
 def answered_before() -> ToolResult:
-    """The same call again in a turn, of a tool that only reads."""
+    """Return the result of the same call again in a turn, of a tool that only reads."""
     text = (
         "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
         f"could change its answer.{ADVICE[3]}"
@@ -149,19 +158,20 @@ def answered_before() -> ToolResult:
 
 
 def shared(result: ToolResult) -> ToolResult:
-    """The result of a call that its answer asked for more than once: for all but the one that ran."""
+    """Return the result of a call that its answer asked for more than once, for all but the one that ran."""
     return result.model_copy(update={"content": f"{SHARED}\n\n{result.content}", "artifacts": ()})
 
 
 def unreadable(problem: str, raw: str) -> ToolResult:
-    """A call whose arguments are not whole or not JSON: it was not run."""
+    """Return the result of a call whose arguments are not whole or not JSON: it was not run."""
     shown = raw if len(raw) <= _RAW_SHOWN else f"{raw[:_RAW_SHOWN]}… ({len(raw)} characters)"
     received = f"\nReceived:\n{shown}" if shown.strip() else ""
     return _plain(Outcome.INVALID, f"This call was not run: {problem}.{received}", problem)
 
 
 def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResult:
-    """A call of a tool that isn't there (`why`, where that is known), with the names that are: the nearest first."""
+    """Return the result of a call of a tool that isn't there (`why`, where that is known), with the names that are: the
+    nearest first."""
     names = list(available)
     name = name[:_NAME_LENGTH]
     near = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
@@ -179,8 +189,11 @@ def with_remarks(
     runs: int = 1,
     left_out: Sequence[str] = (),
 ) -> ToolResult:
-    """A result that opens with what the model must know of how it came about: edited arguments, the user's words,
-    that the call ran `runs` times, and which of its arguments were left out."""
+    """Return a result that opens with what the model must know of how it came about.
+
+    That is edited arguments, the user's words, that the call ran `runs` times, and which of its arguments were left
+    out.
+    """
     remarks: list[str] = []
     if left_out:
         names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
@@ -197,13 +210,14 @@ def with_remarks(
 
 
 def not_again(before: ToolResult) -> ToolResult:
-    """A call that ran, and was not let run once more: what came of it stands."""
+    """Return the result of a call that ran, and was not let run once more: what came of it stands."""
     gap = "\n" if before.content.startswith(REMARKS) else "\n\n"
     return before.model_copy(update={"content": f"{REMARKS[4]}{gap}{before.content}"})
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:
-    """The structured content of a result for people; None where its text is that very JSON, or it is too much."""
+    """Return the structured content of a result for people; None where its text is that very JSON, or it is too
+    much."""
     if result.structured is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """Who may run now: limits of the app, a server and a tool, and one at a time on the same file, first come first served.
 
 A call asks for all its limits at once and holds them together, so no two calls can wait for each other. A call that
-waits for a file keeps its place in the line for that file, since the order of two writes matters; for the other limits
+waits for a file keeps its place in the line for that file, since the order of two writes matters. For the other limits
 a call that fits passes one that doesn't.
 """
 
@@ -57,7 +57,7 @@ class Slots:
         self._queue: dict[Ticket, None] = {}  # the oldest first
 
     def ask(self, limits: Sequence[Limit]) -> Ticket:
-        """A ticket, granted at once where everything is free."""
+        """Return a ticket, granted at once where everything is free."""
         ticket = Ticket(limits, asyncio.get_running_loop().create_future())
         waits = next((limit for limit in limits if self._is_taken(limit) or self._lines[limit.key] > 0), None)
         if waits is None:
@@ -69,7 +69,7 @@ class Slots:
         return ticket
 
     def give_back(self, ticket: Ticket) -> None:
-        """Frees what a ticket holds, or its place in the line. Again does nothing."""
+        """Free what a ticket holds, or its place in the line. Again does nothing."""
         if ticket.held:
             ticket.held = False
             _less(self._used, [limit.key for limit in ticket.limits])
@@ -115,7 +115,7 @@ def _less(counter: Counter[tuple[str, str]], keys: Sequence[tuple[str, str]]) ->
 
 
 def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -> list[Limit]:
-    """Every limit that a call of `spec` with `arguments` comes under, the app's first."""
+    """Return every limit that a call of `spec` with `arguments` comes under, the app's first."""
     most = max(max_parallel, 1)
     limits = [Limit(APP, most, f"{plural(most, 'call')} {'is' if most == 1 else 'are'} running, the most at once")]
     if spec.server_limit is not None:
@@ -137,8 +137,8 @@ def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -
 
 
 def limited(spec: ToolSpec, never_parallel: Sequence[str], limits: Mapping[str, int]) -> ToolSpec:
-    """`spec` under the user's settings: patterns of tools that never run beside themselves, and numbers for servers
-    (by name) and tools (by pattern of server.tool). The tightest number counts, mcp.json's too."""
+    """Return `spec` under the user's settings: patterns of tools that never run beside themselves, and numbers for
+    servers (by name) and tools (by pattern of server.tool). The tightest number counts, mcp.json's too."""
     changes: dict[str, Any] = {}
     if spec.parallel and any(fnmatchcase(spec.label, pattern) for pattern in never_parallel):
         changes["parallel"] = False
@@ -159,7 +159,7 @@ def _files_of(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _same_name(name: str) -> str:
-    """One spelling for a file that is named as a path or as a file URI."""
+    """Spell a file in one way, whether it is named as a path or as a file URI."""
     if name.startswith("file:"):
         name = unquote(urlsplit(name).path)
     return name if "://" in name else posixpath.normpath(name.strip())

@@ -31,8 +31,11 @@ FREE_REPEATS = 2  # after its first run a call may run this often again, in a ro
 
 
 class Repetition:
-    """Of one turn. How many steps in a row have asked for a call (equal calls of one answer count once), and which
-    calls of tools that only read have a result that nothing has run to change since."""
+    """The calls that a model repeats in one turn.
+
+    Counted is how many steps in a row have asked for a call, since a loop has no gap; equal calls of one answer count
+    once. Kept is which calls of tools that only read have a result that nothing has run to change since.
+    """
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, str], int] = {}
@@ -40,7 +43,7 @@ class Repetition:
         self._standing: set[tuple[str, str]] = set()
 
     def next_step(self) -> None:
-        """A new answer begins; calls that the last one with calls didn't ask for are forgotten.
+        """Begin a new answer; calls that the last one with calls didn't ask for are forgotten.
 
         A thought between two acts is no gap: who thinks aloud can go round in circles too.
         """
@@ -48,18 +51,18 @@ class Repetition:
             self._before, self._now = self._now, {}
 
     def times(self, name: str, arguments: str) -> int:
-        """Counts this call, `arguments` in their canonical form; 1 for the first time in a row."""
+        """Count this call, `arguments` in their canonical form; 1 for the first time in a row."""
         key = (name, arguments)
         self._now[key] = self._before.get(key, 0) + 1
         return self._now[key]
 
     def allow_again(self, name: str, arguments: str) -> None:
-        """Somebody said that it is right: counting starts over."""
+        """Start counting over: somebody said that the call is right."""
         self._now[name, arguments] = 1
 
     def answered(self, ran: Sequence[tuple[ToolSpec, str, Outcome | None]]) -> None:
-        """The calls of an answer that ran, with their arguments in canonical form. Beside one that may change things,
-        no result of a reading one stands."""
+        """Note the calls of an answer that ran, with their arguments in canonical form. Beside one that may change
+        things, no result of a reading one stands."""
         if any(not spec.annotations.read_only for spec, _, _ in ran):
             self._standing.clear()
             return
@@ -68,11 +71,11 @@ class Repetition:
         )
 
     def forget_answers(self) -> None:
-        """What was answered may be asked again: the user said something, or the results are out of sight."""
+        """Let what was answered be asked again: the user said something, or the results are out of sight."""
         self._standing.clear()
 
     def stands(self, name: str, arguments: str) -> bool:
-        """Whether the model has the answer of this call. Said once: who asks again after that means it."""
+        """Tell whether the model has the answer of this call. It is said once: who asks again after that means it."""
         key = (name, arguments)
         stands = key in self._standing
         self._standing.discard(key)
@@ -104,12 +107,12 @@ class _Waiting:
 
     @property
     def always(self) -> bool:
-        """Whether nothing about this call itself lets a rule answer for the person."""
+        """Tell whether nothing about this call itself lets a rule answer for the person."""
         return bool(self.call.must_ask) or self.repeats
 
 
 class Approvals:
-    """Of the calls of one step. `missed` are the approvals that nobody was there to give."""
+    """The approvals of the calls of one step. `missed` are those that nobody was there to give."""
 
     def __init__(self, session: Session, repetition: Repetition, emit: Callable[[ev.Event], None]) -> None:
         self.missed: list[MissedApproval] = []
@@ -154,12 +157,13 @@ class Approvals:
         return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict)
 
     def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
-        """Whether the same call of this turn has a result that still stands; one that the user runs again has none."""
+        """Tell whether the same call of this turn has a result that still stands; one that the user runs again has
+        none."""
         reads = self._settings.dedupe and spec.annotations.read_only and not spec.builtin
         return reads and call.attempt == 1 and self._repetition.stands(spec.name, key)
 
     async def _bind(self, rule: Rule, spec: ToolSpec) -> None:
-        """A rule is used with a server for the first time: from now on it means that one, which is said once."""
+        """Have a rule that is used with a server for the first time mean that one from now on, which is said once."""
         if spec.identity is None or not self._gate.bind(rule, spec):
             return
         if rule.is_kept:
@@ -187,12 +191,12 @@ class Approvals:
                 del self._waiting[call.id]
 
     def waits(self, call_id: str) -> bool:
-        """Whether a call waits for somebody to approve it."""
+        """Tell whether a call waits for somebody to approve it."""
         waiting = self._waiting.get(call_id)
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Whether a call that waits is of the tool that was shown; see `resolve`."""
+        """Tell whether a call that waits is of the tool that was shown; see `resolve`."""
         if not self.waits(call_id):
             return False
         waiting = self._waiting[call_id]
@@ -200,7 +204,7 @@ class Approvals:
         return spec.fingerprint == (waiting.first if shown is None else shown)
 
     def always_asks(self, call_id: str) -> bool:
-        """Whether a call waits that no rule could let run: an answer that makes a rule is none for it."""
+        """Tell whether a call waits that no rule could let run: an answer that makes a rule is none for it."""
         waiting = self._waiting.get(call_id)
         return waiting is not None and (waiting.always or waiting.spec.require_approval)
 
@@ -213,7 +217,7 @@ class Approvals:
         shown: str | None = None,
         displayed: str | None = None,
     ) -> bool:
-        """A person's answer for one call; False when it doesn't wait, or waits on.
+        """Take a person's answer for one call; False when it doesn't wait, or waits on.
 
         `shown` is the fingerprint of the tool that the person saw, None for the one that was asked about first: an
         approval of another one than there is now counts for nothing.
@@ -239,7 +243,8 @@ class Approvals:
         return True
 
     def _checked(self, waiting: _Waiting, arguments: dict[str, Any] | None, shown: str) -> dict[str, Any] | None:
-        """The edited arguments, None for those of the call; raises UnreadableArguments for what can't be approved."""
+        """Return the edited arguments, None for those of the call; raises UnreadableArguments for what can't be
+        approved."""
         call, spec = waiting.call, waiting.spec
         if shown != spec.fingerprint:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
@@ -251,7 +256,7 @@ class Approvals:
         return None
 
     def _renew(self, waiting: _Waiting) -> bool:
-        """Takes the tool as it is now, and asks anew where that is another; whether it is."""
+        """Take the tool as it is now, and ask anew where that is another; tell whether it is."""
         spec = current(self._toolset, self._settings, waiting.spec)
         if spec.fingerprint == waiting.spec.fingerprint:
             return False
@@ -262,7 +267,7 @@ class Approvals:
         return True
 
     def reconsider(self) -> int:
-        """Has the rules look again at each call that waits, and its tool as it is now; how many they answered.
+        """Have the rules look again at each call that waits, and its tool as it is now; how many they answered.
 
         The mode is not asked again, since it is about later calls: it may have changed while these waited.
         """
@@ -279,7 +284,7 @@ class Approvals:
         return answered
 
     def record(self, call: CallExecution, resolution: Resolution) -> None:
-        """Keeps the answer and tells it."""
+        """Keep the answer and tell it."""
         call.resolution = resolution
         approved = resolution.decision is Decision.ALLOW and resolution.by is DecidedBy.USER
         if approved and call.dialect and speaks(self._provider, ReadsText):
@@ -299,13 +304,13 @@ class Approvals:
 
 
 def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
-    """A tool as it is now, under the user's limits; as it was where it is gone."""
+    """Return a tool as it is now, under the user's limits; as it was where it is gone."""
     found = next((one for one in toolset.tools() if one.name == spec.name), None)
     return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
 
 
 def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
-    """The result of a call that may not run: only a person's own no is told as one."""
+    """Return the result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
             return results.denied(f"{FORBIDDEN} {resolution.rule}.")

@@ -1,7 +1,7 @@
 """The calls of one answer, in call order: read as they stream in, started under the policy, ended all.
 
 A call with an id of its provider starts as soon as its own arguments are complete (`sure`), while the answer still
-streams; calls read from text are only sure at its end, as are all calls when `dispatch` is `batch`. What is not
+streams. Calls read from text are only sure at its end, as are all calls when `dispatch` is `batch`. What is not
 complete when the answer ends is `invalid` and never runs, since half an argument can be a whole other command.
 """
 
@@ -48,7 +48,7 @@ class BatchRules:
     single_dialects: frozenset[str] = frozenset()  # a call written in one of these is under the policy `single`
 
     def policy_of(self, call: CallExecution) -> CallPolicy:
-        """What holds for one call."""
+        """Return what holds for one call."""
         return CallPolicy.SINGLE if call.dialect in self.single_dialects else self.policy
 
 
@@ -80,12 +80,12 @@ class Batch:
 
     @property
     def calls(self) -> list[CallExecution]:
-        """The calls in call order."""
         return [self._by_index[index] for index in sorted(self._by_index)]
 
     @property
     def ran(self) -> list[tuple[ToolSpec, str, Outcome | None]]:
-        """The calls of servers that were started, with what they ran with in canonical form, and how they ended."""
+        """Return the calls of servers that were started, with what they ran with in canonical form, and how they
+        ended."""
         return [
             (call.spec, canonical(call.arguments or {}), call.outcome)
             for call in self._by_index.values()
@@ -93,13 +93,13 @@ class Batch:
         ]
 
     def find(self, call_id: str) -> CallExecution | None:
-        """The call with this id, or None."""
+        """Return the call with this id, or None."""
         return next((call for call in self._by_index.values() if call.id == call_id), None)
 
     # While the answer streams
 
     def opened(self, chunk: CallOpened) -> None:
-        """A call's name is known."""
+        """Take a call whose name is known."""
         if chunk.index in self._by_index:
             logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
             return
@@ -125,7 +125,7 @@ class Batch:
         )
 
     def delta(self, index: int, text: str) -> None:
-        """More of a call's arguments."""
+        """Take more of a call's arguments."""
         call = self._by_index.get(index)
         if call is None or call.closed or call.result is not None or index in self._beyond:
             return
@@ -137,7 +137,7 @@ class Batch:
         self._emit(ev.CallArguments(call_id=call.id, delta=text))
 
     def _grown(self, index: int, more: int) -> str:
-        """Counts arguments that came; why they are too large, or ""."""
+        """Count arguments that came; why they are too large, or ""."""
         self._sizes[index] = size = self._sizes.get(index, 0) + more
         self._together += more
         if size > LARGEST_ARGUMENTS:
@@ -153,7 +153,7 @@ class Batch:
         self._executor.finish(call, results.unreadable(problem, call.raw))
 
     def closed(self, chunk: CallClosed) -> None:
-        """A call's arguments are complete."""
+        """Take the end of a call, whose arguments are complete."""
         call = self._by_index.get(chunk.index)
         if call is None or call.closed:
             logger.warning("The end of call %d, which is not open, is ignored", chunk.index)
@@ -191,7 +191,7 @@ class Batch:
             self._dispatch(call, call.spec)
 
     def broken(self, chunk: CallBroken) -> None:
-        """What should have been a call can't be read."""
+        """Take what should have been a call and can't be read."""
         if chunk.index not in self._by_index:
             self.opened(CallOpened(chunk.index, "", UNREADABLE_NAME, "text"))
         call = self._by_index[chunk.index]
@@ -201,13 +201,13 @@ class Batch:
             self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
     def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
-        """What `endpoint` wants back with a call."""
+        """Keep what `endpoint` wants back with a call."""
         if (call := self._by_index.get(index)) is not None:
             call.provider_data = data
             self._emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
 
     def dropped(self, index: int) -> None:
-        """What was announced is no call after all."""
+        """Take back what was announced and is no call after all."""
         call = self._by_index.get(index)
         if call is None or call.dispatched or call.result is not None:
             logger.warning("Call %d, which isn't open, can't be taken back", index)
@@ -241,22 +241,22 @@ class Batch:
             logger.info("Executing %d tool calls in parallel", started)
 
     async def settled(self) -> None:
-        """Returns when every call has its result; one that is run again meanwhile is waited for too."""
+        """Return when every call has its result; one that is run again meanwhile is waited for too."""
         while open_calls := self._unfinished():
             await open_calls[0].finished.wait()
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
-        """Puts another attempt at a call in its place and starts it."""
+        """Put another attempt at a call in its place and start it."""
         self._by_index[old.index] = fresh
         self._executor.restart(old, fresh, spec, self._queue_of(fresh))
 
     @property
     def completed(self) -> bool:
-        """Whether completion was judged by the results that are there, so that none may change any more."""
+        """Tell whether completion was judged by the results that are there, so that none may change any more."""
         return any(is_completion(call) and call.result is not None for call in self._by_index.values())
 
     def report(self) -> None:
-        """Says what the batch as a whole has taken, once all has ended."""
+        """Say what the batch as a whole has taken, once all has ended."""
         calls = self.calls
         if not calls:
             return
@@ -280,14 +280,14 @@ class Batch:
             self._executor.start(call, spec, self._queue_of(call))
 
     def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
-        """The first call of the answer that equals this one and whose result will do for both; the call itself if none
-        does."""
+        """Return the first call of the answer that equals this one and whose result will do for both; the call itself
+        if none does."""
         if not self._rules.dedupe or not spec.annotations.read_only or spec.builtin:
             return call
         return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.must_ask), call)
 
     def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
-        """Starts a call that completes: after all others, and only one of them."""
+        """Start a call that completes: after all others, and only one of them."""
         if cut:
             self._executor.finish(
                 call, results.unreadable(f"{cut}, so more may have been meant to follow", call.written)
@@ -304,7 +304,8 @@ class Batch:
             self._executor.start(call, spec, queue)
 
     def _queue_of(self, call: CallExecution) -> Queue | None:
-        """What a call waits for under the policy: the calls before it, and, when it runs again, those that run now."""
+        """Return what a call waits for under the policy: the calls before it, and, when it runs again, those that run
+        now."""
         if self._rules.policy is CallPolicy.PARALLEL:
             return None
         return Queue(

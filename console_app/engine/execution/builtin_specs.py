@@ -29,7 +29,7 @@ _MARKS = {TodoStatus.PENDING: "[ ]", TodoStatus.IN_PROGRESS: "[-]", TodoStatus.C
 
 
 def read_items(value: Any) -> tuple[TodoItem, ...]:
-    """The items in a call's `todos`. Raises ValueError with what can't be understood, in one sentence."""
+    """Return the items in a call's `todos`. Raises ValueError with what can't be understood, in one sentence."""
     if isinstance(value, str):
         items = _of_text(value)
     elif isinstance(value, list | tuple):
@@ -42,12 +42,12 @@ def read_items(value: Any) -> tuple[TodoItem, ...]:
 
 
 def as_checklist(items: Iterable[TodoItem]) -> str:
-    """The list as Markdown, a line an item."""
+    """Return the list as Markdown, a line an item."""
     return "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "(the list is empty)"
 
 
 def open_items(items: Iterable[TodoItem]) -> list[TodoItem]:
-    """What is not completed."""
+    """Return what is not completed."""
     return [item for item in items if item.status is not TodoStatus.COMPLETED]
 
 
@@ -103,7 +103,7 @@ class _Arguments(BaseModel):
 
 
 def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a built-in tool by the names that its schema has, where a model knows them by others."""
+    """Return the arguments of a built-in tool by the names that its schema has, where a model knows them by others."""
     if spec.tool != QUESTION or FOLLOW_UP not in arguments or "options" in arguments:
         return arguments
     rest = {name: value for name, value in arguments.items() if name != FOLLOW_UP}
@@ -111,7 +111,8 @@ def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _options(value: Any) -> Any:
-    """A list of texts or of objects that hold one (Roo's has a mode beside it), or the older text of `<suggest>` tags.
+    """Read a list of texts or of objects that hold one (Roo's has a mode beside it), or the older text of `<suggest>`
+    tags.
 
     What is none of these is left as it is: the check says what is wrong.
     """
@@ -129,32 +130,24 @@ def _option(entry: Any) -> Any:
 
 
 class Finished(_Arguments):
-    """Of `finished`."""
-
     final_answer: str
 
 
 class UpdateTodoList(_Arguments):
-    """Of `update_todo_list`: the whole list."""
-
     todos: Annotated[tuple[TodoItem, ...], BeforeValidator(read_items)]
 
 
 class AskFollowupQuestion(_Arguments):
-    """Of `ask_followup_question`."""
-
     question: Annotated[str, Field(min_length=1)]
     options: tuple[str, ...] = Field(default=(), max_length=MOST_OPTIONS)
 
 
 class EnableServer(_Arguments):
-    """Of `enable_server`."""
-
     server: Annotated[str, Field(min_length=1)]
 
 
 def wrong_with(error: ValidationError) -> str:
-    """The first thing that speaks against a call's arguments, in one sentence."""
+    """Return the first thing that speaks against a call's arguments, in one sentence."""
     first = error.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
@@ -228,8 +221,8 @@ SPECS: dict[str, ToolSpec] = {
 
 
 def enable_spec(off: Mapping[str, str]) -> ToolSpec:
-    """The tool that asks for a server, with those that are `off` and what each is for. It starts a program that the
-    user has switched off, so unlike the other built-in tools it needs an approval."""
+    """Return the tool that asks for a server, with those that are `off` and what each is for. It starts a program that
+    the user has switched off, so unlike the other built-in tools it needs an approval."""
     named = dict(list(off.items())[:MOST_SERVERS])
     lines = "\n".join(f"- {name}: {one_line(about, MOST_ABOUT) or 'no description'}" for name, about in named.items())
     spec = _spec(

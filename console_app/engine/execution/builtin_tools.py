@@ -48,12 +48,12 @@ _REFUSED = frozenset({Outcome.DENIED, Outcome.CANCELLED})
 
 
 def is_completion(call: CallExecution) -> bool:
-    """Whether the call is one that ends the turn."""
+    """Tell whether the call is one that ends the turn."""
     return call.spec is not None and call.spec.builtin and call.spec.tool == FINISHED
 
 
 def _stands_against(calls: Iterable[CallExecution], todo: Sequence[TodoItem], *, finish_todos: bool) -> str | None:
-    """What stands against completing an answer with these calls, as the model reads it; None when nothing does.
+    """Return what stands against completing an answer with these calls, as the model reads it; None when nothing does.
 
     Outcome.is_error counts: a failed, timed out, unreadable, unknown or interrupted call. What the user denied or
     cancelled doesn't, nor what was put off, as long as anything ran. Where nothing did, the final answer was written
@@ -80,10 +80,10 @@ logger = logging.getLogger(__name__)
 
 
 def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | None = None) -> Mapping[str, ToolSpec]:
-    """What a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
+    """Return what a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
 
-    Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat;
-    but a server that is off can be asked for.
+    Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
+    But a server that is off can be asked for.
     """
     specs = {spec.name: spec for spec in toolset.tools()}
     names = set(wanted)
@@ -98,7 +98,7 @@ def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | Non
 
 
 def why_not_offered(name: str, servers: ServerSwitch | None) -> str:
-    """Why there is no tool of that wire name; "" where it isn't known."""
+    """Say why there is no tool of that wire name; "" where it isn't known."""
     if servers is None:
         return ""
     if name == f"{SERVER}_{ENABLE}" and not servers.off():
@@ -139,7 +139,7 @@ class AnswerTools:
         raise ToolError(f"there is no built-in tool {tool}")
 
     def answer(self, call_id: str, text: str) -> bool:
-        """The user's answer to a question; False when it isn't open, or the answer is blank."""
+        """Take the user's answer to a question; False when it isn't open, or the answer is blank."""
         question = self._questions.get(call_id)
         if question is None or question.done() or not text.strip():
             return False
@@ -147,7 +147,7 @@ class AnswerTools:
         return True
 
     def decline(self, call_id: str) -> bool:
-        """The user leaves a question without an answer; False when it isn't open."""
+        """Leave a question without an answer, for the user; False when it isn't open."""
         question = self._questions.get(call_id)
         if question is None or question.done():
             return False
@@ -171,7 +171,7 @@ class AnswerTools:
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
 
     async def _enable(self, wanted: EnableServer) -> ToolResult:
-        """What the user has approved by now."""
+        """Switch on the server that the user has approved by now."""
         servers = self._session.servers
         if servers is None or wanted.server not in servers.off():
             return results.unreadable(f"no server that is off is called {wanted.server}", "")

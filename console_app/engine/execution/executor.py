@@ -1,7 +1,7 @@
 """Runs calls, one task each: approval, then a slot, then the tool, under a deadline that news puts off.
 
 The rule that keeps it simple: the result comes first, the cancelling second. Whoever ends a call (the user, a deadline,
-the end of the turn) writes its result at once and then cancels its task; the task may take its time, or ignore it, and
+the end of the turn) writes its result at once and then cancels its task. The task may take its time, or ignore it, and
 whatever it still brings is dropped and logged. So nothing ever waits for a tool that doesn't stop, and `finish` is the
 one place that gives a call its one result.
 """
@@ -39,7 +39,7 @@ Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What a call waits for: `others` are the calls that have not ended and must, `why` is said of the wait."""
+    """The calls that another waits for: `others` have not ended and must, `why` is said of the wait."""
 
     others: Callable[[], Sequence[CallExecution]]
     why: str
@@ -75,14 +75,14 @@ class Executor:
         self._remarks = remarks  # whether results say how they came about, or somebody else does
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
-        """Starts a call whose arguments were read; `queue` says which calls must have ended before it runs."""
+        """Start a call whose arguments were read; `queue` says which calls must have ended before it runs."""
         call.dispatched = True
         call.task = self._spawn(self._drive(call, spec, queue), f"call {call.id}")
 
     def follow(
         self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None = None
     ) -> None:
-        """Gives a call the result of an equal one of the same answer; it runs by itself when that one did not run to
+        """Give a call the result of an equal one of the same answer. It runs by itself when that one did not run to
         its own end as it was written."""
         call.dispatched = True
         call.task = self._spawn(self._follow(call, spec, leader, queue), f"call {call.id}")
@@ -103,7 +103,7 @@ class Executor:
             await self._drive(call, spec, queue)
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
-        """Starts another attempt at a call (`old.again()`). What the old one still brings is dropped."""
+        """Start another attempt at a call (`old.again()`). What the old one still brings is dropped."""
         if old.result is None:
             old.result = results.interrupted()
             self._close(old)
@@ -116,7 +116,7 @@ class Executor:
         self.start(fresh, spec, queue)
 
     def finish(self, call: CallExecution, result: ToolResult) -> bool:
-        """Gives a call its one result; the first stands, a second is dropped."""
+        """Give a call its one result; the first stands, a second is dropped."""
         if call.result is not None:
             return False
         if call.ran and self._remarks:
@@ -144,7 +144,7 @@ class Executor:
         call.finished.set()
 
     def end(self, call: CallExecution, result: ToolResult) -> bool:
-        """Gives a call its result from outside and cancels what still runs of it."""
+        """Give a call its result from outside and cancel what still runs of it."""
         if not self.finish(call, result):
             return False
         self._stop_task(call)
@@ -156,7 +156,7 @@ class Executor:
             asyncio.get_running_loop().call_later(GRACE, self._abandon, call)
 
     def cancel(self, call: CallExecution) -> bool:
-        """Ends a call for the user."""
+        """End a call for the user."""
         return self.end(call, results.cancelled(list(call.sent), started=call.ran))
 
     async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
@@ -216,7 +216,7 @@ class Executor:
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
     def _watch(self, call: CallExecution, limit: float | None) -> None:
-        """Ends the call when it has sent no news for `limit` seconds."""
+        """End the call when it has sent no news for `limit` seconds."""
         if limit is None or limit <= 0 or call.result is not None:
             return
         now = self._monotonic()
@@ -241,7 +241,7 @@ class Executor:
     # News of a running call
 
     def progress(self, call: CallExecution, progress: float, total: float | None, message: str | None) -> None:
-        """A running call said how far it is."""
+        """Tell how far a running call said it is."""
         if call.result is not None:
             return
         progress = progress if isfinite(progress) else 0.0
@@ -255,7 +255,7 @@ class Executor:
         self._report(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news))
 
     def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
-        """A running call logged a line; not `sure`: or another call of its server did."""
+        """Tell a line that a running call logged; not `sure`: or another call of its server did."""
         if call.result is not None:
             return
         now = self._monotonic()
@@ -268,7 +268,7 @@ class Executor:
         self._report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure))
 
     def extend(self, call: CallExecution) -> bool:
-        """Gives a running call its whole time again; False when it doesn't run."""
+        """Give a running call its whole time again; False when it doesn't run."""
         if not call.ran or call.result is not None:
             return False
         call.news_at = call.counts_from = self._monotonic()
@@ -277,7 +277,7 @@ class Executor:
 
     @contextmanager
     def held(self, call: CallExecution) -> Generator[None]:
-        """A person is asked on behalf of a running call: that is no time of its own."""
+        """Stop the deadline of a running call while a person is asked on its behalf: that is no time of its own."""
         call.holds += 1
         try:
             yield
@@ -286,17 +286,17 @@ class Executor:
             call.news_at = call.counts_from = self._monotonic()
 
     def asked(self, call: CallExecution, what: str) -> None:
-        """A running call's server asks the user."""
+        """Tell that a running call's server asks the user."""
         if call.result is None:
             self._emit(ev.CallAsked(call_id=call.id, what=what))
 
     def answered(self, call: CallExecution, what: str, how: str) -> None:
-        """What came of that."""
+        """Tell what came of such a question."""
         if call.result is None:
             self._emit(ev.CallAnswered(call_id=call.id, what=what, how=how))
 
     def used(self, call: CallExecution, usage: UsageChunk) -> None:
-        """A call's server asked the model. Counted even after the call ended: it was spent."""
+        """Count what a call's server used of the model, even after the call ended: it was spent."""
         self._emit(
             ev.UsageReported(
                 call_id=call.id,
@@ -309,7 +309,7 @@ class Executor:
 
 
 class _Reporter:
-    """What a tool gets to report with: knows which call it speaks of."""
+    """The reporter that a tool gets: it knows which call it speaks of."""
 
     def __init__(self, executor: Executor, call: CallExecution) -> None:
         self._executor = executor

@@ -105,7 +105,7 @@ class EndpointClient:
     # -- headers
 
     def _sent(self) -> dict[str, str]:
-        """The headers of every request, over the SDK's own."""
+        """Return the headers of every request, over the SDK's own."""
         sent = {name: value for name, value in self._config.headers.items() if value}
         key = PLACEHOLDER if self._where.is_loopback and not self._where.has_key else self._config.api_key
         # Else one of the environment would take its place.
@@ -114,7 +114,7 @@ class EndpointClient:
         return sent
 
     def _left_out(self) -> list[str]:
-        """The names of the headers that no request may carry."""
+        """Return the names of the headers that no request may carry."""
         left_out = [name for name, value in self._config.headers.items() if not value]
         if not self._config.api_key:
             left_out.append("Authorization")
@@ -127,12 +127,12 @@ class EndpointClient:
 
     @property
     def _belongs(self) -> bool:
-        """Whether the environment's headers are meant for this endpoint."""
+        """Tell whether the environment's headers are meant for this endpoint."""
         named = os.environ.get(f"{self._sdk.upper()}_BASE_URL", "").rstrip("/")
         return self._where.is_vendor or self._where.url.rstrip("/") == named
 
     def _compatible(self) -> dict[str, str]:
-        """What servers other than Anthropic's expect, where the configuration doesn't say otherwise."""
+        """Return what servers other than Anthropic's expect, where the configuration doesn't say otherwise."""
         if self._where.is_vendor:
             return {}
         configured = {name.lower() for name in self._config.headers}

@@ -1,7 +1,12 @@
-"""How large an answer may be asked for, where an endpoint refused a token limit and said so in its own words.
+"""Remembers what one endpoint refused for its model, and sends something else in that place.
 
-A refused limit reads much like a full context: what tells them apart is whether the answer's part is at fault, and
-whether room is left once it is smaller.
+A refusal is read by its words (tables below and in `wordings`). Each thing is given up at most once, and every one
+changes the next request, so that a request is never sent again as it was. What didn't help is taken back: words can be
+misread. `config.known_refusals` remembers the others.
+
+A refused token limit reads much like a full context: what tells them apart is whether the answer's part is at fault,
+and whether room is left once it is smaller. Mistral refuses a prompt behind results, and chat templates refuse two
+prompts in a row: both stay in a conversation once a turn was stopped before its answer, or told something meanwhile.
 """
 
 from __future__ import annotations
@@ -78,8 +83,11 @@ _SHARED: tuple[tuple[str, tuple[int, int]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class OutputLimit:
-    """The largest answer. Where it is what a request's own `input` tokens left of the `context`, these are not 0;
-    `of_account` where it is what is left on that."""
+    """The largest answer that an endpoint takes.
+
+    `context` and `input` are not 0 where it is what a request's own tokens left; `of_account` where it is what is left
+    on the account.
+    """
 
     tokens: int
     context: int = 0
@@ -88,7 +96,8 @@ class OutputLimit:
 
 
 def output_limit(message: str) -> OutputLimit | None:
-    """The limit that an error names; None where the answer's part isn't at fault, or too little would be left of it."""
+    """Return the limit that an error names; None where the answer's part isn't at fault, or too little would be left of
+    it."""
     if _OF_ANSWERS.search(message) is None and "afford" not in message:
         return None
     for pattern, (context, input) in _SHARED:
@@ -141,7 +150,7 @@ def _parts(content: Any) -> list[Any]:
 
 
 def refused_field(fault: Fault, body: Mapping[str, Any], optional: Mapping[str, Iterable[str]]) -> str:
-    """The first of `optional` that `body` has and the fault names; "" when there is none.
+    """Return the first of `optional` that `body` has and the fault names; "" when there is none.
 
     `optional` maps a field to further words that stand for it in messages. `tools.strict` is `strict` inside `tools`.
     xAI and Gemini write names as in `topP`, whatever the request has.
@@ -158,7 +167,7 @@ def refused_field(fault: Fault, body: Mapping[str, Any], optional: Mapping[str, 
 
 
 def without(body: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-    """`body` without `fields`. Objects inside it are changed in place: they were made for this request."""
+    """Return `body` without `fields`. Objects inside it are changed in place: they were made for this request."""
     out = dict(body)
     for field in fields:
         head, _, inner = field.partition(".")
@@ -191,7 +200,7 @@ _SPARE = 1.02  # of the input that is guessed for a later request
 
 @dataclass(frozen=True, slots=True)
 class Concession:
-    """What was given up, in words, and what is sent instead."""
+    """A thing that was given up, in words, and what is sent instead."""
 
     what: str
     instead: str = "without it"
@@ -199,13 +208,14 @@ class Concession:
 
 
 def _beside(room: tuple[int, int, int], size: int) -> int:
-    """What an answer may take beside a body of `size` characters, by what is known of another."""
+    """Return what an answer may take beside a body of `size` characters, by what is known of another."""
     context, input, known = room
     return max(context - (input if size == known else math.ceil(input * size / known * _SPARE)), 1)
 
 
 class Concessions:
-    """Of one endpoint and model. `apply_to` and `applied` make a request fit, `learn` takes a refusal."""
+    """The concessions to one endpoint and model. `apply_to` and `applied` make a request fit, `learn` takes a
+    refusal."""
 
     def __init__(self, refused: Refusals) -> None:
         self.refused = refused
@@ -213,14 +223,15 @@ class Concessions:
     # -- what goes out
 
     def apply_to(self, request: ModelRequest) -> ModelRequest:
-        """`request` without the reasoning, ids and pictures that were refused."""
+        """Return `request` without the reasoning, ids and pictures that were refused."""
         refused = self.refused
         if refused.sees and not (refused.reasoning or refused.pictures or refused.own_ids_refused):
             return request
         return replace(request, messages=tuple(map(self._message, request.messages)))
 
     def applied(self, body: dict[str, Any]) -> dict[str, Any]:
-        """`body` with the signatures, roles, schemas and the token limit that the endpoint takes; changed in place."""
+        """Return `body` with the signatures, roles, schemas and the token limit that the endpoint takes; changed in
+        place."""
         if self.refused.unsigned:
             _sign(body)
         if self.refused.no_blanks:
@@ -251,7 +262,7 @@ class Concessions:
 
     @property
     def largest(self) -> int | None:
-        """Tokens of an answer, whatever the request; None while nothing is known against any number."""
+        """Return the tokens of an answer, whatever the request; None while nothing is known against any number."""
         return min(filter(None, (self.refused.largest, self.refused.affordable)), default=None)
 
     def _message(self, message: UserMessage | AssistantMessage | ToolMessage) -> Any:
@@ -287,7 +298,7 @@ class Concessions:
     # -- what came back
 
     def learn(self, fault: Fault, request: ModelRequest, body: dict[str, Any]) -> Concession | None:
-        """What the refusal of `request`, sent as `body`, has us give up; None where it says nothing of the kind."""
+        """Give something up for the refusal of `request`, sent as `body`; None where it says nothing of the kind."""
         words = f"{fault.code} {fault.param} {fault.message}"
         most = longest_description(words) if fault.error.status in _HISTORY_STATUSES else None
         if most is not None and schema_keywords.longest_said(body) > most:
@@ -339,11 +350,11 @@ class Concessions:
                 return None
 
     def learn_at_last(self, fault: Fault, request: ModelRequest, body: dict[str, Any]) -> Concession | None:
-        """As `learn`, where nothing else is to be given up: the tool whose schema it names, or pictures."""
+        """Give up the tool whose schema the refusal names, or pictures: for where nothing else is to be given up."""
         return self._without_tool(fault, body) or self._without_pictures(fault, request)
 
     def _without_tool(self, fault: Fault, body: dict[str, Any]) -> Concession | None:
-        """One tool of one server would end every turn."""
+        """Leave out one tool of one server, which would end every turn."""
         words = f"{fault.param} {fault.message}"
         if fault.error.status not in _HISTORY_STATUSES or len(self.refused.tools) >= MOST_TOOLS:
             return None
@@ -353,7 +364,7 @@ class Concessions:
         return Concession(f"the tool {name} ({one_line(fault.message, 160)})")
 
     def _less(self, limit: OutputLimit, body: dict[str, Any]) -> Concession | None:
-        """Shorter answers; None where the request asked for no longer ones, so that something else is wrong."""
+        """Ask for shorter answers; None where the request asked for no longer ones, so that something else is wrong."""
         asked = next((int(body[name]) for name in LIMIT_NAMES if isinstance(body.get(name), int)), None)
         if (asked is not None and asked <= limit.tokens) or (asked is None and not limit.context):
             return None
@@ -383,30 +394,32 @@ class Concessions:
 
 
 class GivenUp:
-    """What was given up for one request to be taken, until it is."""
+    """The things that were given up for one request to be taken, until it is."""
 
     def __init__(self, refused: Refusals) -> None:
         self._refused = refused
         self._steps: list[tuple[str, Refusals, Refusals]] = []  # for which words; what was known before, and then
 
     def note(self, fault: Fault, before: Refusals) -> None:
-        """`before` was known until the refusal `fault`."""
+        """Note that `before` was known until the refusal `fault`."""
         self._steps.append((_same_words(fault), before, deepcopy(self._refused)))
 
     def take_back(self, fault: Fault) -> None:
-        """The request failed in the end: what was given up for the same words was not what they were about."""
+        """Take back what was given up for the same words, as the request failed in the end: they were about something
+        else."""
         for words, before, after in reversed(self._steps):
             if words == _same_words(fault):
                 self._refused.take_back(before, after)
 
 
 def _same_words(fault: Fault) -> str:
-    """Without numbers and the request's own id."""
+    """Return the words of a refusal without numbers and the request's own id."""
     return _OWN_NUMBER.sub("", f"{fault.code} {fault.param} {fault.message}")
 
 
 def _without_id(call: ToolCall) -> dict[str, Any]:
-    """What goes back with a call but the id that its endpoint no longer takes: it gets one that all of them take."""
+    """Return what goes back with a call but the id that its endpoint no longer takes: it gets one that all of them
+    take."""
     return {name: value for name, value in call.provider_data.items() if name != "id"}
 
 
@@ -432,23 +445,23 @@ def _size(body: Mapping[str, Any]) -> int:
 
 
 def _calls(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of a chat body's answers."""
+    """Return the calls of a chat body's answers."""
     return [obj(call) for one in arr(body.get("messages")) for call in arr(obj(one).get("tool_calls"))]
 
 
 def _blank(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The answers of a chat body that are nothing but calls."""
+    """Return the answers of a chat body that are nothing but calls."""
     messages = [obj(one) for one in arr(body.get("messages"))]
     return [one for one in messages if one.get("role") == "assistant" and one.get("content", "") is None]
 
 
 def _system(body: Mapping[str, Any]) -> bool:
-    """Whether a chat body begins with a message of the system."""
+    """Tell whether a chat body begins with a message of the system."""
     return obj(next(iter(arr(body.get("messages"))), None)).get("role") == "system"
 
 
 def _join_system(body: dict[str, Any]) -> None:
-    """The words of the system begin the first message of the user."""
+    """Put the words of the system before those of the first message of the user."""
     system, *rest = map(obj, arr(body["messages"]))
     if not rest or rest[0].get("role") != "user":
         body["messages"] = [{"role": "user", "content": system["content"]}, *rest]

@@ -43,7 +43,7 @@ class ServerFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an error says: its message, its code (or type) and the field it complains of; "" where it doesn't say."""
+    """The message of an error, its code (or type) and the field it complains of; "" where it doesn't say."""
 
     message: str = ""
     code: str = ""
@@ -52,8 +52,8 @@ class ErrorBody:
 
 
 def read_error(body: Any) -> ErrorBody:
-    """The error in `body`: parsed JSON of any shape, or a text. Of long words the beginning, as what an endpoint means
-    is looked for in them with patterns that a hostile one could keep busy."""
+    """Return the error in `body`: parsed JSON of any shape, or a text. Of long words the beginning, as what an endpoint
+    means is looked for in them with patterns that a hostile one could keep busy."""
     found = _read(body, 0)
     return ErrorBody(
         found.message[:_LONGEST],
@@ -83,13 +83,13 @@ def _read(body: Any, depth: int) -> ErrorBody:
 
 
 def raise_for_error(name: str, data: dict[str, Any]) -> None:
-    """Raises ServerFault when an event is an error, in any of the shapes that servers use."""
+    """Raise ServerFault when an event is an error, in any of the shapes that servers use."""
     if name == "error" or "error" in (data.get("type"), data.get("object")) or data.get("error"):
         raise ServerFault(data)
 
 
 def html_title(page: str) -> str:
-    """What a web page says it is: its title, its first heading, its first words, or "untitled"."""
+    """Return what a web page says it is: its title, its first heading, its first words, or "untitled"."""
     page = page[:20_000]
     lowered = page.lower()
     for tag in ("title", "h1"):
@@ -119,7 +119,8 @@ def _of_text(body: str, depth: int) -> ErrorBody:
 
 
 def _of_list(body: list[Any], depth: int) -> ErrorBody:
-    """The findings of a list, each with the place it names; code and field are those of the first that has some."""
+    """Return the findings of a list, each with the place it names; code and field are those of the first that has
+    some."""
     found = [_read(one, depth + 1) for one in body[:_MOST_FINDINGS]]
     messages = [f"{_place(obj(one))}{error.message}" for one, error in zip(body, found, strict=False) if error.message]
     code = next((error.code for error in found if error.code), "")
@@ -152,7 +153,7 @@ def _word(value: Any) -> str:
 
 
 def _with_upstream(error: ErrorBody, fields: dict[str, Any], depth: int) -> ErrorBody:
-    """`error` with what a router was told itself: its own words are no more than "Provider returned error"."""
+    """Return `error` with what a router was told itself: its own words are no more than "Provider returned error"."""
     raw: Any = obj(fields.get("metadata")).get("raw")
     found = _read(raw, depth + 1) if raw else ErrorBody()
     if not found.message or found.message in error.message:

@@ -34,14 +34,15 @@ NEVER_RETRIED = frozenset({400, 401, 403, 404, 413, 422})
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How to wait. Tests pass a `sleep` that returns at once."""
+    """How long to wait between tries. Tests pass a `sleep` that returns at once."""
 
     max_tries: int = 5
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
 
     def delay(self, tries: int, retry_after: float | None) -> float:
-        """Seconds before the next try, when `tries` have failed: what the endpoint asked for, else growing ones."""
+        """Return the seconds before the next try, when `tries` have failed: what the endpoint asked for, else growing
+        ones."""
         if retry_after is not None and retry_after > 0:
             return retry_after
         # Full backoff less up to a quarter, so that many clients don't come back at the same instant.
@@ -49,7 +50,7 @@ class RetryPolicy:
 
 
 def status_may_pass(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether a request refused with `status` is worth another try; the server's `x-should-retry` is believed."""
+    """Tell whether a request refused with `status` is worth another try; the server's `x-should-retry` is believed."""
     if status in NEVER_RETRIED:
         return False
     advice = headers.get("x-should-retry", "").lower()
@@ -59,7 +60,8 @@ def status_may_pass(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
-    """Seconds that the endpoint asks to wait (`retry-after-ms`, or `Retry-After` in seconds or as an HTTP date)."""
+    """Return the seconds that the endpoint asks to wait (`retry-after-ms`, or `Retry-After` in seconds or as an HTTP
+    date)."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -84,8 +86,8 @@ def _number(value: str | None) -> float | None:
 
 
 def proxy_in_use(url: str) -> str:
-    """`HOST:PORT` of the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY (or the system) names for `url`, without what
-    it may hold of a password; "" when none is used, as for this machine."""
+    """Return `HOST:PORT` of the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY (or the system) names for `url`,
+    without what it may hold of a password; "" when none is used, as for this machine."""
     from urllib.request import getproxies, proxy_bypass  # 50 ms, and only for what failed
 
     parts = urlsplit(url)
@@ -111,7 +113,7 @@ class Fault:
 
 
 def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) -> Fault:
-    """The fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
+    """Return the fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
     if isinstance(error, ServerFault):
         return _reported(error.body, where, tools_sent)
     response: Any = getattr(error, "response", None)
@@ -143,7 +145,7 @@ def _refused(status: int, body: Any, headers: Mapping[str, str], where: Endpoint
 
 
 def _codes(error: ErrorBody) -> str:
-    """The code that the endpoint gave, and that of the one behind it."""
+    """Return the code that the endpoint gave, and that of the one behind it."""
     return f"{error.code} {error.upstream}".strip()
 
 
@@ -297,7 +299,7 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
 
 
 def _by_proxy(make: _Maker, chain: list[BaseException], names: set[str]) -> Fault | None:
-    """What went wrong on the way to a proxy, or was refused by it."""
+    """Return what went wrong on the way to a proxy, or was refused by it."""
     proxy = proxy_in_use(make.where.url)
     hint = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it; NO_PROXY lists the hosts that are reached without."
     if any(isinstance(link, ImportError) and "socksio" in str(link) for link in chain):
@@ -319,7 +321,7 @@ def _names(error: BaseException) -> set[str]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what it came from, members of groups included; each once."""
+    """Return `error` and what it came from, members of groups included; each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         link = waiting.pop()
@@ -336,7 +338,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> ProviderError:
-    """An answer that is neither a stream of events nor JSON: most often a web page."""
+    """Return an answer that is neither a stream of events nor JSON: most often a web page."""
     make = _Maker(where, 200)
     hint = "Check the base URL: for OpenAI formats it ends in /v1, for Anthropic not."
     if not body.strip():

@@ -1,7 +1,9 @@
-"""Names of tools' parameters where an endpoint takes only plain ones (Claude: letters, digits, `_`, `.` and `-`).
+"""Fits the tools' schemas to what an endpoint takes of them.
 
-One server whose tool has a parameter `$filter` or `StartTime<` would have every request refused. Such a name goes out
-in plain letters, the same always, and what the model writes under it comes back under its own.
+Words of JSON Schema and whole tools are left out as a refusal names them; lists that don't say of what get an `items`
+that takes anything. One server whose tool has a parameter `$filter` or `StartTime<` would have every request refused by
+Claude, which takes letters, digits, `_`, `.` and `-`. Such a name goes out in plain letters, the same always, and what
+the model writes under it comes back under its own.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _ODD: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 
 
 def plain(name: str) -> str:
-    """`name` as every endpoint takes it: an odd character as its number, a long name cut and told apart by a hash."""
+    """Return `name` as every endpoint takes it: an odd character as its number, a long name cut and told apart by a
+    hash."""
     written = _ODD.sub(lambda odd: f"_{ord(odd[0]):X}", name) or "_"
     if len(written) <= _LONGEST:
         return written
@@ -28,12 +31,12 @@ def plain(name: str) -> str:
 
 
 def odd_in(body: Mapping[str, Any]) -> bool:
-    """Whether a tool of `body` has a parameter with a name that is not plain."""
+    """Tell whether a tool of `body` has a parameter with a name that is not plain."""
     return any(plain(name) != name for holder in _holders(body) for name in properties(holder))
 
 
 def make_plain(body: Mapping[str, Any]) -> None:
-    """Gives the parameters of all tools plain names, in the arguments of older calls too; in place."""
+    """Give the parameters of all tools plain names, in the arguments of older calls too; in place."""
     for schema in _holders(body):
         rename_members(schema, plain)
     for message in map(obj, arr(body.get("messages"))):
@@ -43,7 +46,7 @@ def make_plain(body: Mapping[str, Any]) -> None:
 
 
 def own(arguments: str, schema: Mapping[str, Any]) -> str:
-    """The text of an object of arguments, with the names that `schema` has for its parameters."""
+    """Return the text of an object of arguments, with the names that `schema` has for its parameters."""
     known = properties(schema)
     names = {plain(name): name for name in known if plain(name) != name}
     if not names or not arguments.strip():
@@ -58,7 +61,7 @@ def own(arguments: str, schema: Mapping[str, Any]) -> str:
 
 
 def _holders(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The schemas of the tools' parameters."""
+    """Return the schemas of the tools' parameters."""
     tools = [obj(tool) for tool in arr(body.get("tools"))]
     found = (
         obj(holder.get(name))
@@ -85,18 +88,18 @@ _DECLARATION = re.compile(r"function_?declarations\W{1,4}(\d{1,4})\b", re.IGNORE
 
 
 def refused_in(words: str, body: Mapping[str, Any]) -> set[str]:
-    """The keywords that a refusal names and the tools of `body` have."""
+    """Return the keywords that a refusal names and the tools of `body` have."""
     named = {*_QUOTED.findall(words), *_NAMED.findall(words)} & _SPARE
     return named & set[str]().union(*map(words_in, _schemas(body)))
 
 
 def leave_out(body: Mapping[str, Any], keywords: Set[str]) -> None:
-    """Takes `keywords` out of the parameters of all tools; a `const` becomes an `enum` of one."""
+    """Take `keywords` out of the parameters of all tools; a `const` becomes an `enum` of one."""
     _change(body, lambda schema: _said_less(schema, keywords))
 
 
 def _change(body: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Puts `changed` of every schema of the tools' parameters in its place."""
+    """Put `changed` of every schema of the tools' parameters in its place."""
     for tool in map(obj, arr(body.get("tools"))):
         for holder in (tool, obj(tool.get("function"))):
             for name in ("parameters", "input_schema"):
@@ -105,22 +108,22 @@ def _change(body: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[st
 
 
 def bare_lists(body: Mapping[str, Any]) -> bool:
-    """Whether a schema has a list without one schema of its items."""
+    """Tell whether a schema has a list without one schema of its items."""
     return any(schema != mapped(schema, _with_items) for schema in _schemas(body))
 
 
 def say_items(body: Mapping[str, Any]) -> None:
-    """Gives every list of the tools' parameters a schema of its items."""
+    """Give every list of the tools' parameters a schema of its items."""
     _change(body, _with_items)
 
 
 def longest_said(body: Mapping[str, Any]) -> int:
-    """The length of the longest description of a tool."""
+    """Return the length of the longest description of a tool."""
     return max((len(text(holder.get("description"))) for holder in _described(body)), default=0)
 
 
 def shorten(body: Mapping[str, Any], most: int) -> None:
-    """Cuts the tools' descriptions to `most` characters."""
+    """Cut the tools' descriptions to `most` characters."""
     for holder in _described(body):
         if len(said := text(holder.get("description"))) > most:
             holder["description"] = said[: most - 1] + "…"
@@ -131,7 +134,8 @@ def _described(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def tool_in(words: str, body: Mapping[str, Any]) -> str:
-    """The function of `body` that a refusal names, or gives the number of; "" where it is none, or the only one."""
+    """Return the function of `body` that a refusal names, or gives the number of; "" where it is none, or the only
+    one."""
     names = [_name(tool) for tool in arr(body.get("tools"))]
     if not _OF_A_SCHEMA.search(words) or len(set(names) - {""}) < 2:
         return ""
@@ -143,14 +147,14 @@ def tool_in(words: str, body: Mapping[str, Any]) -> str:
 
 
 def without_tools(body: dict[str, Any], names: Set[str]) -> None:
-    """Takes the functions `names` out of `body`, as long as one is left."""
+    """Take the functions `names` out of `body`, as long as one is left."""
     kept = [tool for tool in arr(body.get("tools")) if _name(tool) not in names]
     if any(map(_name, kept)):
         body["tools"] = kept
 
 
 def _name(tool: Any) -> str:
-    """The name of a function; "" for what the provider runs itself."""
+    """Return the name of a function; "" for what the provider runs itself."""
     holder = obj(tool)
     if "input_schema" not in holder and holder.get("type") != "function":
         return ""

@@ -1,5 +1,5 @@
-"""How endpoints word the errors that have no code of their own: overflow, tools refused, quota spent, overload, and
-which part of an older answer they no longer take.
+"""Tells errors that have no code of their own by their words: overflow, tools refused, quota spent, overload, and which
+part of an older answer is no longer taken.
 
 Seen in answers of OpenAI, Anthropic, Gemini, xAI, Groq, Mistral, DeepSeek, Qwen, Kimi, Cohere, Together, OpenRouter,
 Bedrock proxies, vLLM, SGLang, llama.cpp, Ollama and LM Studio.
@@ -54,29 +54,29 @@ _OVERLOAD = re.compile(
 
 
 def is_overflow(message: str, code: str) -> bool:
-    """Whether the request is larger than the model's context window."""
+    """Tell whether the request is larger than the model's context window."""
     if _RATE.search(message) and "reduce your message size" not in message:
         return False
     return _OVERFLOW.search(message) is not None or _OVERFLOW.search(code) is not None
 
 
 def refuses_tools(message: str) -> bool:
-    """Whether the endpoint or model takes no tools at all."""
+    """Tell whether the endpoint or model takes no tools at all."""
     return _NO_TOOLS.search(message) is not None
 
 
 def too_many_tools(message: str) -> bool:
-    """Whether the request offers more tools than the endpoint takes."""
+    """Tell whether the request offers more tools than the endpoint takes."""
     return _MANY_TOOLS.search(message) is not None
 
 
 def is_spent(message: str, code: str) -> bool:
-    """Whether money or quota has run out: waiting seconds doesn't help."""
+    """Tell whether money or quota has run out: waiting seconds doesn't help."""
     return _SPENT.search(message) is not None or _SPENT.search(code) is not None
 
 
 def is_overload(message: str, code: str) -> bool:
-    """Whether an error without a status is one that may pass by itself."""
+    """Tell whether an error without a status is one that may pass by itself."""
     return _OVERLOAD.search(f"{code} {message}") is not None
 
 
@@ -194,7 +194,7 @@ _ALLOWED = re.compile(
 
 
 def longest_description(words: str) -> int | None:
-    """How long a tool's description may be, where one was refused for its length; None where none was."""
+    """Tell how long a tool's description may be, where one was refused for its length; None where none was."""
     if not _DESCRIPTION.search(words) or not _TOO_LONG.search(words):
         return None
     found = _AT_MOST.search(words)
@@ -202,16 +202,16 @@ def longest_description(words: str) -> int | None:
 
 
 def refused_part(words: str) -> Refused | None:
-    """What a request was refused for, by the endpoint's words; None when it is none of these."""
+    """Return what a request was refused for, by the endpoint's words; None when it is none of these."""
     return next((part for part, wording in _PARTS if wording.search(words)), None)
 
 
 def is_failed_call(words: str) -> bool:
-    """Whether the model wrote a call that its own endpoint could not read: it may do better when told."""
+    """Tell whether the model wrote a call that its own endpoint could not read: it may do better when told."""
     return _FAILED_CALL.search(words) is not None
 
 
 def allowed_values(message: str) -> list[str]:
-    """What a refusal of a value says is possible: its quoted words."""
+    """Return what a refusal of a value says is possible: its quoted words."""
     found = _ALLOWED.search(message)
     return re.findall(r"['\"`]([\w.-]{1,30})['\"`]", found[1]) if found else []

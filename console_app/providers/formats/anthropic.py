@@ -1,4 +1,5 @@
-"""A request in the words of Anthropic's Messages API: turns alternate, and all results open ONE user message."""
+"""Requests to Anthropic's Messages API, and to the servers that speak it: turns alternate, and all results open ONE
+user message."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ OF_FAILED = "[Fanout: the pictures that a failed result above names, in their or
 def anthropic_body(
     request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool, images: bool = True
 ) -> dict[str, Any]:
-    """The JSON body. `max_tokens` is used where nothing sets a limit, since the API wants one.
+    """Return the JSON body. `max_tokens` is used where nothing sets a limit, since the API wants one.
 
     `eager` asks for arguments to be streamed as they are written, in place of whole values.
     """
@@ -63,7 +64,7 @@ def anthropic_body(
 
 
 def _called_names(request: ModelRequest) -> list[str]:
-    """The tools that the history calls, by the names that go out."""
+    """Return the tools that the history calls, by the names that go out."""
     answers = (message for message in request.messages if isinstance(message, AssistantMessage))
     return sorted({wire_name(call.name) for answer in answers for call in answer.tool_calls})
 
@@ -80,7 +81,8 @@ def _tool_choice(request: ModelRequest) -> dict[str, Any]:
 def anthropic_messages(
     request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
 ) -> list[dict[str, Any]]:
-    """The history as turns that begin with the user and alternate; with `images` the pictures of messages too."""
+    """Return the history as turns that begin with the user and alternate; with `images` the pictures of messages
+    too."""
     out: list[dict[str, Any]] = []
     ids = call_ids(request.messages, endpoint)
     for message in request.messages:
@@ -107,7 +109,7 @@ def anthropic_messages(
 
 
 def _append(out: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
-    """Adds blocks as a turn of `role`, or to the open turn of the same role; a turn of nothing is left out."""
+    """Add blocks as a turn of `role`, or to the open turn of the same role; a turn of nothing is left out."""
     if not blocks:
         return
     if out and out[-1]["role"] == role:
@@ -132,7 +134,8 @@ def _assistant(
 
 
 def _answered(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the provider's own calls that have no result, and results without their call: an answer was cut there."""
+    """Leave out the provider's own calls that have no result, and results without their call: an answer was cut
+    there."""
     uses = {block.get("id") for block in blocks if _is_server_use(block)}
     results = {block.get("tool_use_id") for block in blocks}
     return [
@@ -233,7 +236,7 @@ class AnthropicMessagesProvider(WireProvider):
 
     @property
     def _budgeted(self) -> bool:
-        """Whether its model thinks by a budget: by its name, until it was refused."""
+        """Tell whether its model thinks by a budget: by its name, until it was refused."""
         return bool(self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None))
 
     def _answer(self, request: ModelRequest) -> WireAnswer:

@@ -36,11 +36,11 @@ class _Block:
         return text(self.fields.get("type"))
 
     def grow(self, name: str, piece: str) -> None:
-        """More of one of its texts."""
+        """Add to one of its texts."""
         self.pieces.setdefault(name, [text(self.fields.get(name))]).append(piece)
 
     def join(self) -> str:
-        """Makes its texts whole; gives the JSON of its input."""
+        """Make its texts whole; give the JSON of its input."""
         self.fields |= {name: "".join(pieces) for name, pieces in self.pieces.items() if name != _INPUT}
         return "".join(self.pieces.get(_INPUT, ()))
 
@@ -59,11 +59,9 @@ class AnthropicAnswer(WireAnswer):
 
     @property
     def calls(self) -> LabelledCalls:
-        """The calls, by the index of their block."""
         return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """One event; `ping` and what isn't known are passed over."""
         match text(data.get("type")) or name:
             case "content_block_delta":
                 self._delta(_index(data), obj(data.get("delta")))
@@ -82,7 +80,6 @@ class AnthropicAnswer(WireAnswer):
                 raise_for_error(name, data)
 
     def whole(self, body: dict[str, Any]) -> bool:
-        """A whole message, from a server that doesn't stream."""
         if body.get("type") != "message" or "content" not in body:
             return False
         self.take_usage(body)
@@ -164,7 +161,7 @@ class AnthropicAnswer(WireAnswer):
             self._calls.close_alone()
 
     def _close(self, block: _Block, *, complete: bool) -> None:
-        """Keeps a block; thinking that was cut off is kept for people only, since it has no signature."""
+        """Keep a block; thinking that was cut off is kept for people only, since it has no signature."""
         written = block.join()
         if block.kind == "text":
             # Only what tells it from the text before it: the words are those of the message.
@@ -193,7 +190,6 @@ class AnthropicAnswer(WireAnswer):
         self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
 
     def close_reasoning(self) -> None:
-        """The blocks that were never stopped."""
         for index in list(self._open):
             self._close(self._open.pop(index), complete=False)
 
@@ -210,7 +206,6 @@ class AnthropicAnswer(WireAnswer):
         self.finish(reason)
 
     def take_usage(self, event: dict[str, Any]) -> None:
-        """Of the message, at its start and at its end."""
         self._counted |= {name: value for name, value in obj(event.get("usage")).items() if value is not None}
 
     def tokens(self) -> tuple[int, int, int | None] | None:
@@ -224,7 +219,6 @@ class AnthropicAnswer(WireAnswer):
 
     @property
     def cache_written(self) -> int:
-        """From the usage."""
         return count(self._counted.get("cache_creation_input_tokens")) or 0
 
 

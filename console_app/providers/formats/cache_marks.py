@@ -1,8 +1,8 @@
-"""Where a request to Claude is marked so that its beginning is read from the provider's cache: `cache_control`.
+"""Marks a request to Claude so that its beginning is read from the provider's cache: `cache_control`.
 
 The cache holds the prefixes that ended at a mark of an earlier request. A mark finds the longest one that ends at it or
 at most 20 blocks in front of it, and a step of 32 calls puts 65 blocks behind the last one. So of the four marks that
-are allowed one stands where the newest mark of the last request stood, and one at the end of this request; the other
+are allowed one stands where the newest mark of the last request stood, and one at the end of this request. The other
 two keep the tools and the system prompt for conversations that begin alike.
 """
 
@@ -21,12 +21,12 @@ _UNMARKED = ("thinking", "redacted_thinking")  # blocks that take no mark
 
 
 def forwards_marks(url: str, model: str) -> bool:
-    """Whether `url` is of a router that hands marks on, and `model` one that reads them."""
+    """Tell whether `url` is of a router that hands marks on, and `model` one that reads them."""
     return "anthropic/" in model and _ROUTERS.search(urlsplit(url).hostname or "") is not None
 
 
 def mark_anthropic(body: dict[str, Any]) -> None:
-    """Marks a request of the Messages API in place; the blocks in it were made for it."""
+    """Mark a request of the Messages API in place; the blocks in it were made for it."""
     if tools := arr(body.get("tools")):
         tools[-1] = {**tools[-1], "cache_control": MARK}
     if system := text(body.get("system")):
@@ -36,7 +36,7 @@ def mark_anthropic(body: dict[str, Any]) -> None:
 
 
 def mark_chat(body: dict[str, Any]) -> None:
-    """Marks a chat completion for a router that hands the marks on: in content parts, as it has no other place.
+    """Mark a chat completion for a router that hands the marks on: in content parts, as it has no other place.
 
     Routers turn a run of tool messages into one user message; the last of the run is where the mark belongs.
     """
@@ -57,19 +57,19 @@ def mark_chat(body: dict[str, Any]) -> None:
 
 
 def with_mark(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`body`, with a field that says so if something in it is marked: for whoever looks for what was refused."""
+    """Return `body`, with a field that says so if something in it is marked: for whoever looks for what was refused."""
     inside = [part for one in map(obj, arr(body.get("messages"))) for part in map(obj, arr(one.get("content")))]
     outside = [obj(one) for name in ("tools", "system") for one in arr(body.get(name))]
     return {**body, "cache_control": MARK} if any("cache_control" in one for one in (*inside, *outside)) else body
 
 
 def _asked(messages: list[Any]) -> list[dict[str, Any]]:
-    """The last message of the user in this request, and in the one before it."""
+    """Return the last message of the user in this request, and in the one before it."""
     return [message for message in map(obj, messages) if message.get("role") == "user"][-2:]
 
 
 def _mark_last(content: list[Any], kind: str) -> None:
-    """Marks the last block, or the last result: what stands behind results may be gone in the next request."""
+    """Mark the last block, or the last result: what stands behind results may be gone in the next request."""
     places = [n for n, block in enumerate(content) if obj(block).get("type") not in _UNMARKED]
     results = [n for n in places if obj(content[n]).get("type") == kind]
     if chosen := (results or places)[-1:]:

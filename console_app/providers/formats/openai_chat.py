@@ -1,4 +1,7 @@
-"""A request in the words of OpenAI Chat Completions. One `tool` message a call, in the order of the calls."""
+"""Requests to OpenAI Chat Completions, and to every server that speaks it: the format with the most dialects of all.
+
+One `tool` message a call, in the order of the calls.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ def chat_body(
     images: bool = True,
     thoughts: bool = False,
 ) -> dict[str, Any]:
-    """The JSON body. `limit_field` is what the endpoint calls the token limit; `source` whose reasoning it may get, and
-    `endpoint` whose ids and fields. With `thoughts` every answer goes with reasoning."""
+    """Return the JSON body. `limit_field` is what the endpoint calls the token limit; `source` whose reasoning it may
+    get, and `endpoint` whose ids and fields. With `thoughts` every answer goes with reasoning."""
     body: dict[str, Any] = {
         "model": config.model,
         "messages": chat_messages(
@@ -65,7 +68,7 @@ def chat_body(
 def _content(
     message: UserMessage, pictures: Sequence[Picture], of_results: Sequence[Picture]
 ) -> str | list[dict[str, Any]]:
-    """A text, as every server takes it; parts only where there are pictures."""
+    """Return a text, as every server takes it; parts only where there are pictures."""
     if not pictures and not of_results:
         return message.content
     own = [{"type": "text", "text": message.content}, *map(_image, pictures)]

@@ -1,7 +1,8 @@
-"""What an endpoint of Chat Completions gave beside text and calls, and wants back as it came.
+"""Reads a streamed answer of OpenAI Chat Completions, and of the many servers that speak it almost alike.
 
-Reasoning stands in a text field of its own (DeepSeek, Kimi, vLLM), in `reasoning_details` (OpenRouter, MiniMax) or in
-parts of the content (Mistral); Gemini signs messages and calls in their `extra_content`.
+What an endpoint gave beside text and calls goes back to it as it came. Reasoning stands in a text field of its own
+(DeepSeek, Kimi, vLLM), in `reasoning_details` (OpenRouter, MiniMax) or in parts of the content (Mistral). Gemini signs
+messages and calls in their `extra_content`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class KeptFields:
         return bool(self._shown or self._details)
 
     def think(self, delta: dict[str, Any]) -> list[str]:
-        """Takes the reasoning of a delta; returns what of it is to be shown."""
+        """Take the reasoning of a delta; return what of it is to be shown."""
         given = delta.get("reasoning_details")
         details = [dict(detail) for detail in map(obj, arr(given)) if detail] if given else ()
         for detail in details:
@@ -65,7 +66,7 @@ class KeptFields:
         return pieces
 
     def part(self, part: dict[str, Any], text_before: int) -> str:
-        """Takes a part of the content that is no text; returns what of it is to be shown."""
+        """Take a part of the content that is no text; return what of it is to be shown."""
         before = self._parts[-1] if self._parts else (-1, dict[str, Any]())
         if part.get("type") != "thinking":
             self._parts.append((text_before, part))
@@ -84,7 +85,7 @@ class KeptFields:
         return thought
 
     def signed(self, extra: dict[str, Any]) -> bool:
-        """Takes the `extra_content` of a delta; returns whether it says that the delta's text is thought."""
+        """Take the `extra_content` of a delta; return whether it says that the delta's text is thought."""
         google = dict(obj(extra.get("google")))
         thought = google.pop("thought", None) is True
         for name, value in ({**extra, "google": google} if "google" in extra else extra).items():
@@ -96,17 +97,17 @@ class KeptFields:
         return thought
 
     def thought(self, piece: str) -> None:
-        """More reasoning that only people read."""
+        """Add reasoning that only people read."""
         self._shown.append(piece)
 
     def chunks(self, *, calls: bool) -> list[Chunk]:
-        """All that is kept, once; `calls` says whether the answer has any."""
+        """Return all that is kept, once; `calls` says whether the answer has any."""
         out = self.so_far(ReasoningFinished, calls=calls)
         self.__init__(self._source)
         return out
 
     def so_far(self, kind: type[ReasoningFinished | ReasoningSoFar], *, calls: bool) -> list[Chunk]:
-        """What is kept by now, its reasoning as a chunk of `kind`."""
+        """Return what is kept by now, its reasoning as a chunk of `kind`."""
         out: list[Chunk] = []
         field = self._field or (self._blank if calls else "")
         if self or field:
@@ -124,7 +125,8 @@ class KeptFields:
 
 
 def content_of(content: str, parts: Sequence[Any]) -> str | list[dict[str, Any]]:
-    """The text of a message with the parts that stood in it, each behind as much text as before; alone as it is."""
+    """Return the text of a message with the parts that stood in it, each behind as much text as before; alone as it
+    is."""
     if not parts:
         return content
     out: list[dict[str, Any]] = []
@@ -181,11 +183,9 @@ class ChatAnswer(WireAnswer):
 
     @property
     def calls(self) -> ChatCalls:
-        """The calls, by what each fragment says of its own."""
         return self._fragments
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """One `chat.completion.chunk`."""
         if choices := arr(data.get("choices")):
             choice = obj(choices[0])
             if len(choices) > 1 or choice.get("index") != self._choice:
@@ -207,26 +207,24 @@ class ChatAnswer(WireAnswer):
             self.take_usage(data)
 
     def take_usage(self, event: dict[str, Any]) -> None:
-        """Of the chunk, or of Groq's own field."""
         if usage := obj(event.get("usage")) or obj(obj(event.get("x_groq")).get("usage")):
             self.usage = usage
 
     def _beside(self, choice: dict[str, Any]) -> None:
-        """What some servers write into a choice beside its delta, or in place of it."""
+        """Take what some servers write into a choice beside its delta, or in place of it."""
         if message := choice.get("message"):
             self._message = obj(message)
         if usage := choice.get("usage"):  # Moonshot
             self.usage = obj(usage)
 
     def _is_ours(self, choice: dict[str, Any]) -> bool:
-        """Whether a choice is the one being read: an endpoint told to write several streams them side by side."""
+        """Tell whether a choice is the one being read: an endpoint told to write several streams them side by side."""
         index = choice.get("index")
         if self._choice is None:
             self._choice = index
         return index is None or index == self._choice
 
     def whole(self, body: dict[str, Any]) -> bool:
-        """A `chat.completion`, from a server that doesn't stream."""
         if not arr(body.get("choices")):
             return False
         self.event("", body)
@@ -237,7 +235,7 @@ class ChatAnswer(WireAnswer):
         return True
 
     def done_marker(self) -> None:
-        """The endpoint says that no more comes; without a reason before it, text may count as whole but calls don't."""
+        """Take the mark of the end; without a reason before it, text may count as whole but calls don't."""
         super().done_marker()
         if not self.finished:
             self._ended_without_reason()
@@ -250,14 +248,13 @@ class ChatAnswer(WireAnswer):
             self.finished = True
 
     def cut(self, why: str) -> None:
-        """The stream broke off."""
         self._take_message()
         super().cut(why)
 
     # -- what a message holds
 
     def _take_message(self) -> None:
-        """Reads what a whole message has that did not come in deltas: it may repeat them, once or with each chunk."""
+        """Read what a whole message has that did not come in deltas: it may repeat them, once or with each chunk."""
         message, self._message = self._message, {}
         if not message:
             return
@@ -321,7 +318,7 @@ class ChatAnswer(WireAnswer):
                 self.chunks.extend(kept)
 
     def _is_more(self, fragment: dict[str, Any]) -> bool:
-        """Takes the common case: an index and a piece of arguments, and nothing else."""
+        """Take an index and a piece of arguments alone, the common case; False for any other."""
         index, function = fragment.get("index"), fragment.get("function")
         if len(fragment) != 2 or type(index) is not int or not isinstance(function, dict) or len(obj(function)) != 1:
             return False
@@ -329,11 +326,10 @@ class ChatAnswer(WireAnswer):
         return isinstance(piece, str) and self._fragments.more(index, piece)
 
     def close_reasoning(self) -> None:
-        """All reasoning of the answer, with the field it has to be sent back in, and what else goes back."""
         self.chunks.extend(self._kept.chunks(calls=len(self.calls) > 0))
 
     def tokens(self) -> tuple[int, int, int | None] | None:
-        """From `usage`; servers that count no cache, or count it elsewhere, give None for it."""
+        """Read `usage`; servers that count no cache, or count it elsewhere, give None for it."""
         sent, written = count(self.usage.get("prompt_tokens")), count(self.usage.get("completion_tokens"))
         if sent is None and written is None:
             return None
@@ -344,7 +340,7 @@ class ChatAnswer(WireAnswer):
 
 
 def _key(index: Any) -> int | None:
-    """The index of a call; some servers write it as text."""
+    """Return the index of a call; some servers write it as text."""
     if type(index) is int:
         return index
     return int(index) if isinstance(index, str) and index.isdecimal() else None

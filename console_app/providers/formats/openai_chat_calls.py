@@ -26,13 +26,13 @@ NAMED_AGAIN = "its name came again without a label that says of which call, so t
 
 
 class Label(NamedTuple):
-    """What a fragment says of the call that it belongs to, as far as its server says it."""
+    """The index and the id by which a fragment tells its call, as far as its server gives them."""
 
     key: int | None = None
     id: str = ""
 
     def may_be(self, other: Label) -> bool:
-        """Whether both may label one call, by their keys."""
+        """Tell whether both may label one call, by their keys."""
         return self.key == other.key or self.key is None or other.key is None
 
 
@@ -124,7 +124,7 @@ class ChatCalls(CallsInPieces):
             self._add(call, text)
 
     def _labelled(self, label: Label) -> _Call | None:
-        """The latest call under `label`, ended or not."""
+        """Return the latest call under `label`, ended or not."""
         near = [call for call in self._near(label) if self._same(call.label, label)]
         return near[-1] if near else self._past(label) or self._ended.get(label.key)
 
@@ -137,11 +137,11 @@ class ChatCalls(CallsInPieces):
         return near
 
     def _past(self, label: Label) -> _Call | None:
-        """The latest call with the label's id that has ended."""
+        """Return the latest call with the label's id that has ended."""
         return next((call for call in reversed(self._ended_ids.get(label.id, ())) if call.label.may_be(label)), None)
 
     def _owner(self, label: Label, text: str) -> _Call | None:
-        """The one call that a fragment belongs to; None when there's no telling, and it is kept as nobody's."""
+        """Return the one call that a fragment belongs to; None when there's no telling, and it is kept as nobody's."""
         near = self._near(label)
         if len(near) > 1:
             near = [call for call in near if not call.whole] or near[-1:]
@@ -151,14 +151,14 @@ class ChatCalls(CallsInPieces):
         return None
 
     def _same(self, begun: Label, label: Label) -> bool:
-        """Whether a label says enough to be that of the call which began under `begun`, or that call alone is open.
-        Some servers change ids midway."""
+        """Tell whether a label says enough to be that of the call which began under `begun`, or that call alone is
+        open. Some servers change ids midway."""
         if begun.id and label.id and (begun.key is None or label.key is None):
             return begun.id == label.id
         return begun.key == label.key or (len(self._open) == 1 and (begun.key is None or label.key is None))
 
     def _is_its_own(self, call: _Call, label: Label, name: str, text: str) -> bool:
-        """Whether a name under the label of `call` is this call's, and not the next one's."""
+        """Tell whether a name under the label of `call` is this call's, and not the next one's."""
         if label.id and call.label.id and label.id != call.label.id:
             return False
         if not call.name:
@@ -170,7 +170,7 @@ class ChatCalls(CallsInPieces):
         return bool(label.id) and name == call.name and (not text.strip() or text == call.arguments)
 
     def _ambiguous(self, call: _Call | None, label: Label, name: str) -> bool:
-        """Whether a name may be one of several calls', or a repeated one as well as another call's.
+        """Tell whether a name may be one of several calls', or a repeated one as well as another call's.
 
         Then all calls that it might belong to are in doubt.
         """
@@ -205,7 +205,7 @@ class ChatCalls(CallsInPieces):
         return call
 
     def _add(self, call: _Call, text: str) -> None:
-        """More arguments of `call`; what follows its end is passed over."""
+        """Add arguments to `call`; what follows its end is passed over."""
         if call.ended or not text:
             return
         call.pieces.append(text)
@@ -215,7 +215,7 @@ class ChatCalls(CallsInPieces):
             self._announce(call)
 
     def _named(self, call: _Call, label: Label) -> _Call:
-        """`call`, with the id that came only now."""
+        """Return `call`, with the id that came only now."""
         if label.id and not call.label.id:
             call.label, call.id = call.label._replace(id=label.id), call.id or label.id
             self._keep(call, {"id": call.id})
@@ -245,7 +245,7 @@ class ChatCalls(CallsInPieces):
     # -- names
 
     def _is_tool(self, name: str) -> bool:
-        """Whether `name` is a tool's, and not the beginning of a longer one's too."""
+        """Tell whether `name` is a tool's, and not the beginning of a longer one's too."""
         names = self._tools.names
         return name in names and not any(other != name and other.startswith(name) for other in names)
 
@@ -253,7 +253,7 @@ class ChatCalls(CallsInPieces):
         return any(known.startswith(name) for known in self._tools.names)
 
     def _is_another(self, call: _Call, name: str) -> bool:
-        """Whether `name` is a tool that the name of `call`, a tool's too, can't grow into."""
+        """Tell whether `name` is a tool that the name of `call`, a tool's too, can't grow into."""
         both_tools = {name, call.name} <= self._tools.names
         return both_tools and not self._known(call.name + name) and not name.startswith(call.name)
 
@@ -269,5 +269,5 @@ class ChatCalls(CallsInPieces):
 
 
 def _stream(label: Label) -> int | str:
-    """Where arguments without an owner are kept: some servers change ids midway."""
+    """Tell where arguments without an owner are kept: some servers change ids midway."""
     return label.id if label.key is None else label.key

@@ -40,7 +40,7 @@ ENCRYPTED = "reasoning.encrypted_content"
 def responses_body(
     request: ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
 ) -> dict[str, Any]:
-    """The JSON body."""
+    """Return the JSON body."""
     body: dict[str, Any] = {
         "model": config.model,
         "input": responses_input(request, source, identity(config), images=images),
@@ -72,7 +72,7 @@ def _content(message: UserMessage | ToolMessage, images: bool) -> str | list[dic
 def responses_input(
     request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
 ) -> list[dict[str, Any]]:
-    """The history as input items; with `images` the pictures of messages too."""
+    """Return the history as input items; with `images` the pictures of messages too."""
     ids = call_ids(request.messages, endpoint)
     out: list[dict[str, Any]] = []
     for message in request.messages:
@@ -100,7 +100,8 @@ def _assistant(message: AssistantMessage, source: str, ids: Callable[[str], str]
 
 
 def _sendable(item: dict[str, Any]) -> dict[str, Any]:
-    """An item as it may go back; an empty one for reasoning that only its endpoint could look up, and didn't keep."""
+    """Return an item as it may go back; an empty one for reasoning that only its endpoint could look up, and didn't
+    keep."""
     if item.get("type") != "reasoning":
         return item
     if not item.get("encrypted_content") and not item.get("content"):

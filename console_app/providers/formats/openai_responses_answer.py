@@ -1,7 +1,6 @@
-"""The output items of one response that are no calls of ours: which of them an event is of, and what was shown of it.
+"""Reads a streamed answer of OpenAI's Responses API, whose events name the output item that they belong to.
 
-An item may be told of in pieces, when it is done, and once more when the response is completed; what is shown of it
-counts once.
+Closing events (`…done`, `response.completed`) repeat what came, or are all that came: each text and call counts once.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ PartKey = tuple[int, str]  # content_index, and whether it is text or a refusal
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One item. `began` is how much text and how many calls came before it."""
+    """One output item that is no call of ours. `began` is how much text and how many calls came before it."""
 
     where: Where
     began: tuple[int, int]
@@ -41,11 +40,11 @@ class Item:
 
     @property
     def text(self) -> str:
-        """All text of it, its parts in the order in which they came."""
+        """Return all text of it, its parts in the order in which they came."""
         return "".join(piece for pieces in self.parts.values() for piece in pieces)
 
     def missing(self, key: PartKey, whole: str) -> str:
-        """What of a part's whole text has not come yet; "" where something else was shown."""
+        """Return what of a part's whole text has not come yet; "" where something else was shown."""
         came = "".join(self.parts.get(key, ()))
         return whole[len(came) :] if whole.startswith(came) else ""
 
@@ -61,7 +60,8 @@ class Items:
         return iter(self._items)
 
     def find(self, where: Where) -> Item | None:
-        """The item that `where` tells: by all its labels, else by its place, as some servers change ids midway."""
+        """Return the item that `where` tells: by all its labels, else by its place, as some servers change ids
+        midway."""
         if self._found is not None and self._found[0] is where:
             return self._found[1]
         item = self._find(where)
@@ -78,7 +78,7 @@ class Items:
         return next((item for item in reversed(self._items) if item.where.place == where.place), None)
 
     def at(self, where: Where, began: tuple[int, int]) -> Item:
-        """The item that `where` tells; a new one where none was told of."""
+        """Return the item that `where` tells; a new one where none was told of."""
         item = self.find(where)
         if item is None:
             item = self._add(where, began)
@@ -90,7 +90,8 @@ class Items:
         return self._items[-1]
 
     def listed(self, where: Where, text: str, began: tuple[int, int]) -> Item:
-        """The message that the list at the end of a response names: places may have shifted there, and ids changed."""
+        """Return the message that the list at the end of a response names: places may have shifted there, and ids
+        changed."""
         found = self.find(where)
         if found is not None and text.startswith(found.text):
             return found
@@ -100,7 +101,7 @@ class Items:
         return self._add(where, began)
 
     def position(self, place: int, now: tuple[int, int]) -> tuple[int, int]:
-        """Where an item that is told of late belongs: in front of the first that stood behind it."""
+        """Tell where an item that is told of late belongs: in front of the first that stood behind it."""
         behind = [item for item in self._items if item.where.place is not None and item.where.place > place]
         return min((item.began for item in behind), default=now)
 
@@ -121,11 +122,9 @@ class ResponsesAnswer(WireAnswer):
 
     @property
     def calls(self) -> LabelledCalls:
-        """The calls, by the item that each of their events names."""
         return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """One event; `type` says which, and what isn't known is passed over."""
         kind = text(data.get("type")) or name
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
@@ -153,7 +152,6 @@ class ResponsesAnswer(WireAnswer):
                 raise_for_error(name, data)
 
     def whole(self, body: dict[str, Any]) -> bool:
-        """A whole `response`, from a server that doesn't stream."""
         if "output" not in body:
             return False
         if read_error(body).message and body.get("status") == "failed":
@@ -263,7 +261,7 @@ class ResponsesAnswer(WireAnswer):
         known.done = True
 
     def _mark(self, item: Item, position: tuple[int, int]) -> None:
-        """A text begins here, apart from what was said or called before."""
+        """Begin a text here, apart from what was said or called before."""
         item.began = position
         fields = {"phase": item.phase} if item.phase else {}
         gap = {"gap": item.gap} if item.gap else {}
@@ -320,12 +318,10 @@ class ResponsesAnswer(WireAnswer):
         self.over = True
 
     def take_usage(self, event: dict[str, Any]) -> None:
-        """Of an event, or of the response that it repeats."""
         if usage := obj(event.get("usage")) or obj(obj(event.get("response")).get("usage")):
             self.usage = usage
 
     def tokens(self) -> tuple[int, int, int | None] | None:
-        """From the `usage` of the completed response."""
         sent, written = count(self.usage.get("input_tokens")), count(self.usage.get("output_tokens"))
         if sent is None and written is None:
             return None
@@ -343,7 +339,7 @@ def _part(data: dict[str, Any], kind: str) -> PartKey:
 
 
 def _message_parts(item: dict[str, Any]) -> list[tuple[PartKey, str]]:
-    """The texts of a message, by their part."""
+    """Return the texts of a message, by their part."""
     parts = enumerate(map(obj, arr(item.get("content"))))
     fields = [(number, _PARTS.get(text(part.get("type")), ""), part) for number, part in parts]
     return [((number, field), text(part.get(field))) for number, field, part in fields if field]

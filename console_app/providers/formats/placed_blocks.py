@@ -1,9 +1,10 @@
-"""What an endpoint wants back unchanged, and where it stood in its answer: reasoning, server tools, marks of texts.
+"""Keeps what an endpoint wants back unchanged, and where it stood in its answer: reasoning, server tools, marks of
+texts.
 
-A block is a `Reasoning` of the message, with text where people read some. Its `data` holds `source` (the endpoint),
-how much text and how many calls came before it, and the `block` itself; a mark, in place of a block, holds the fields
-of the `text` that begins there, so that text and calls keep the order in which they were written. What parts a text
-from that before it for people (`APART`) is no part of either: a mark says with `gap` how much of it stands in front.
+A block is a `Reasoning` of the message, with text where people read some. Its `data` holds `source` (the endpoint), how
+much text and how many calls came before it, and the `block` itself. A mark, in place of a block, holds the fields of
+the `text` that begins there, so that text and calls keep the order in which they were written. What parts a text from
+that before it for people (`APART`) is no part of either: a mark says with `gap` how much of it stands in front.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TextBlock = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 def placed(source: str, text_before: int, calls_before: int, **what: Any) -> dict[str, Any]:
-    """The `data` of a block, or of a mark."""
+    """Return the `data` of a block, or of a mark."""
     return {"source": source, **what, "calls_before": calls_before, "text_before": text_before}
 
 
@@ -31,7 +32,7 @@ def in_order(
     text_block: TextBlock,
     call_block: Callable[[ToolCall], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    """An assistant message in the order in which it was written: texts with their fields, calls, and blocks.
+    """Return an assistant message in the order in which it was written: texts with their fields, calls, and blocks.
 
     Between two blocks or marks text is put before the calls. Blank text is left out.
     """

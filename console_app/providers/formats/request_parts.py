@@ -1,7 +1,10 @@
-"""What the requests of all three wire formats share: legal ids and names, schemas, and the reasoning that goes back.
+"""Makes what the requests of all three wire formats share: legal ids and names, schemas, settings, reasoning that goes
+back.
 
 A history may come from another provider, or hold names that a model invented, and every API refuses the whole request
-for one character of them; so ids and names are made legal here, in every request alike, and nowhere else.
+for one character of them. So ids and names are made legal here, in every request alike, and nowhere else. Settings are
+one row a field of `Sampling`, so that none is forgotten. `parallel_tool_calls` goes with the tools, `cache` marks what
+is built (`cache_marks`), and `extra_body` goes over everything.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def with_extra(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`body` with `extra_body` over it. Its tools, which the provider runs itself, come behind the request's."""
+    """Return `body` with `extra_body` over it. Its tools, which the provider runs itself, come behind the request's."""
     if not extra:
         return body
     tools = [*arr(body.get("tools")), *arr(extra.get("tools"))]
@@ -37,8 +40,8 @@ def with_extra(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[st
 
 @lru_cache(maxsize=65_536)
 def legal_id(call_id: str) -> str:
-    """`call_id` as every endpoint takes it, whoever gave it: nine letters and digits, as Mistral's do. The same always
-    gives the same."""
+    """Return `call_id` as every endpoint takes it, whoever gave it: nine letters and digits, as Mistral's do. The same
+    always gives the same."""
     if _NINE.fullmatch(call_id):
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
@@ -48,7 +51,8 @@ def legal_id(call_id: str) -> str:
 def call_ids(
     messages: Iterable[UserMessage | AssistantMessage | ToolMessage], endpoint: str, model: str = ""
 ) -> Callable[[str], str]:
-    """What the id of a call is in a request to `endpoint`: as it gave it, once; legal where it is another's or ours.
+    """Return what makes the id of a call in a request to `endpoint`: as it gave it, once; legal where it is another's
+    or ours.
 
     Kimi's models read the tool's name and a running number in an id.
     """
@@ -81,12 +85,12 @@ def _made_ids(call: ToolCall, number: int, model: str) -> Iterator[str]:
 
 
 def wire_name(name: str) -> str:
-    """The name of a tool as every API takes it; a model may have called one that can't exist."""
+    """Return the name of a tool as every API takes it; a model may have called one that can't exist."""
     return _ILLEGAL.sub("_", name)[:64] or "unnamed"
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
-    """The recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
+    """Return the recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
     try:
         value: Any = json.loads(arguments, parse_constant=_no_constant) if arguments.strip() else {}
         # Escaped halves of surrogate pairs can't be sent either, nor what is larger than any number.
@@ -101,7 +105,7 @@ def _no_constant(name: str) -> None:
 
 
 def arguments_text(arguments: str) -> str:
-    """The recorded arguments as the text of an object; `{}` where they are none (several servers parse them)."""
+    """Return the recorded arguments as the text of an object; `{}` where they are none (several servers parse them)."""
     return arguments if arguments_object(arguments) else "{}"
 
 
@@ -109,13 +113,13 @@ _ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
 def tool_schema(spec: ToolSpec) -> dict[str, Any]:
-    """The input schema, as an object with properties at its top: the APIs take no alternatives there."""
+    """Return the input schema, as an object with properties at its top: the APIs take no alternatives there."""
     schema = {name: value for name, value in spec.input_schema.items() if name not in _ALTERNATIVES}
     return {**schema, **object_of(properties(schema))}
 
 
 def reasoning_blocks(message: AssistantMessage, wire_format: str, source: str) -> list[Reasoning]:
-    """The reasoning that may go back: whole, and written by this endpoint in this format."""
+    """Return the reasoning that may go back: whole, and written by this endpoint in this format."""
     return [
         block
         for block in message.reasoning
@@ -146,7 +150,7 @@ _FITTED: Mapping[tuple[Api, str], Callable[[Any], Any]] = {
 
 
 def parameters(sampling: Sampling, api: Api) -> dict[str, Any]:
-    """The fields of a body that say how to write."""
+    """Return the fields of a body that say how to write."""
     body: dict[str, Any] = {}
     for field, names in PARAMETERS.items():
         value = getattr(sampling, field)
@@ -161,7 +165,7 @@ def parameters(sampling: Sampling, api: Api) -> dict[str, Any]:
 
 
 def with_budget(body: dict[str, Any], effort: Effort) -> None:
-    """Puts a budget of tokens in place of adaptive thinking, for the models that know only that; changes `body`."""
+    """Put a budget of tokens in place of adaptive thinking, for the models that know only that; changes `body`."""
     body.pop("output_config", None)
     budget = min(BUDGETS.get(effort, LARGEST_BUDGET), body["max_tokens"] - LEAST_ANSWER)
     if budget >= BUDGETS["minimal"]:

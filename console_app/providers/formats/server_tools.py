@@ -29,14 +29,14 @@ _NEVER_SHOWN = frozenset({"encrypted_content", "encrypted_stdout", "data", "resu
 
 
 def responses_started(item: dict[str, Any], id: str) -> ProviderCallStarted:
-    """From an `output_item.added`."""
+    """Read an `output_item.added`."""
     kind = text(item.get("type"))
     name = RESPONSES_CALLS.get(kind) or text(item.get("name")) or kind
     return ProviderCallStarted(id, name, text(item.get("server_label")))
 
 
 def responses_finished(item: dict[str, Any], id: str) -> ProviderCallFinished:
-    """From an item that is done."""
+    """Read an item that is done."""
     failed = item.get("status") in ("failed", "incomplete") or item.get("error") not in (None, "")
     shown = [text(item.get("output")), *(_lines(item.get(name)) for name in ("outputs", "results", "tools", "error"))]
     content = "\n".join(part for part in shown if part)
@@ -57,13 +57,13 @@ def _responses_arguments(item: dict[str, Any]) -> str:
 
 
 def anthropic_started(block: dict[str, Any]) -> ProviderCallStarted:
-    """From a `server_tool_use` or `mcp_tool_use` block that is whole."""
+    """Read a `server_tool_use` or `mcp_tool_use` block that is whole."""
     name, server = text(block.get("name")), text(block.get("server_name"))
     return ProviderCallStarted(text(block.get("id")), name, server, _json(obj(block.get("input"))))
 
 
 def anthropic_finished(block: dict[str, Any]) -> ProviderCallFinished:
-    """From a `…_tool_result` block."""
+    """Read a `…_tool_result` block."""
     content = block.get("content")
     code = obj(content).get("return_code")
     failed = bool(block.get("is_error")) or text(obj(content).get("type")).endswith("_error") or code not in (None, 0)
@@ -83,7 +83,7 @@ def _lines(value: Any) -> str:
 
 
 def _readable(value: Any, depth: int = 0) -> Iterator[str]:
-    """The words in a result: of each object what people read, its title and address on one line."""
+    """Return the words in a result: of each object what people read, its title and address on one line."""
     if isinstance(value, str):
         yield value
     elif depth > 8:

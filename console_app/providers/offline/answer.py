@@ -35,7 +35,7 @@ _NOT_RUN = "This call was not run:"
 
 
 def report(called: Sequence[Called], tools: OfflineTools) -> str:
-    """The answer to a turn whose calls are all done, as Markdown."""
+    """Return the answer to a turn whose calls are all done, as Markdown."""
     good = [one for one in called if one.result.outcome is Outcome.SUCCEEDED]
     bad = [one for one in called if one.result.outcome is not Outcome.SUCCEEDED]
     parts: list[str] = []
@@ -53,7 +53,7 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
 
 
 def failures(called: Sequence[Called]) -> int:
-    """How many of the calls count as failed."""
+    """Tell how many of the calls count as failed."""
     return sum(one.result.outcome.is_error for one in called)
 
 
@@ -75,7 +75,7 @@ def _good(one: Called, tools: OfflineTools) -> str:
 
 
 def _block(content: str) -> str:
-    """The beginning of a long result, fenced, with what was left out said."""
+    """Return the beginning of a long result, fenced, with what was left out said."""
     shown = visible("\n".join(line[:300] for line in content[: _BLOCK * 4].split("\n")[:_LINES])[:_BLOCK])
     fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", shown)), default=0) + 1)
     block = f"{fence}\n{shown}\n{fence}"
@@ -95,21 +95,21 @@ def _bad(one: Called, tools: OfflineTools) -> str:
 
 
 def _title(one: Called, tools: OfflineTools) -> str:
-    """`server.tool` with the shortest of its arguments, to tell two calls of one tool apart."""
+    """Return `server.tool` with the shortest of its arguments, to tell two calls of one tool apart."""
     label = one_line(tools.label(one.call.name), 80).replace("*", "")
     values = [value for value in arguments_of(one).values() if isinstance(value, str) and 0 < len(value) <= 60]
     return f"{label} ({code(values[0], 60)})" if values else label
 
 
 def _expression(one: Called) -> str | None:
-    """The expression of a calculator's call: the only argument, named so."""
+    """Return the expression of a calculator's call: the only argument, named so."""
     arguments = arguments_of(one)
     only = next(iter(arguments.items()), None) if len(arguments) == 1 else None
     return only[1] if only and only[0] in ("expression", "expr") and isinstance(only[1], str) else None
 
 
 def arguments_of(one: Called) -> dict[str, Any]:
-    """The arguments of a call; none where they can't be read."""
+    """Return the arguments of a call; none where they can't be read."""
     try:
         value = json.loads(one.call.arguments or "{}")
     except (ValueError, RecursionError):
@@ -129,14 +129,14 @@ _GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks
 
 @dataclass(frozen=True, slots=True)
 class OfflineAnswer:
-    """What the model says, then the calls it asks for, all in one answer."""
+    """The text that the model says, then the calls it asks for, all in one answer."""
 
     text: str
     calls: tuple[PlannedCall, ...] = ()
 
 
 def answer(request: ModelRequest) -> OfflineAnswer:
-    """The answer to `request`. It depends on nothing but the request."""
+    """Return the answer to `request`. It depends on nothing but the request."""
     tools = OfflineTools(request.tools)
     turn = open_turn(request.messages)
     called = tuple(one for one in turn.called if not one.call.name.endswith(FINISHED))
@@ -153,7 +153,7 @@ def answer(request: ModelRequest) -> OfflineAnswer:
 
 
 def capabilities(tools: OfflineTools) -> str:
-    """What the offline model is, what it can do with these tools, and how to get a real model."""
+    """Return what the offline model is, what it can do with these tools, and how to get a real model."""
     able = [rule.can for rule in RULES if rule.able(tools)]
     lines = "\n".join(f"- {can}" for can in able)
     can = (
@@ -170,7 +170,7 @@ def capabilities(tools: OfflineTools) -> str:
 
 
 def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tuple[PlannedCall, ...]:
-    """The planned calls that are still to run: those that no call of the turn equals, in the order of the plan.
+    """Return the planned calls that are still to run: those that no call of the turn equals, in the order of the plan.
 
     A server that was switched on meanwhile changes the plan, so the order alone says nothing.
     """
@@ -188,7 +188,7 @@ def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tup
 
 
 def _key(name: str, arguments: str) -> tuple[str, str]:
-    """One for equal calls, however their JSON is written."""
+    """Return one key for equal calls, however their JSON is written."""
     try:
         return name, json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):
@@ -200,7 +200,7 @@ def _asks_for(called: Called) -> bool:
 
 
 def _asked_for(called: tuple[Called, ...]) -> frozenset[str]:
-    """The servers that this turn has asked for, whatever came of it."""
+    """Return the servers that this turn has asked for, whatever came of it."""
     return frozenset(str(arguments_of(one).get("server")) for one in called if _asks_for(one) and one.ran)
 
 
@@ -228,7 +228,7 @@ def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) ->
 def _last(
     request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: OfflineTools
 ) -> OfflineAnswer:
-    """The answer that ends the turn, by the completion tool where there is one."""
+    """Return the answer that ends the turn, by the completion tool where there is one."""
     prompt = turn.prompts[-1][0] if turn.prompts else ""
     if called:
         told = [one for one in called if not _asks_for(one) or one.result.outcome is not Outcome.SUCCEEDED]
@@ -256,7 +256,7 @@ def _blocked(called: tuple[Called, ...], tools: OfflineTools) -> str:
 
 
 def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], tools: OfflineTools) -> str:
-    """The answer when tools may not be used any more."""
+    """Return the answer when tools may not be used any more."""
     left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
     done = report(called, tools)
     return "\n\n".join(part for part in (done, f"I may not call tools in this answer. I would call:\n\n{left}") if part)

@@ -68,7 +68,7 @@ class Expression:
 
     @property
     def written(self) -> str:
-        """The expression in the notation of the `evaluate` tool."""
+        """Return the expression in the notation of the `evaluate` tool."""
         return "".join(self._out)
 
     def _sum(self, depth: int, *, in_call: bool) -> bool:
@@ -113,7 +113,7 @@ class Expression:
         return False
 
     def _postfix(self, start: int) -> None:
-        """What follows a value: powers written as words or small digits, and the factorial, which is a function."""
+        """Read powers written as words or small digits, and the factorial, which is a function, behind a value."""
         for pattern, power in _POSTFIX:
             if found := pattern.match(self._text, self.end, self._limit):
                 self._out.append(power)
@@ -129,7 +129,8 @@ class Expression:
                 self.end = found.end()
 
     def _ends_a_factorial(self, after: int) -> bool:
-        """`5!` at the end of a sentence may be an exclamation: it counts only with more behind it."""
+        """Tell whether `5!` is more than an exclamation at the end of a sentence: it counts only with more behind
+        it."""
         rest = self._text[after : self._limit].lstrip(" \t")
         return rest[:1] in tuple("+-*/^)×,") and rest[:1] != ""
 
@@ -164,7 +165,7 @@ class Expression:
         return True
 
     def _implied_product(self, depth: int) -> bool:
-        """`2pi` and `3(4+5)` are products, when nothing stands between."""
+        """Read `2pi` and `3(4+5)` as products, when nothing stands between."""
         mark, length = self.end, len(self._out)
         if self._text[self.end : self.end + 1] in ("(", "π") or self._text[self.end : self.end + 2].lower() == "pi":
             self._out.append("*")
@@ -255,7 +256,8 @@ def _calculator(tools: OfflineTools) -> Match | None:
 
 
 def expressions(text: str) -> Iterator[tuple[int, int, str]]:
-    """The calculations in `text` that are surely meant as such: where each starts and ends, and how it is written."""
+    """Return the calculations in `text` that are surely meant as such: where each starts and ends, and how it is
+    written."""
     text = without_numbering(text)
     cue = _CUE.search(text) is not None
     open_ends: set[int] = set()
@@ -273,7 +275,7 @@ def expressions(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def without_numbering(text: str) -> str:
-    """`text` with list marks blanked out: `(1)`, `2.`, `c)` when they count up from the first, and bullets."""
+    """Return `text` with list marks blanked out: `(1)`, `2.`, `c)` when they count up from the first, and bullets."""
     expected = {"1", "a"}
     for found in list(_NUMBERED.finditer(text)):
         mark = (found[1] or found[2]).lower()
@@ -284,7 +286,7 @@ def without_numbering(text: str) -> str:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether it is no part of a word, a path, a version, a time or a name."""
+    """Tell whether an expression is no part of a word, a path, a version, a time or a name."""
     before, after = text[start - 1 : start], text[end : end + 1]
     if before and (before.isalnum() or before in "_.$#@/\\-:<>&%"):
         return before == ":" and start >= 2 and not text[start - 2].isalnum()

@@ -48,8 +48,8 @@ class Plan:
 
 
 def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = frozenset()) -> Plan:
-    """The calls that the rules find in one prompt. What a server that is off could do is a call that asks for it,
-    unless it is one of `asked_for` already."""
+    """Return the calls that the rules find in one prompt. What a server that is off could do is a call that asks for
+    it, unless it is one of `asked_for` already."""
     problems: list[str] = []
     if len(asked.text) > READS:
         problems.append(f"Your message is long: I read its first {READS:,} characters only.")
@@ -74,7 +74,7 @@ def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = fr
 
 
 def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools, asked_for: frozenset[str] = frozenset()) -> Plan:
-    """One plan for all prompts of a turn, those that joined while it ran last."""
+    """Make one plan for all prompts of a turn, those that joined while it ran last."""
     plans = [plan(asked, tools, asked_for) for asked in prompts]
     return Plan(
         tuple(call for one in plans for call in one.calls),

@@ -37,22 +37,18 @@ class OfflineProvider:
 
     @property
     def name(self) -> str:
-        """The provider's name."""
         return "offline"
 
     @property
     def model(self) -> str:
-        """The model's name: it rehearses what a real model would do."""
         return "rehearsal"
 
     @property
     def protocol(self) -> str:
-        """How tools are offered."""
         return "offline"
 
     @property
     def no_pictures(self) -> str:
-        """Why it sees none."""
         return "it goes by words"
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
@@ -60,7 +56,7 @@ class OfflineProvider:
         return playing(self._beats(request))
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        pass
 
     def _beats(self, request: ModelRequest) -> Iterator[Beat]:
         reply = answer(request)

@@ -1,4 +1,8 @@
-"""What a rule of the offline model is: it reads a prompt and says which calls, or which sentence, answer it."""
+"""Gives the rules of the offline model what they are made of: the tools that are on, and readers of small wordings.
+
+A rule reads a prompt and says which calls, or which sentence, answer it. Tools are found by what they are called and
+what they take, so that a rule works with any server that offers such.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +36,16 @@ class Match:
     keys: Mapping[str, str]
 
     def takes(self, parameter: str) -> bool:
-        """Whether the tool has this parameter at all."""
+        """Tell whether the tool has this parameter at all."""
         return parameter in self.keys
 
     def kind(self, parameter: str) -> str:
-        """The JSON type that the tool's schema gives the parameter, or ""."""
+        """Return the JSON type that the tool's schema gives the parameter, or ""."""
         return kind_of(properties(self.spec.input_schema).get(self.keys[parameter]))
 
     def call(self, **values: Any) -> PlannedCall:
-        """The call with these values, each as the type the schema asks for; what the tool doesn't take is left out."""
+        """Return the call with these values, each as the type the schema asks for; what the tool doesn't take is left
+        out."""
         arguments = {
             self.keys[name]: _fit(value, self.kind(name)) for name, value in values.items() if self.takes(name)
         }
@@ -57,11 +62,11 @@ class OfflineTools:
         self.off = tuple(map(str, choices(as_schema(offered))))  # the servers that are off and can be asked for
 
     def switch_on(self, server: str) -> PlannedCall | None:
-        """The call that asks for a server that is off; None where there is none such."""
+        """Return the call that asks for a server that is off; None where there is none such."""
         return self._enable.call(server=server) if self._enable and server in self.off else None
 
     def find(self, names: Iterable[str], **parameters: Iterable[str]) -> Match | None:
-        """The first tool with one of these names that needs nothing beyond `parameters`.
+        """Return the first tool with one of these names that needs nothing beyond `parameters`.
 
         A parameter is given with its possible names; one spelled `maybe_X` is the optional parameter X.
         """
@@ -72,7 +77,8 @@ class OfflineTools:
         return None
 
     def lookup(self, name: str) -> ToolSpec | None:
-        """The tool that people mean by `name`: `server.tool`, its wire name, or its own name where only one has it."""
+        """Return the tool that people mean by `name`: `server.tool`, its wire name, or its own name where only one has
+        it."""
         for spec in self.tools:
             if name in (spec.label, spec.name):
                 return spec
@@ -80,12 +86,13 @@ class OfflineTools:
         return own[0] if len(own) == 1 else None
 
     def label(self, wire_name: str) -> str:
-        """`server.tool` of the tool with this name on the wire, or the name itself when it is not on any more."""
+        """Return `server.tool` of the tool with this name on the wire, or the name itself when it is not on any
+        more."""
         return next((spec.label for spec in self.tools if spec.name == wire_name), wire_name)
 
 
 def kind_of(schema: Any) -> str:
-    """The JSON type of a schema; of several the first that isn't null; "" where it says none."""
+    """Return the JSON type of a schema; of several the first that isn't null; "" where it says none."""
     return next((kind for kind in types(schema) if kind != "null"), "")
 
 
@@ -170,20 +177,20 @@ _BETWEEN = re.compile(AND, re.IGNORECASE)
 
 
 def count_of(text: str | None) -> int:
-    """The number that `text` says, 1 for an article or nothing."""
+    """Return the number that `text` says, 1 for an article or nothing."""
     if not text:
         return 1
     return max(int(text), 1) if text.isdecimal() else _COUNTS.get(text.lower(), 1)
 
 
 def unquoted(text: str) -> str:
-    """`text` without the quotation marks around it."""
+    """Return `text` without the quotation marks around it."""
     text = text.strip()
     return text[1:-1].strip() if _IS_QUOTED.fullmatch(text) else text
 
 
 def listed(text: str, *, split_and: bool = True) -> list[str]:
-    """The things that `text` lists: the quoted ones if any are, else what commas (and `and`) part."""
+    """Return the things that `text` lists: the quoted ones if any are, else what commas (and `and`) part."""
     marked = [unquoted(one) for one in _IS_QUOTED.findall(text)]
     if marked:
         return [one for one in marked if one]
@@ -192,7 +199,7 @@ def listed(text: str, *, split_and: bool = True) -> list[str]:
 
 
 def code(text: str, limit: int = BRIEF) -> str:
-    """`text` on one line as a code span that nothing in it can end."""
+    """Return `text` on one line as a code span that nothing in it can end."""
     text = one_line(text, limit)
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
     pad = " " if text[:1] == "`" or text[-1:] == "`" or not text else ""

@@ -39,7 +39,7 @@ def _maker(tools: OfflineTools) -> Match | None:
 
 
 def _draft(topic: str, slides: int) -> str:
-    """An outline that claims no knowledge of the topic: a heading and open points a slide."""
+    """Return an outline that claims no knowledge of the topic: a heading and open points a slide."""
     title = topic[:1].upper() + topic[1:]
     note = "- Outline by Fanout's offline model: fill in the points"
     if slides == 1:

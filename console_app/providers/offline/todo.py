@@ -83,7 +83,7 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 
 
 def _current(asked: AskedPrompt, tool: Match) -> list[_Item]:
-    """The list as the newest successful call of the tool left it."""
+    """Return the list as the newest successful call of the tool left it."""
     done = {
         message.tool_call_id
         for message in asked.earlier
@@ -122,7 +122,7 @@ def _parsed(arguments: str, key: str) -> list[_Item]:
 
 
 def _written(items: Sequence[_Item], tool: Match) -> Any:
-    """The list in the shape that the tool's schema gives it."""
+    """Return the list in the shape that the tool's schema gives it."""
     schema = as_schema(properties(tool.spec.input_schema).get(tool.keys["items"]))
     if kind_of(schema) == "string":
         return "\n".join(f"{_MARKS[one.state]} {one.text}" for one in items)

@@ -1,4 +1,4 @@
-"""What the decoders of the three wire formats share: the chunks of one answer, and how an answer ends."""
+"""Holds one answer while it is read, in any of the three wire formats: its chunks, and how it ends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from console_app.providers.stream.offered_tools import OfferedTools
 
 
 class ChunkBuffer:
-    """Of one answer, in the order in which its chunks came. `urgent`: it holds more than pieces of what grows. `grown`:
-    how many characters of what grows were added, taken or not.
+    """The chunks of one answer that nobody took yet, in the order in which they came. More of the same becomes one
+    chunk.
+
+    `urgent`: it holds more than pieces of what grows. `grown`: how many characters of what grows were added, taken or
+    not. A token is a piece in a list until it is taken: an object each would cost as much as reading its JSON.
     """
 
     def __init__(self) -> None:
@@ -38,7 +41,6 @@ class ChunkBuffer:
         return iter(self._chunks)
 
     def add_text(self, piece: str) -> None:
-        """More visible text."""
         if self._grows is not TextChunk:
             self._join()
             self._grows = TextChunk
@@ -46,7 +48,6 @@ class ChunkBuffer:
         self.grown += len(piece)
 
     def add_reasoning(self, piece: str) -> None:
-        """More reasoning."""
         if self._grows is not ReasoningChunk:
             self._join()
             self._grows = ReasoningChunk
@@ -54,7 +55,7 @@ class ChunkBuffer:
         self.grown += len(piece)
 
     def add_arguments(self, index: int, piece: str) -> None:
-        """More of the arguments of the call `index`."""
+        """Add to the arguments of the call `index`."""
         if self._grows != index:
             self._join()
             self._grows = index
@@ -62,18 +63,17 @@ class ChunkBuffer:
         self.grown += len(piece)
 
     def append(self, chunk: Chunk) -> None:
-        """A chunk that is more of nothing."""
+        """Add a chunk that is more of nothing."""
         self._join()
         self._chunks.append(chunk)
         self.urgent = True
 
     def extend(self, chunks: Iterable[Chunk]) -> None:
-        """Several of those."""
         for chunk in chunks:
             self.append(chunk)
 
     def take(self) -> list[Chunk]:
-        """The chunks since the last time."""
+        """Return the chunks since the last time."""
         self._join()
         chunks, self._chunks, self.urgent = self._chunks, [], False
         return chunks
@@ -114,7 +114,7 @@ _CUTS: dict[str, FinishReason] = {
 
 
 class AnswerCalls(Protocol):
-    """What an answer knows of its calls, whatever their wire."""
+    """The calls of an answer, whatever their wire."""
 
     def __len__(self) -> int: ...
 
@@ -146,15 +146,15 @@ class WireAnswer(ABC):
     @property
     @abstractmethod
     def calls(self) -> AnswerCalls:
-        """The calls of the answer, which append their chunks to `chunks`."""
+        """Return the calls of the answer, which append their chunks to `chunks`."""
 
     @abstractmethod
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """Takes one event. Raises ServerFault when it reports an error."""
+        """Take one event. Raises ServerFault when it reports an error."""
 
     @abstractmethod
     def whole(self, body: dict[str, Any]) -> bool:
-        """Takes an answer that came as one JSON body; False when `body` is none."""
+        """Take an answer that came as one JSON body; False when `body` is none."""
 
     @abstractmethod
     def tokens(self) -> tuple[int, int, int | None] | None:
@@ -162,7 +162,7 @@ class WireAnswer(ABC):
 
     @abstractmethod
     def take_usage(self, event: dict[str, Any]) -> None:
-        """Takes the usage of an event, if it has one, and nothing else of it."""
+        """Take the usage of an event, if it has one, and nothing else of it."""
 
     @property
     def cache_written(self) -> int:
@@ -171,30 +171,29 @@ class WireAnswer(ABC):
 
     @abstractmethod
     def close_reasoning(self) -> None:
-        """Appends the reasoning that is to be kept, as far as it came."""
+        """Append the reasoning that is to be kept, as far as it came."""
 
     def take(self) -> list[Chunk]:
-        """The chunks since the last time."""
         return self.chunks.take()
 
     def done_marker(self) -> None:
-        """The stream's own end mark, `[DONE]`."""
+        """Take the stream's own end mark, `[DONE]`."""
         self.over = True
 
     def add_text(self, piece: str) -> None:
-        """More visible text."""
         if piece:
             self.text_length += len(piece)
             self.chunks.add_text(piece)
 
     def think(self, piece: str) -> str:
-        """More reasoning; returns it as it was shown."""
+        """Add reasoning; returns it as it was shown."""
         if piece:
             self.chunks.add_reasoning(piece)
         return piece
 
     def finish(self, reason: str) -> None:
-        """The model said why it stopped. Calls end here, and run only if that is a normal end; usage may still come."""
+        """Take the reason for which the model stopped. Calls end here, and run only if it is a normal end; usage may
+        still come."""
         self.said = known = reason.lower()
         shown = one_line(reason, 60)
         end = _ENDS.get(known)
@@ -208,7 +207,7 @@ class WireAnswer(ABC):
             self.calls.finish("the token limit" if self._reason == "length" else f"the finish reason “{shown}”")
 
     def end(self) -> FinishChunk:
-        """The stream is over after a finish: appends what was still open, and returns the last chunk."""
+        """Append what was still open, as the stream is over after a finish, and return the last chunk."""
         self.calls.over()
         self.close_reasoning()
         reason = self._reason
@@ -220,6 +219,6 @@ class WireAnswer(ABC):
         return FinishChunk(reason)
 
     def cut(self, why: str) -> None:
-        """The stream broke off: open calls are broken, and reasoning is kept as far as it came."""
+        """Break open calls, as the stream broke off; reasoning is kept as far as it came."""
         self.calls.finish(why)
         self.close_reasoning()

@@ -40,20 +40,19 @@ class CallInPieces:
 
     @property
     def arguments(self) -> str:
-        """The arguments so far."""
+        """Return the arguments so far."""
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else self.initial
 
     @property
     def whole(self) -> bool:
-        """Whether an object of arguments is complete."""
+        """Tell whether an object of arguments is complete."""
         text = self.arguments
         return text.rstrip().endswith("}") and not object_problem(text)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was written for it."""
         return self.arguments.strip() in ("", "null")
 
 
@@ -67,16 +66,15 @@ class Unowned:
         return bool(self._streams)
 
     def add(self, label: Hashable, text: str) -> None:
-        """More arguments under `label`."""
         if text.strip() or label in self._streams:
             self._streams.setdefault(label, []).append(text)
 
     def take(self, label: Hashable) -> str:
-        """The stream under `label`, whose owner is known now; "" where there is none."""
+        """Return the stream under `label`, whose owner is known now; "" where there is none."""
         return "".join(self._streams.pop(label, ()))
 
     def settle(self, calls: Sequence[CallInPieces], tools: OfferedTools) -> list[str]:
-        """Judges the calls of an answer that has ended; the streams that stay nobody's."""
+        """Judge the calls of an answer that has ended; the streams that stay nobody's."""
         owned = {call.arguments for call in calls if not call.empty}
         streams = {label: text for label, pieces in self._streams.items() if (text := "".join(pieces)) not in owned}
         open_ = [call for call in calls if not call.ended]
@@ -118,7 +116,7 @@ class CallsInPieces:
             self._out.add_arguments(call.index, call.arguments)
 
     def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
-        """Ends a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
+        """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
 
         `must_ask` says why a person has to see it, if so.
         """
@@ -138,7 +136,7 @@ class CallsInPieces:
 
 
 def arguments_text(arguments: Any) -> str:
-    """The JSON text of arguments that a server sent as text, as an object, or not at all."""
+    """Return the JSON text of arguments that a server sent as text, as an object, or not at all."""
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)

@@ -91,7 +91,7 @@ class _Result:
 
 
 def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
-    """`request` without tools: they are described in the system prompt, and calls and results are text."""
+    """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
     system = request.system
     if request.tools and request.tool_choice != "none":
         tools = [_Tool(spec.name, spec.description, spec.input_schema) for spec in request.tools]
@@ -135,7 +135,7 @@ def _messages(request: ModelRequest, dialect: str) -> tuple[AnyMessage, ...]:
 
 
 def _joined(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """A prompt that follows results is the same user turn: chat templates want the roles to alternate."""
+    """Join a prompt to the results before it, as one user turn: chat templates want the roles to alternate."""
     out: list[AnyMessage] = []
     for message in messages:
         last = out[-1] if out else None
@@ -159,9 +159,8 @@ def _assistant(message: AssistantMessage, dialect: str, tools: Sequence[ToolSpec
 
 
 def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignature]) -> str:
-    """The calls of one answer in the dialect, together as a model writes them; one that could not be read stays the
-    text that it was, between the others.
-    """
+    """Return the calls of one answer in the dialect, together as a model writes them; one that could not be read stays
+    the text that it was, between the others."""
     written: list[str] = []
     for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, _Call)):
         if readable:
@@ -172,7 +171,7 @@ def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignat
 
 
 def _readable(call: ToolCall) -> _Call | str:
-    """A call with its arguments, or its text where they could not be read."""
+    """Return a call with its arguments, or its text where they could not be read."""
     try:
         arguments: Any = json.loads(call.arguments or "{}")
     except ValueError:
@@ -229,7 +228,7 @@ class TextProtocol:
         self._dialect = self._configured or (XML if mode == "xml" else None)
 
     def choose(self, mode: ProtocolMode) -> None:
-        """Another protocol from the next request on; what was known of the model is forgotten."""
+        """Choose another protocol from the next request on; what was known of the model is forgotten."""
         if speaks(self._inner, LearnsRefusals):
             self._inner.forget_refusals()
         self._rewrite(mode)
@@ -240,7 +239,7 @@ class TextProtocol:
         self._begin(mode)
 
     def approved(self, dialect: str) -> None:
-        """A person approved a call that was written in `dialect`: the model is known by it from now on."""
+        """Note that a person approved a call that was written in `dialect`: the model is known by it from now on."""
         if self._mode != "auto" or self._by_text or self._official or self._called_natively:
             return
         if not _writable(dialect):
@@ -251,7 +250,7 @@ class TextProtocol:
             self._known.keep(self._place, dialect)
 
     def _called(self) -> None:
-        """The model made a native call: it has no need of text."""
+        """Note that the model made a native call: it has no need of text."""
         self._called_natively = True
         if self._learnt:
             self._rewrite("auto")
@@ -262,59 +261,53 @@ class TextProtocol:
 
     @property
     def inner(self) -> Provider:
-        """The provider that is wrapped."""
         return self._inner
 
     @property
     def name(self) -> str:
-        """The wrapped provider's name."""
         return self._inner.name
 
     @property
     def model(self) -> str:
-        """The wrapped provider's model."""
         return self._inner.model
 
     @property
     def endpoint(self) -> str:
-        """The wrapped provider's."""
         return endpoint_of(self._inner)
 
     @property
     def no_pictures(self) -> str:
-        """What is known of the wrapped provider's model."""
         return no_pictures(self._inner)
 
     def effort_for(self, asked: Effort | None) -> str:
-        """What the wrapped provider says."""
         return effort_for(self._inner, asked)
 
     @property
     def protocol(self) -> str:
-        """`native` unless the endpoint refused tools, then `text`; `xml` where that was asked for."""
+        """Return `native` unless the endpoint refused tools, then `text`; `xml` where that was asked for."""
         if not self._by_text:
             return self._inner.protocol
         return "xml" if self._mode == "xml" else "text"
 
     @property
     def dialect(self) -> str | None:
-        """The dialect that tools are offered in, or None while the API's own tools are used."""
+        """Return the dialect that tools are offered in, or None while the API's own tools are used."""
         return self._dialect if self._by_text else None
 
     def _dialect_for(self, tools: Sequence[ToolSpec]) -> str:
-        """The dialect to ask for; where nothing is known of the model, by its name and by what its tools take."""
+        """Return the dialect to ask for; where nothing is known of the model, by its name and by what its tools
+        take."""
         if self._dialect is None:
             self._dialect = CODE if "coder" in self.model.lower() or any(map(_takes_code, tools)) else DEFAULT
         return self._dialect
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Sends `request`; leaving the context closes the connection at once."""
+        """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
 
     async def close(self) -> None:
-        """Closes the wrapped provider."""
         await self._inner.close()
 
     @property
@@ -339,7 +332,7 @@ class TextProtocol:
                 yield chunk
 
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
-        """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
+        """Send one request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
         if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
@@ -409,7 +402,7 @@ class TextProtocol:
         return AnswerReader(request.tools, None, level, provenance=self._provenance, as_is=as_is)
 
     def _forget(self) -> None:
-        """A conversation begins, or is another one; what is known of it the request says."""
+        """Forget what is known of the conversation, as another begins: its requests say the rest."""
         self._called_natively = False
         self._provenance.forget()
 
@@ -417,7 +410,8 @@ class TextProtocol:
         return _told(request, self._unheard, self._first) if self._unheard else request
 
     def _stands_called(self, request: ModelRequest) -> bool:
-        """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
+        """Tell whether the history holds a native call of this model; one of an old session, that names none, is its
+        own."""
         return not request.called_before.isdisjoint(("", self._key)) or any(
             call.origin == "native" and call.model in ("", self._key)
             for message in request.messages
@@ -438,9 +432,8 @@ async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[
 
 
 def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
-    """The request, with a note behind the newest prompt that says why the answer before it called nothing. `first`: how
-    the request for that answer began.
-    """
+    """Return the request, with a note behind the newest prompt that says why the answer before it called nothing.
+    `first`: how the request for that answer began."""
     messages = list(request.messages)
     for place in reversed(range(len(messages))):
         message = messages[place]
@@ -455,7 +448,7 @@ def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
 
 
 def _writable(dialect: str) -> bool:
-    """Whether tools can be offered in this dialect."""
+    """Tell whether tools can be offered in this dialect."""
     return any(row.name == dialect and row.form is not None for row in DIALECTS)
 
 

@@ -1,7 +1,7 @@
 """An answer's text as chunks: what is meant to be seen, and the calls that were written into it.
 
 Calls are provisional until the answer has ended (a `</think>` may turn all before it into reasoning), so they are
-announced as soon as their name is sure and closed only by `finish`; what proves to be none is dropped.
+announced as soon as their name is sure and closed only by `finish`. What proves to be none is dropped.
 """
 
 from __future__ import annotations
@@ -62,32 +62,33 @@ class AnswerReader:
 
     @property
     def reads_calls(self) -> bool:
-        """Whether any call can come of it."""
+        """Tell whether any call can come of it."""
         return self._level != "none"
 
     @property
     def raw(self) -> str:
-        """The answer's text as it came."""
+        """Return the answer's text as it came."""
         return "".join(self._raw)
 
     def reasoned(self, text: str) -> None:
-        """The endpoint gave this reasoning apart from the text."""
+        """Take reasoning that the endpoint gave apart from the text."""
         self.length += len(text)
         self._scanner.reasoned(text)
 
     def work(self, text: str) -> Literal["none", "some", "much"]:
-        """What `feed` may cost next, as the scanner tells it."""
+        """Return what `feed` may cost next, as the scanner tells it."""
         return self._scanner.work(text)
 
     def feed(self, text: str) -> list[Chunk]:
-        """The chunks that more text gives."""
+        """Return the chunks that more text gives."""
         self._raw.append(text)
         self.length += len(text)
         chunks = self._chunks(self._scanner.feed(text))
         return [TextChunk(text)] if self._as_is else chunks
 
     def finish(self, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
-        """The chunks that the end gives, and whether the answer asked for calls. None: the answer was cut off."""
+        """Return the chunks that the end gives, and whether the answer asked for calls. None: the answer was cut
+        off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
             left = _left_as_text(result.problems) or self._unread()
@@ -157,7 +158,8 @@ class AnswerReader:
         return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
 
     def _calls(self, result: model.ScanResult) -> list[Chunk]:
-        """Every call attempted, in order: whole ones closed, the others broken with what was wrong and what ran."""
+        """Return every call attempted, in order: whole ones closed, the others broken with what was wrong and what
+        ran."""
         calls = {call.index: call for call in result.calls}
         broken = {
             problem.index: problem
@@ -179,7 +181,7 @@ class AnswerReader:
         return chunks
 
     def _unread(self) -> list[Chunk]:
-        """What seems to be a call although the scanner saw no mark of it."""
+        """Return what seems to be a call although the scanner saw no mark of it."""
         if (one := unread(self.raw, self._tools)) is None:
             return []
         return _left_as_text((one,)) or [NoticeChunk(f"{one.message.removesuffix('.')}; nothing was run.")]
@@ -192,7 +194,7 @@ class AnswerReader:
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
-    """What was wrong with a call, where, and which of its siblings were read."""
+    """Return what was wrong with a call, where, and which of its siblings were read."""
     what = problem.message.strip().rstrip(".")
     cut = " It was cut off." if problem.kind == "truncated" and "cut off" not in what else ""
     read = [str(call.index + 1) for call in calls]
@@ -207,7 +209,7 @@ def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
 
 
 def _notices(result: model.ScanResult) -> list[Chunk]:
-    """What could not be read and has no place among the calls."""
+    """Return what could not be read and has no place among the calls."""
     return [
         NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
@@ -216,13 +218,13 @@ def _notices(result: model.ScanResult) -> list[Chunk]:
 
 
 def _empty(result: model.ScanResult) -> Chunk:
-    """Why nothing of an answer is to be seen."""
+    """Say why nothing of an answer is to be seen."""
     why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
     return NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
 def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[Chunk]:
-    """What seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
+    """Return what seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
     left = [
         problem
         for problem in problems
@@ -253,7 +255,7 @@ class ReadingPace:
         self._since = 0  # characters since others had their turn: pieces may all have come at once
 
     async def feed(self, text: str) -> AsyncGenerator[Chunk]:
-        """The chunks that more text gives, with a turn for others between any two slices."""
+        """Return the chunks that more text gives, with a turn for others between any two slices."""
         for start in range(0, len(text), SLICE):
             if self._since >= SLICE:
                 self._since = 0
@@ -268,7 +270,7 @@ class ReadingPace:
                 yield chunk
 
     async def rest(self) -> list[Chunk]:
-        """The chunks that what was kept gives: for when something else than text comes."""
+        """Return the chunks that what was kept gives: for when something else than text comes."""
         piece, self._kept = self._kept, ""
         return await self._read(piece, alone=False) if piece else []
 
