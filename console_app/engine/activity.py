@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 from console_app.domain import events as ev
 from console_app.engine.calls.call_execution import CallNews
-from console_app.engine.execution.executor import GRACE
 from console_app.engine.history import AnyMessage
 from console_app.engine.session import Session
 
@@ -155,6 +154,7 @@ def _length(event: ev.Event) -> int:
             return 0
 
 
+GRACE = 1.0  # seconds that a cancelled task may take before it is left to itself
 CLOSING = 0.5  # seconds that connections may take to close after a whole answer, so that they can be used again
 
 

@@ -17,7 +17,6 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
 from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
@@ -120,18 +119,8 @@ class Rerun(Activity):
         self.left_out = tuple(left_out)
         self._attempts = {one.call.id: one for one in attempts}
         self._approvals = Approvals(session, Repetition(), self.emit)
-        self._executor = Executor(
-            toolset=session.toolset,
-            approvals=self._approvals,
-            slots=session.slots,
-            settings=session.settings,
-            emit=self.emit,
-            spawn=self.spawn,
-            monotonic=session.monotonic,
-            report=self.report,
-            no_pictures=lambda: no_pictures(session.provider),
-            remarks=False,  # the note says it
-        )
+        # Without remarks: the note says how the results came about.
+        self._executor = Executor(session, self, self._approvals, session.toolset, remarks=False)
 
     def cancel(self, why: str = "") -> None:
         """End the calls that still run or wait; they get their results at once."""

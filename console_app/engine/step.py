@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import ToolChoice
 from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
+from console_app.domain.ports.provider import SLICE, ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolSpec
+from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
 from console_app.engine.calls import results
-from console_app.engine.calls.call_execution import CallNews
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition
 from console_app.engine.execution.batch import Batch, BatchRules
@@ -34,25 +31,11 @@ from console_app.engine.execution.builtin_tools import (
     why_not_offered,
 )
 from console_app.engine.execution.executor import Executor
-from console_app.engine.history import AnyMessage
 from console_app.engine.rerun import Restarts
 from console_app.engine.session import Session
 from console_app.engine.strategies import Ending, StepResult
 
 logger = logging.getLogger(__name__)
-
-
-class Owner(Protocol):
-    """The turn, as a step sees it."""
-
-    def emit(self, event: ev.Event) -> None: ...
-    def join(self, message: AnyMessage) -> None: ...
-    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]: ...
-    async def room(self) -> None: ...
-    def report(self, news: CallNews) -> None: ...
-
-    @property
-    def provider_calls(self) -> ProviderCalls: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +57,26 @@ class Step:
     """One request of a turn and all that comes of it. Set `ending` before cancelling `run` to say why."""
 
     def __init__(
-        self, session: Session, owner: Owner, repetition: Repetition, turn: int, number: int, ask: Ask
+        self,
+        session: Session,
+        turn: Activity,
+        provider_calls: ProviderCalls,
+        repetition: Repetition,
+        number: int,
+        ask: Ask,
     ) -> None:
         self.ending: Ending | None = None
         self._session = session
-        self._owner = owner
+        self._turn = turn
+        self._provider_calls = provider_calls
         self._ask = ask
         self._sealed = self._joined = False
         self._settings = settings = session.settings
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
-        self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)
-        self.approvals = Approvals(session, repetition, owner.emit)
-        self.executor = Executor(
-            toolset=self.tools,
-            approvals=self.approvals,
-            slots=session.slots,
-            settings=self._settings,
-            emit=owner.emit,
-            spawn=owner.spawn,
-            monotonic=session.monotonic,
-            report=owner.report,
-            no_pictures=lambda: no_pictures(session.provider),
-        )
+        self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls)
+        self.approvals = Approvals(session, repetition, turn.emit)
+        self.executor = Executor(session, turn, self.approvals, self.tools)
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
@@ -106,11 +86,11 @@ class Step:
             ),
             specs=self._specs,
             executor=self.executor,
-            emit=owner.emit,
-            new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
+            emit=turn.emit,
+            new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
             why_missing=lambda tool: why_not_offered(tool, session.servers),
         )
-        self._restarts = Restarts(session, self.batch, owner.emit)
+        self._restarts = Restarts(session, self.batch, turn.emit)
 
     def _offered(self) -> dict[str, ToolSpec]:
         settings, session = self._settings, self._session
@@ -123,13 +103,13 @@ class Step:
         """Send the request; return when the answer has ended and each of its calls has its result."""
         answer = Answer(
             self.batch,
-            self._owner.provider_calls,
-            self._owner.emit,
+            self._provider_calls,
+            self._turn.emit,
             self._session.provider,
             self._ask.label,
         )
         ended = asyncio.get_running_loop().create_future()
-        reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
+        reader = self._turn.spawn(self._read(self._request(), answer, ended), "answer")
         try:
             await ended
             self.batch.seal(answer.cut, lost=answer.finish is None)
@@ -206,7 +186,7 @@ class Step:
                         _set(ended)
                     taken += 1
                     if taken % SLICE == 0:
-                        await self._owner.room()
+                        await self._turn.room()
         except FanoutError as error:
             self._failed(answer, error)
         except Exception as error:
@@ -240,15 +220,15 @@ class Step:
     def _join(self, answer: Answer) -> None:
         """The assistant message, then one tool message a call, in call order, with nothing in between."""
         if not answer.paused:
-            self._owner.provider_calls.end()
+            self._provider_calls.end()
         self.batch.report()
         for thought in answer.thoughts():
-            self._owner.emit(thought)
+            self._turn.emit(thought)
         message = answer.as_message()
         if message is not None:
-            self._owner.join(message)
+            self._turn.join(message)
         for call in self.batch.calls:
-            self._owner.join(call.as_message())
+            self._turn.join(call.as_message())
 
 
 def _set(ended: asyncio.Future[None]) -> None:

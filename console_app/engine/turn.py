@@ -279,7 +279,7 @@ class Turn(Activity):
 
     async def _run_step(self, session: Session, ask: Ask) -> StepResult:
         ask = replace(ask, given=isinstance(session.provider, ManualCallsProvider))
-        self._step = step = Step(session, self, self._repetition, self.number, self._step_number, ask)
+        self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, ask)
         try:
             return await step.run()
         finally:

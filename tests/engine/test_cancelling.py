@@ -16,7 +16,7 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import Transcript
 from console_app.engine import Turn
-from console_app.engine.execution.executor import GRACE
+from console_app.engine.activity import GRACE
 from tests.engine.peers import (
     Line,
     Model,

@@ -11,30 +11,28 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.deadline import MOST_LIMITS, ends_at
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.ports.provider import UsageChunk
+from console_app.domain.ports.provider import UsageChunk, no_pictures
 from console_app.domain.ports.toolset import Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine.activity import GRACE, Activity
 from console_app.engine.calls import results
-from console_app.engine.calls.call_execution import CallExecution, CallNews
-from console_app.engine.calls.slots import Slots, limits_of
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.slots import limits_of
 from console_app.engine.execution.approval import Approvals
+from console_app.engine.session import Session
 
-GRACE = 1.0  # seconds that a cancelled task may take before it is left to itself
 SAME_CALL = "the same call as another of this answer: it runs once for both"
 _OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})
 
 logger = logging.getLogger(__name__)
-Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +44,24 @@ class Queue:
 
 
 class Executor:
-    """Runs the calls of one step. `emit` queues an event, `report` what a running call says of itself, `spawn` starts
-    a task that the turn owns."""
+    """Runs the calls of one step of `activity`: `toolset` has their tools. `remarks` says whether results tell how they
+    came about, or somebody else does."""
 
     def __init__(
-        self,
-        *,
-        toolset: Toolset,
-        approvals: Approvals,
-        slots: Slots,
-        settings: EngineSettings,
-        emit: Callable[[ev.Event], None],
-        spawn: Spawn,
-        monotonic: Callable[[], float],
-        report: Callable[[CallNews], None],
-        no_pictures: Callable[[], str] = lambda: "",
-        remarks: bool = True,
+        self, session: Session, activity: Activity, approvals: Approvals, toolset: Toolset, *, remarks: bool = True
     ) -> None:
-        self._toolset = toolset
+        self._session = session
+        self._settings = session.settings
+        self._activity = activity
+        self._emit = activity.emit
         self._approvals = approvals
-        self._slots = slots
-        self._settings = settings
-        self._emit = emit
-        self._spawn = spawn
-        self._monotonic = monotonic
-        self._report = report
-        self._no_pictures = no_pictures  # why the model is shown none
-        self._remarks = remarks  # whether results say how they came about, or somebody else does
+        self._toolset = toolset
+        self._remarks = remarks
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Start a call whose arguments were read; `queue` says which calls must have ended before it runs."""
         call.dispatched = True
-        call.task = self._spawn(self._drive(call, spec, queue), f"call {call.id}")
+        call.task = self._activity.spawn(self._drive(call, spec, queue), f"call {call.id}")
 
     def follow(
         self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None = None
@@ -85,7 +69,7 @@ class Executor:
         """Give a call the result of an equal one of the same answer. It runs by itself when that one did not run to
         its own end as it was written."""
         call.dispatched = True
-        call.task = self._spawn(self._follow(call, spec, leader, queue), f"call {call.id}")
+        call.task = self._activity.spawn(self._follow(call, spec, leader, queue), f"call {call.id}")
 
     async def _follow(
         self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None
@@ -138,7 +122,7 @@ class Executor:
         return True
 
     def _close(self, call: CallExecution) -> None:
-        call.ended_at = self._monotonic()
+        call.ended_at = self._session.monotonic()
         if call.timer is not None:
             call.timer.cancel()
         call.finished.set()
@@ -199,27 +183,27 @@ class Executor:
 
     async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
         limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
-        call.ticket = self._slots.ask(limits)
+        call.ticket = self._session.slots.ask(limits)
         if not call.ticket.granted.done():
             self._emit(ev.CallQueued(call_id=call.id, why=call.ticket.why))
             await call.ticket.granted
 
     async def _run(self, call: CallExecution, spec: ToolSpec) -> None:
-        call.started_at = call.news_at = call.counts_from = self._monotonic()
+        call.started_at = call.news_at = call.counts_from = self._session.monotonic()
         limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
         result = await self._toolset.call(invocation, _Reporter(self, call))
-        if not self.finish(call, results.of_tool(result, self._no_pictures())):
+        if not self.finish(call, results.of_tool(result, no_pictures(self._session.provider))):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
     def _watch(self, call: CallExecution, limit: float | None) -> None:
         """End the call when it has sent no news for `limit` seconds."""
         if limit is None or limit <= 0 or call.result is not None:
             return
-        now = self._monotonic()
+        now = self._session.monotonic()
         end = ends_at(call.news_at, call.counts_from, limit)
         left = limit if call.holds else end - now
         if left > 0:
@@ -236,7 +220,7 @@ class Executor:
 
     def _free(self, call: CallExecution) -> None:
         if call.ticket is not None:
-            self._slots.give_back(call.ticket)
+            self._session.slots.give_back(call.ticket)
 
     # News of a running call
 
@@ -246,32 +230,36 @@ class Executor:
             return
         progress = progress if isfinite(progress) else 0.0
         total = total if total is not None and isfinite(total) else None
-        now = self._monotonic()
+        now = self._session.monotonic()
         new = bool(message) and call.says_news(message, now)
         news = call.advances(progress) or new
         if news:
             call.news_at = now
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
-        self._report(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news))
+        self._activity.report(
+            ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news)
+        )
 
     def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         """Tell a line that a running call logged; not `sure`: or another call of its server did."""
         if call.result is not None:
             return
-        now = self._monotonic()
+        now = self._session.monotonic()
         news = sure and call.says_news(text, now, dropped)
         if news:
             call.news_at = now
         if dropped:
             call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
         call.keep(text)
-        self._report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure))
+        self._activity.report(
+            ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure)
+        )
 
     def extend(self, call: CallExecution) -> bool:
         """Give a running call its whole time again; False when it doesn't run."""
         if not call.ran or call.result is not None:
             return False
-        call.news_at = call.counts_from = self._monotonic()
+        call.news_at = call.counts_from = self._session.monotonic()
         self._emit(ev.CallExtended(call_id=call.id))
         return True
 
@@ -283,7 +271,7 @@ class Executor:
             yield
         finally:
             call.holds -= 1
-            call.news_at = call.counts_from = self._monotonic()
+            call.news_at = call.counts_from = self._session.monotonic()
 
     def asked(self, call: CallExecution, what: str) -> None:
         """Tell that a running call's server asks the user."""

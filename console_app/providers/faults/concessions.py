@@ -309,14 +309,17 @@ class Concessions:
         if fault.error.status not in _HISTORY_STATUSES:
             return None
         refused = self.refused
+        answers = [one for one in request.messages if isinstance(one, AssistantMessage)]
         match refused_part(words):
             case Refused.SIGNATURE if not refused.unsigned and _calls(body):
                 refused.unsigned = True
                 return Concession("the calls of older answers without its own signature", "with a placeholder for it")
-            case Refused.REASONING if stale := {_key(block) for block in _reasoning(request)} - refused.reasoning:
+            case Refused.REASONING if (
+                stale := {_key(one) for by in answers for one in by.reasoning} - refused.reasoning
+            ):
                 refused.reasoning |= stale
                 return Concession("the reasoning of older answers", reasoning=True)
-            case Refused.ID if not refused.own_ids_refused and _has_calls(request):
+            case Refused.ID if not refused.own_ids_refused and any(one.tool_calls for one in answers):
                 refused.own_ids_refused = True
                 return Concession("ids of older calls", "with short ones")
             case Refused.BLANK if not refused.no_blanks and _blank(body):
@@ -325,7 +328,7 @@ class Concessions:
             case Refused.SYSTEM if not refused.no_system and _system(body):
                 refused.no_system = True
                 return Concession("a system message", "with its words before the first message")
-            case Refused.UNTHOUGHT if not refused.thoughts_wanted and _has_answers(request):
+            case Refused.UNTHOUGHT if not refused.thoughts_wanted and answers:
                 refused.thoughts_wanted = True
                 refused.fields.pop("messages.reasoning_content", None)
                 return Concession("older answers without their reasoning", "with it, or a blank where there is none")
@@ -426,18 +429,6 @@ def _without_id(call: ToolCall) -> dict[str, Any]:
 def _key(block: Reasoning) -> str:
     written = json.dumps(block.data, sort_keys=True, default=str)
     return hashlib.sha256(f"{block.provider} {written}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _reasoning(request: ModelRequest) -> Iterable[Reasoning]:
-    return (block for one in request.messages if isinstance(one, AssistantMessage) for block in one.reasoning)
-
-
-def _has_calls(request: ModelRequest) -> bool:
-    return any(isinstance(message, AssistantMessage) and message.tool_calls for message in request.messages)
-
-
-def _has_answers(request: ModelRequest) -> bool:
-    return any(isinstance(message, AssistantMessage) for message in request.messages)
 
 
 def _size(body: Mapping[str, Any]) -> int:

@@ -23,7 +23,7 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.schema.reading import object_of, properties
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.providers.stream.loose_json import arr
+from console_app.providers.stream.loose_json import arr, no_constant
 
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
@@ -92,16 +92,12 @@ def wire_name(name: str) -> str:
 def arguments_object(arguments: str) -> dict[str, Any]:
     """Return the recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
     try:
-        value: Any = json.loads(arguments, parse_constant=_no_constant) if arguments.strip() else {}
+        value: Any = json.loads(arguments, parse_constant=no_constant) if arguments.strip() else {}
         # Escaped halves of surrogate pairs can't be sent either, nor what is larger than any number.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def arguments_text(arguments: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import required
 from console_app.domain.tools import ToolSpec
 from console_app.providers.offline.rule import AnswerRule, AskedPrompt, OfflineTools, PlannedCall, RuleFinding
+from console_app.providers.stream.loose_json import no_constant
 
 _WITH_JSON = re.compile(r"(?<![\w.-])([A-Za-z_][\w-]*(?:\.[\w-]+){0,3})[ \t`]*(\()?[ \t`]*(?=\{)")
 _ALONE = re.compile(
@@ -18,11 +19,7 @@ _ALONE = re.compile(
 )
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse)
+_JSON = json.JSONDecoder(parse_constant=no_constant)
 
 
 def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:

@@ -6,7 +6,7 @@ No text leaves here that can't be stored or sent again.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 from console_app.domain.safe_text import encodable
 
@@ -49,7 +49,7 @@ def object_problem(text: str) -> str:
     if not text.strip():
         return ""
     try:
-        value: Any = json.loads(text, parse_constant=_no_constant)
+        value: Any = json.loads(text, parse_constant=no_constant)
     except json.JSONDecodeError as error:
         return f"arguments are not valid JSON: {error.msg} at character {error.pos + 1:,}"
     except (ValueError, RecursionError) as error:
@@ -61,7 +61,8 @@ def object_problem(text: str) -> str:
     return f"arguments are {kind}, not an object"
 
 
-def _no_constant(name: str) -> None:
+def no_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and `Infinity`, which Python's reader of JSON takes."""
     raise ValueError(f"{name} is not JSON")
 
 
