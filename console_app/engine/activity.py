@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from console_app.domain import events as ev
+from console_app.domain.messages import Message
 from console_app.engine.calls.call_execution import CallNews
-from console_app.engine.history import AnyMessage
 from console_app.engine.session import Session
 
 
@@ -254,7 +254,7 @@ class Activity(ABC):
             for news in self._held.take():
                 self._put(news)
 
-    def join(self, message: AnyMessage) -> None:
+    def join(self, message: Message) -> None:
         """Add a message to the history."""
         self.emit(ev.MessageAdded.of(message))
 

@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 from console_app.domain import events as ev
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.errors import ContextOverflow, FanoutError, UsageError
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.plain_answer import PlainAnswer
 from console_app.domain.ports.provider import ModelRequest, Provider, UsageChunk
 from console_app.engine.activity import Activity
 from console_app.engine.context import characters, in_context, summary_message, trimmed
-from console_app.engine.history import AnyMessage
 from console_app.engine.session import Session
 
 RECENT_TURNS = 2  # the newest turns, which a summary leaves whole
@@ -178,7 +177,7 @@ def _level(sizes: list[int], excess: int) -> int:
     return LEAST
 
 
-def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = RECENT_TURNS, least: int = 1) -> int:
+def covered(history: Sequence[Message], already: int = 0, *, most: int = RECENT_TURNS, least: int = 1) -> int:
     """Tell how many of the oldest messages a summary can stand for beyond those it stands for `already`; 0 when none.
 
     The newest turns stay whole: `most` of them where that leaves something to sum up, else fewer, but `least`.
@@ -191,7 +190,7 @@ def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = RECE
 
 
 async def summarise(
-    provider: Provider, messages: Sequence[AnyMessage], window: int | None
+    provider: Provider, messages: Sequence[Message], window: int | None
 ) -> tuple[str, UsageChunk | None]:
     """Return a summary of `messages` by the model itself, and what it took; "" when it said nothing.
 
@@ -212,7 +211,7 @@ async def summarise(
                 raise
 
 
-def _as_text(messages: Sequence[AnyMessage]) -> str:
+def _as_text(messages: Sequence[Message]) -> str:
     """Return the messages as one text."""
     lines: list[str] = []
     for message in messages:

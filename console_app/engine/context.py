@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.events import HistoryCompacted
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import ToolSpec
-from console_app.engine.history import AnyMessage, normalise, only_blocks
+from console_app.engine.history import normalise, only_blocks
 
 SUMMARY_OPENS = "[Fanout: a summary of the conversation so far stands here in place of its older turns.]"
 LEFT_OUT = re.compile(r"\[Fanout: [\d,]+ of [\d,]+ characters are left out here, [^\]\n]{1,200}\]")  # in a result
@@ -38,11 +38,11 @@ class ContextPart:
 
 
 def in_context(
-    history: Sequence[AnyMessage],
+    history: Sequence[Message],
     compaction: HistoryCompacted | None,
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
-) -> list[AnyMessage]:
+) -> list[Message]:
     """Return the messages that a request carries, before they are made valid for the wire."""
     messages = list(history)
     if compaction is not None and 0 < compaction.covers <= len(messages):
@@ -55,7 +55,7 @@ def summary_message(compaction: HistoryCompacted) -> UserMessage:
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
 
-def trimmed(message: AnyMessage, most: int | None, shortened: Mapping[str, int] = _NONE) -> AnyMessage:
+def trimmed(message: Message, most: int | None, shortened: Mapping[str, int] = _NONE) -> Message:
     """Return a result of more than `most` characters, or than its call was `shortened` to, with its middle left out,
     and how much that was."""
     if not isinstance(message, ToolMessage):
@@ -76,7 +76,7 @@ def trimmed(message: AnyMessage, most: int | None, shortened: Mapping[str, int] 
     return message.model_copy(update={"content": content})
 
 
-def characters(message: AnyMessage) -> int:
+def characters(message: Message) -> int:
     """Count about how many characters a message adds to a request."""
     match message:
         case UserMessage():
@@ -90,7 +90,7 @@ def characters(message: AnyMessage) -> int:
 def breakdown(
     system: str,
     tools: Sequence[ToolSpec],
-    history: Sequence[AnyMessage],
+    history: Sequence[Message],
     compaction: HistoryCompacted | None,
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
@@ -128,9 +128,9 @@ class WireHistory:
     def __init__(self, worth_keeping: int = WORTH_KEEPING) -> None:
         self._worth_keeping = worth_keeping
         self._compaction: HistoryCompacted | None = None
-        self._last: AnyMessage | None = None  # of those that are ready, as it stands in the history
+        self._last: Message | None = None  # of those that are ready, as it stands in the history
         self._count = 0  # messages of the history that are ready
-        self._ready: list[AnyMessage] = []  # whole: results are cut to their limit with each request
+        self._ready: list[Message] = []  # whole: results are cut to their limit with each request
         self._long: list[int] = []  # where in `_ready` the long results are
         self._ids: set[str] = set()
 
@@ -141,12 +141,12 @@ class WireHistory:
 
     def messages(
         self,
-        history: Sequence[AnyMessage],
+        history: Sequence[Message],
         compaction: HistoryCompacted | None,
         most: int | None,
         note: UserMessage | None = None,
         shortened: Mapping[str, int] | None = None,
-    ) -> tuple[AnyMessage, ...]:
+    ) -> tuple[Message, ...]:
         """Return what a request carries: `in_context`, then `note`, valid for every wire format."""
         shortened = shortened or {}
         if not self._goes_on(history, compaction):
@@ -163,16 +163,16 @@ class WireHistory:
             ready[place] = trimmed(ready[place], most, shortened)
         return (*ready, *normalise((trimmed(message, most, shortened) for message in new), self._ids))
 
-    def _goes_on(self, history: Sequence[AnyMessage], compaction: HistoryCompacted | None) -> bool:
+    def _goes_on(self, history: Sequence[Message], compaction: HistoryCompacted | None) -> bool:
         """Tell whether this is still the history of the last request, with more at its end."""
         if compaction is not self._compaction or len(history) < self._count:
             return False
         return self._count == 0 or history[self._count - 1] is self._last
 
-    def _new(self, history: Sequence[AnyMessage]) -> list[AnyMessage]:
+    def _new(self, history: Sequence[Message]) -> list[Message]:
         return list(history[self._count :]) if self._count else in_context(history, self._compaction, None)
 
-    def _keep(self, new: list[AnyMessage], length: int) -> None:
+    def _keep(self, new: list[Message], length: int) -> None:
         """Make the turns before the newest ready, if nothing that follows can change what becomes of them."""
         begin = next((n for n in range(len(new) - 1, 0, -1) if _is_prompt(new[n])), 0)
         ids = _answered_ids(new[:begin])
@@ -193,11 +193,11 @@ class WireHistory:
         self._last = new[begin - 1]
 
 
-def _is_prompt(message: AnyMessage) -> bool:
+def _is_prompt(message: Message) -> bool:
     return isinstance(message, UserMessage) and bool(message.content.strip())
 
 
-def _answered_ids(messages: Sequence[AnyMessage]) -> set[str] | None:
+def _answered_ids(messages: Sequence[Message]) -> set[str] | None:
     """Return the ids of the calls, where each is used once and each call has its result behind it; else None."""
     ids: set[str] = set()
     unanswered: set[str] = set()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TurnUndone
-from console_app.domain.messages import UserMessage
+from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.steady_time import steady_time
@@ -23,7 +23,6 @@ from console_app.engine.compaction import Compacting
 from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
 from console_app.engine.execution.builtin_tools import offered
-from console_app.engine.history import AnyMessage
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
 from console_app.engine.rerun import Rerun, prepare
 from console_app.engine.session import EventT, Session, Stamper
@@ -82,7 +81,7 @@ class Engine:
         return self._session.transcript
 
     @property
-    def history(self) -> list[AnyMessage]:
+    def history(self) -> list[Message]:
         return self._session.transcript.history
 
     @property

@@ -12,12 +12,10 @@ from collections import deque
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.calls.arguments import is_object
 from console_app.engine.calls.results import INTERRUPTED
-
-AnyMessage = UserMessage | AssistantMessage | ToolMessage
 
 GO_ON = "(Now act on that: make all calls that don't depend on each other in this answer, or end with the answer.)"
 CONTINUES = "(The conversation goes on from here.)"
@@ -33,12 +31,12 @@ class _Asked:
     results: list[ToolMessage | None] = field(default_factory=list[ToolMessage | None])
 
 
-def normalise(messages: Iterable[AnyMessage], taken: Set[str] = frozenset()) -> tuple[AnyMessage, ...]:
+def normalise(messages: Iterable[Message], taken: Set[str] = frozenset()) -> tuple[Message, ...]:
     """Return `messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
     return tuple(_in_turns(_with_results(_paired(messages), set(taken) if taken else set())))
 
 
-def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
+def _paired(messages: Iterable[Message]) -> list[UserMessage | _Asked]:
     """Put each result beside the call it answers, wherever it stood; second results and orphans are left out."""
     paired: list[UserMessage | _Asked] = []
     open_calls: dict[str, deque[tuple[_Asked, int]]] = {}
@@ -60,7 +58,7 @@ def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
     return paired
 
 
-def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[AnyMessage]:
+def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[Message]:
     # Ids that a later message uses unchanged may not be taken by a renamed one before it.
     used_later = {call.id for entry in paired if isinstance(entry, _Asked) for call in entry.message.tool_calls}
     for entry in paired:
@@ -105,9 +103,9 @@ def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:
     return result.model_copy(update={"tool_call_id": call.id, "name": call.name})
 
 
-def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
+def _in_turns(messages: Iterable[Message]) -> list[Message]:
     """Leave out what is empty, join messages of one role where one would do, and put the user first."""
-    turns: list[AnyMessage] = []
+    turns: list[Message] = []
     for message in messages:
         last = turns[-1] if turns else None
         match message:
@@ -146,7 +144,7 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
     return turns
 
 
-def only_blocks(message: AnyMessage) -> bool:
+def only_blocks(message: Message) -> bool:
     """Tell whether it is an answer without text and calls, which its provider paused at work of its own."""
     return isinstance(message, AssistantMessage) and not message.content and not message.tool_calls
 

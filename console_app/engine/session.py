@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import Event, Notice
-from console_app.domain.messages import UserMessage
+from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.transcript import Transcript
@@ -18,7 +18,6 @@ from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
-from console_app.engine.history import AnyMessage
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -82,7 +81,7 @@ class Session:
             number += 1
         return call_id
 
-    def messages(self, note: UserMessage | None = None) -> tuple[AnyMessage, ...]:
+    def messages(self, note: UserMessage | None = None) -> tuple[Message, ...]:
         """Return what the next request carries, `note` at its end."""
         told = self.transcript
         return self.wire.messages(told.history, told.compaction, self.settings.max_result_chars, note, told.shortened)

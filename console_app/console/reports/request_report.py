@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from console_app.domain.amounts import plural
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.engine import LEFT_OUT, Engine
 
@@ -40,7 +40,7 @@ def _count(things: Sequence[object], word: str) -> str:
     return f"{len(things):,} {word}{'' if len(things) == 1 else 's'}"
 
 
-def _message(message: UserMessage | AssistantMessage | ToolMessage) -> Iterator[str]:
+def _message(message: Message) -> Iterator[str]:
     match message:
         case UserMessage():
             yield "YOU" if message.origin == "user" else "FANOUT, in your place"

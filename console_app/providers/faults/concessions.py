@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.config.models.known_refusals import Refusals
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolCall
@@ -265,7 +265,7 @@ class Concessions:
         """Return the tokens of an answer, whatever the request; None while nothing is known against any number."""
         return min(filter(None, (self.refused.largest, self.refused.affordable)), default=None)
 
-    def _message(self, message: UserMessage | AssistantMessage | ToolMessage) -> Any:
+    def _message(self, message: Message) -> Any:
         match message:
             case AssistantMessage():
                 kept = tuple(block for block in message.reasoning if _key(block) not in self.refused.reasoning)

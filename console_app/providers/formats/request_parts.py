@@ -19,13 +19,12 @@ from functools import lru_cache
 from typing import Any, cast
 
 from console_app.domain.endpoint import Api
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, Reasoning
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.schema.reading import object_of, properties
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.stream.loose_json import arr, no_constant
 
-AnyMessage = UserMessage | AssistantMessage | ToolMessage
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -48,9 +47,7 @@ def legal_id(call_id: str) -> str:
     return base64.b32encode(digest).decode()[:9].lower()
 
 
-def call_ids(
-    messages: Iterable[UserMessage | AssistantMessage | ToolMessage], endpoint: str, model: str = ""
-) -> Callable[[str], str]:
+def call_ids(messages: Iterable[Message], endpoint: str, model: str = "") -> Callable[[str], str]:
     """Return what makes the id of a call in a request to `endpoint`: as it gave it, once; legal where it is another's
     or ours.
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 
-History = Sequence[UserMessage | AssistantMessage | ToolMessage]
+History = Sequence[Message]
 FINISHED = "finished"  # the completion tool of the strategies that end a turn by a call
 
 _AGAIN = re.compile(
@@ -39,7 +39,7 @@ class OpenTurn:
     `progressed` says that the newest answer ran at least one call; `blocked` that its completion was refused.
     """
 
-    prompts: tuple[tuple[str, tuple[UserMessage | AssistantMessage | ToolMessage, ...]], ...] = ()
+    prompts: tuple[tuple[str, tuple[Message, ...]], ...] = ()
     called: tuple[Called, ...] = ()
     progressed: bool = False
     blocked: bool = False

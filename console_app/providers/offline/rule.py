@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import Message
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import as_schema, choices, properties, required, types
 from console_app.domain.tools import ToolSpec
@@ -126,7 +126,7 @@ class AskedPrompt:
     """One prompt. What earlier rules took out of `text` is blank, so that positions stay; `earlier` came before it."""
 
     text: str
-    earlier: tuple[UserMessage | AssistantMessage | ToolMessage, ...] = ()
+    earlier: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.stream.loose_json import obj, text
@@ -24,8 +24,6 @@ _FOUND = ("content", "output", "outputs", "results", "tools", "citations", "anno
 """Where the blocks that an endpoint wants back hold what a tool of its own found, and what a text cites of it."""
 _WORDS = 30  # characters from which on a name or a value of a schema may say more than what it is,
 _FEW = 8  # and from which on it may name a tool and what that is called with
-
-Message = UserMessage | AssistantMessage | ToolMessage
 
 
 class SaidOfTools:

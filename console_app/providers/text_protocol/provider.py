@@ -20,7 +20,7 @@ from typing import Any
 
 from console_app.config.models.known_dialects import KnownDialects
 from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
@@ -66,8 +66,6 @@ from console_app.textcalls import (
 
 MUST_CALL = "Every answer of yours has to call at least one tool."
 
-AnyMessage = UserMessage | AssistantMessage | ToolMessage
-
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
@@ -111,8 +109,8 @@ def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
     )
 
 
-def _messages(request: ModelRequest, dialect: str) -> tuple[AnyMessage, ...]:
-    out: list[AnyMessage] = []
+def _messages(request: ModelRequest, dialect: str) -> tuple[Message, ...]:
+    out: list[Message] = []
     results: list[_Result] = []
     images: list[str] = []
 
@@ -134,9 +132,9 @@ def _messages(request: ModelRequest, dialect: str) -> tuple[AnyMessage, ...]:
     return tuple(_joined(out))
 
 
-def _joined(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def _joined(messages: Sequence[Message]) -> list[Message]:
     """Join a prompt to the results before it, as one user turn: chat templates want the roles to alternate."""
-    out: list[AnyMessage] = []
+    out: list[Message] = []
     for message in messages:
         last = out[-1] if out else None
         if isinstance(last, UserMessage) and isinstance(message, UserMessage):
