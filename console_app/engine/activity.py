@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 from console_app.domain import events as ev
 from console_app.domain.messages import Message
+from console_app.domain.ports.provider import UsageChunk
 from console_app.engine.calls.call_execution import CallNews
 from console_app.engine.session import Session
 
@@ -296,3 +297,14 @@ class Activity(ABC):
     def _pending(self) -> set[asyncio.Task[None]]:
         owned = self._tasks if self._main is None else {self._main, *self._tasks}
         return {task for task in owned if not task.done()}
+
+
+def usage_reported(usage: UsageChunk, call_id: str = "") -> ev.UsageReported:
+    """Return the event for what a request took; with `call_id` it counts with the session, not with the context."""
+    return ev.UsageReported(
+        call_id=call_id,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cost=usage.cost,
+    )

@@ -13,6 +13,7 @@ from console_app.domain.ports import provider as ports
 from console_app.domain.ports.provider import ProviderCallFinished, ProviderCallStarted
 from console_app.domain.safe_text import is_blank
 from console_app.domain.tools import Outcome
+from console_app.engine.activity import usage_reported
 from console_app.engine.calls.arguments import UnreadableArguments, read
 from console_app.engine.calls.results import INTERRUPTED
 from console_app.engine.execution.batch import MOST_OPENED, Batch
@@ -255,12 +256,7 @@ def _characters(value: Any) -> int:
 def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChunk) -> ev.Event:
     match chunk:
         case ports.UsageChunk():
-            return ev.UsageReported(
-                input_tokens=chunk.input_tokens,
-                output_tokens=chunk.output_tokens,
-                cached_tokens=chunk.cached_tokens,
-                cost=chunk.cost,
-            )
+            return usage_reported(chunk)
         case ports.RetryChunk():
             return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
         case ports.NoticeChunk():

@@ -17,7 +17,7 @@ from console_app.domain.errors import ContextOverflow, FanoutError, UsageError
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.plain_answer import PlainAnswer
 from console_app.domain.ports.provider import ModelRequest, Provider, UsageChunk
-from console_app.engine.activity import Activity
+from console_app.engine.activity import Activity, usage_reported
 from console_app.engine.context import characters, in_context, summary_message, trimmed
 from console_app.engine.session import Session
 
@@ -89,15 +89,7 @@ async def compact(session: Session, emit: Emit, *, automatic: bool, refused: boo
     finally:
         session.compacting_since = None
     if usage is not None:
-        emit(
-            ev.UsageReported(
-                call_id="compaction",  # it counts with the session, and says nothing of the conversation's context
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cached_tokens=usage.cached_tokens,
-                cost=usage.cost,
-            )
-        )
+        emit(usage_reported(usage, "compaction"))
     if not text:
         emit(ev.Notice(level="warning", text="Not compacted: the model wrote no summary."))
         return False

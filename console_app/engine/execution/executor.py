@@ -12,7 +12,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 
@@ -22,7 +22,7 @@ from console_app.domain.deadline import MOST_LIMITS, ends_at
 from console_app.domain.ports.provider import UsageChunk, no_pictures
 from console_app.domain.ports.toolset import Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine.activity import GRACE, Activity
+from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.slots import limits_of
@@ -195,7 +195,7 @@ class Executor:
         self._watch(call, limit)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
-        result = await self._toolset.call(invocation, _Reporter(self, call))
+        result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
         if not self.finish(call, results.of_tool(result, no_pictures(self._session.provider))):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
@@ -222,15 +222,30 @@ class Executor:
         if call.ticket is not None:
             self._session.slots.give_back(call.ticket)
 
-    # News of a running call
+    def extend(self, call: CallExecution) -> bool:
+        """Give a running call its whole time again; False when it doesn't run."""
+        if not call.ran or call.result is not None:
+            return False
+        call.news_at = call.counts_from = self._session.monotonic()
+        self._emit(ev.CallExtended(call_id=call.id))
+        return True
 
-    def progress(self, call: CallExecution, progress: float, total: float | None, message: str | None) -> None:
-        """Tell how far a running call said it is."""
+
+class _Reporter:
+    """Tells what a running call says of itself; once it has a result, only what it spent. Implements CallReporter."""
+
+    def __init__(self, session: Session, activity: Activity, call: CallExecution) -> None:
+        self._clock = session.monotonic
+        self._activity = activity
+        self._call = call
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        call = self._call
         if call.result is not None:
             return
         progress = progress if isfinite(progress) else 0.0
         total = total if total is not None and isfinite(total) else None
-        now = self._session.monotonic()
+        now = self._clock()
         new = bool(message) and call.says_news(message, now)
         news = call.advances(progress) or new
         if news:
@@ -240,11 +255,11 @@ class Executor:
             ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news)
         )
 
-    def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
-        """Tell a line that a running call logged; not `sure`: or another call of its server did."""
+    def log(self, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        call = self._call
         if call.result is not None:
             return
-        now = self._session.monotonic()
+        now = self._clock()
         news = sure and call.says_news(text, now, dropped)
         if news:
             call.news_at = now
@@ -255,68 +270,22 @@ class Executor:
             ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure)
         )
 
-    def extend(self, call: CallExecution) -> bool:
-        """Give a running call its whole time again; False when it doesn't run."""
-        if not call.ran or call.result is not None:
-            return False
-        call.news_at = call.counts_from = self._session.monotonic()
-        self._emit(ev.CallExtended(call_id=call.id))
-        return True
-
     @contextmanager
-    def held(self, call: CallExecution) -> Generator[None]:
-        """Stop the deadline of a running call while a person is asked on its behalf: that is no time of its own."""
-        call.holds += 1
+    def held(self) -> Generator[None]:
+        self._call.holds += 1
         try:
             yield
         finally:
-            call.holds -= 1
-            call.news_at = call.counts_from = self._session.monotonic()
-
-    def asked(self, call: CallExecution, what: str) -> None:
-        """Tell that a running call's server asks the user."""
-        if call.result is None:
-            self._emit(ev.CallAsked(call_id=call.id, what=what))
-
-    def answered(self, call: CallExecution, what: str, how: str) -> None:
-        """Tell what came of such a question."""
-        if call.result is None:
-            self._emit(ev.CallAnswered(call_id=call.id, what=what, how=how))
-
-    def used(self, call: CallExecution, usage: UsageChunk) -> None:
-        """Count what a call's server used of the model, even after the call ended: it was spent."""
-        self._emit(
-            ev.UsageReported(
-                call_id=call.id,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cached_tokens=usage.cached_tokens,
-                cost=usage.cost,
-            )
-        )
-
-
-class _Reporter:
-    """The reporter that a tool gets: it knows which call it speaks of."""
-
-    def __init__(self, executor: Executor, call: CallExecution) -> None:
-        self._executor = executor
-        self._call = call
-
-    def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        self._executor.progress(self._call, progress, total, message)
-
-    def log(self, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
-        self._executor.log(self._call, level, text, sure=sure, dropped=dropped)
-
-    def held(self) -> AbstractContextManager[None]:
-        return self._executor.held(self._call)
+            self._call.holds -= 1
+            self._call.news_at = self._call.counts_from = self._clock()
 
     def asked(self, what: str) -> None:
-        self._executor.asked(self._call, what)
+        if self._call.result is None:
+            self._activity.emit(ev.CallAsked(call_id=self._call.id, what=what))
 
     def answered(self, what: str, how: str) -> None:
-        self._executor.answered(self._call, what, how)
+        if self._call.result is None:
+            self._activity.emit(ev.CallAnswered(call_id=self._call.id, what=what, how=how))
 
     def used(self, usage: UsageChunk) -> None:
-        self._executor.used(self._call, usage)
+        self._activity.emit(usage_reported(usage, self._call.id))

@@ -102,7 +102,8 @@ def anthropic_messages(
                     _append(out, "user", [_text(OF_FAILED), *map(_image, shown)])
     for turn in out:
         if turn["role"] == "user":  # results open their turn: the pictures of failed ones stand behind them all
-            turn["content"].sort(key=_is_behind_results)
+            content: list[dict[str, Any]] = turn["content"]
+            content.sort(key=lambda block: block["type"] != "tool_result")
     if out and out[0]["role"] != "user":
         out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
     return out
@@ -143,10 +144,6 @@ def _answered(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for block in blocks
         if (block.get("id") in results if _is_server_use(block) else block.get("tool_use_id") in {None, *uses})
     ]
-
-
-def _is_behind_results(block: dict[str, Any]) -> bool:
-    return block["type"] != "tool_result"
 
 
 def _is_server_use(block: dict[str, Any]) -> bool:

@@ -31,8 +31,10 @@ def mark_anthropic(body: dict[str, Any]) -> None:
         tools[-1] = {**tools[-1], "cache_control": MARK}
     if system := text(body.get("system")):
         body["system"] = [{"type": "text", "text": system, "cache_control": MARK}]
-    for content in (arr(message["content"]) for message in _asked(arr(body.get("messages")))):
-        _mark_last(content, "tool_result")
+    # The last message of the user in this request, and in the one before it.
+    asked = [message for message in map(obj, arr(body.get("messages"))) if message.get("role") == "user"]
+    for message in asked[-2:]:
+        _mark_last(arr(message["content"]))
 
 
 def mark_chat(body: dict[str, Any]) -> None:
@@ -63,15 +65,10 @@ def with_mark(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**body, "cache_control": MARK} if any("cache_control" in one for one in (*inside, *outside)) else body
 
 
-def _asked(messages: list[Any]) -> list[dict[str, Any]]:
-    """Return the last message of the user in this request, and in the one before it."""
-    return [message for message in map(obj, messages) if message.get("role") == "user"][-2:]
-
-
-def _mark_last(content: list[Any], kind: str) -> None:
+def _mark_last(content: list[Any]) -> None:
     """Mark the last block, or the last result: what stands behind results may be gone in the next request."""
     places = [n for n, block in enumerate(content) if obj(block).get("type") not in _UNMARKED]
-    results = [n for n in places if obj(content[n]).get("type") == kind]
+    results = [n for n in places if obj(content[n]).get("type") == "tool_result"]
     if chosen := (results or places)[-1:]:
         content[chosen[0]] = {**content[chosen[0]], "cache_control": MARK}
 

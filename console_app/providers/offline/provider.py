@@ -52,7 +52,7 @@ class OfflineProvider:
         return "it goes by words"
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Streams the answer to `request`; it fails in no way."""
+        """Stream the answer to `request`; it fails in no way."""
         return playing(self._beats(request))
 
     async def close(self) -> None:
@@ -64,8 +64,10 @@ class OfflineProvider:
         yield Beat(None, _THINKING if pause else 0.0)
         for word in _WORD.findall(reply.text):
             yield Beat(TextChunk(word), pause)
-        yield from _call_beats(reply, _calls_before(request), pause)
-        yield Beat(UsageChunk(request_words(request), _output_words(reply)))
+        before = sum(len(one.tool_calls) for one in request.messages if isinstance(one, AssistantMessage))
+        yield from _call_beats(reply, before, pause)
+        written = words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)
+        yield Beat(UsageChunk(request_words(request), written))
         yield Beat(FinishChunk("tool_calls" if reply.calls else "stop"))
 
 
@@ -77,11 +79,3 @@ def _call_beats(reply: OfflineAnswer, before: int, pause: float) -> Iterator[Bea
         for at in range(0, len(call.arguments), _PIECE):
             yield Beat(CallDelta(index, call.arguments[at : at + _PIECE]), pause)
         yield Beat(CallClosed(index, call.arguments))
-
-
-def _calls_before(request: ModelRequest) -> int:
-    return sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
-
-
-def _output_words(reply: OfflineAnswer) -> int:
-    return words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)

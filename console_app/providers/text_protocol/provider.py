@@ -335,7 +335,10 @@ class TextProtocol:
         if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
         if reader is not None:
-            request, self._first = self._heard(request), request.messages[0].content if request.messages else ""
+            first = request.messages[0].content if request.messages else ""
+            if self._unheard:
+                request = _told(request, self._unheard, self._first)
+            self._first = first
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         pace = ReadingPace(reader) if reader is not None else None
@@ -403,9 +406,6 @@ class TextProtocol:
         """Forget what is known of the conversation, as another begins: its requests say the rest."""
         self._called_natively = False
         self._provenance.forget()
-
-    def _heard(self, request: ModelRequest) -> ModelRequest:
-        return _told(request, self._unheard, self._first) if self._unheard else request
 
     def _stands_called(self, request: ModelRequest) -> bool:
         """Tell whether the history holds a native call of this model; one of an old session, that names none, is its
