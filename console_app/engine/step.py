@@ -22,7 +22,7 @@ from console_app.engine.answer import Answer, ProviderCalls
 from console_app.engine.calls import results
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition
-from console_app.engine.execution.batch import Batch, BatchRules
+from console_app.engine.execution.batch import Batch
 from console_app.engine.execution.builtin_tools import (
     AnswerTools,
     ToolsAsTheyCome,
@@ -81,9 +81,9 @@ class Step:
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(
-                self._policy, settings.dispatch, settings.max_calls, closed, settings.dedupe, settings.single_dialects
-            ),
+            settings=settings,
+            policy=self._policy,
+            closed=closed,
             specs=self._specs,
             executor=self.executor,
             emit=turn.emit,

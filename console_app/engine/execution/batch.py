@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.engine_settings import Dispatch
+from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import results
@@ -36,36 +35,27 @@ UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read ei
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRules:
-    """Under what the calls of an answer run: the first `most` of them. `closed` says why none may, or is None."""
-
-    policy: CallPolicy
-    dispatch: Dispatch
-    most: int
-    closed: ToolResult | None = None
-    dedupe: bool = False  # equal calls of a tool that only reads run once
-    single_dialects: frozenset[str] = frozenset()  # a call written in one of these is under the policy `single`
-
-    def policy_of(self, call: CallExecution) -> CallPolicy:
-        """Return what holds for one call."""
-        return CallPolicy.SINGLE if call.dialect in self.single_dialects else self.policy
-
-
 class Batch:
-    """The calls of one answer. `new_id` makes the id of a call from the provider's and the call's index."""
+    """The calls of one answer, under `settings` and `policy`. `closed` is the result of each where none may run.
+
+    `new_id` makes the id of a call from the provider's and the call's index.
+    """
 
     def __init__(
         self,
         *,
-        rules: BatchRules,
+        settings: EngineSettings,
+        policy: CallPolicy,
+        closed: ToolResult | None,
         specs: Mapping[str, ToolSpec],
         executor: Executor,
         emit: Callable[[ev.Event], None],
         new_id: Callable[[str, int], str],
-        why_missing: Callable[[str], str] = lambda _tool: "",
+        why_missing: Callable[[str], str],
     ) -> None:
-        self._rules = rules
+        self._settings = settings
+        self._policy = policy
+        self._closed = closed
         self._specs = specs
         self._executor = executor
         self._emit = emit
@@ -107,7 +97,7 @@ class Batch:
         call_id = self._new_id(chunk.id, chunk.index)
         name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
         call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect)
-        if len(self._by_index) >= self._rules.most:
+        if len(self._by_index) >= self._settings.max_calls:
             self._beyond.add(chunk.index)
         if len(self._by_index) >= MOST_OPENED:
             self.overflow = f"it makes more than {MOST_OPENED:,} calls"
@@ -182,12 +172,12 @@ class Batch:
         if call.spec is None:
             self._executor.finish(call, results.unknown_tool(call.name, self._specs, self._why_missing(call.name)))
         elif chunk.index in self._beyond:
-            self._executor.finish(call, results.too_many(self._rules.most))
-        elif self._rules.closed is not None:
-            self._executor.finish(call, self._rules.closed)
+            self._executor.finish(call, results.too_many(self._settings.max_calls))
+        elif self._closed is not None:
+            self._executor.finish(call, self._closed)
         elif is_completion(call):
             pass  # judged by the results of all the others, so it has to wait for the end of the answer
-        elif chunk.sure and self._rules.dispatch == "eager":
+        elif chunk.sure and self._settings.dispatch == "eager":
             self._dispatch(call, call.spec)
 
     def broken(self, chunk: CallBroken) -> None:
@@ -232,12 +222,12 @@ class Batch:
             elif call.result is None and not call.dispatched and call.spec is not None:
                 if is_completion(call):
                     self._complete(call, call.spec, cut)
-                elif cut and lost and (call.origin == "text" or self._rules.dispatch == "batch"):
+                elif cut and lost and (call.origin == "text" or self._settings.dispatch == "batch"):
                     self._executor.finish(call, results.unreadable(f"{cut} before this call was sure", call.written))
                 else:
                     self._dispatch(call, call.spec)
         started = sum(call.dispatched and not is_completion(call) for call in self._by_index.values())
-        if started > 1 and self._rules.policy is CallPolicy.PARALLEL:
+        if started > 1 and self._policy is CallPolicy.PARALLEL:
             logger.info("Executing %d tool calls in parallel", started)
 
     async def settled(self) -> None:
@@ -269,8 +259,12 @@ class Batch:
     def _unfinished(self) -> list[CallExecution]:
         return [call for call in self._by_index.values() if not call.finished.is_set()]
 
+    def _policy_of(self, call: CallExecution) -> CallPolicy:
+        """Return the policy for one call: a dialect that has one tool a message keeps to that."""
+        return CallPolicy.SINGLE if call.dialect in self._settings.single_dialects else self._policy
+
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
-        if self._rules.policy_of(call) is CallPolicy.SINGLE and any(
+        if self._policy_of(call) is CallPolicy.SINGLE and any(
             other.index < call.index for other in self._by_index.values()
         ):
             self._executor.finish(call, results.not_single())
@@ -282,7 +276,7 @@ class Batch:
     def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
         """Return the first call of the answer that equals this one and whose result will do for both; the call itself
         if none does."""
-        if not self._rules.dedupe or not spec.annotations.read_only or spec.builtin:
+        if not self._settings.dedupe or not spec.annotations.read_only or spec.builtin:
             return call
         return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.must_ask), call)
 
@@ -294,7 +288,7 @@ class Batch:
             )
         elif any(is_completion(other) and other.dispatched for other in self.calls):
             self._executor.finish(call, results.one_completion())
-        elif self._rules.policy_of(call) is CallPolicy.SINGLE:
+        elif self._policy_of(call) is CallPolicy.SINGLE:
             self._dispatch(call, spec)
         else:
             queue = Queue(
@@ -306,7 +300,7 @@ class Batch:
     def _queue_of(self, call: CallExecution) -> Queue | None:
         """Return what a call waits for under the policy: the calls before it, and, when it runs again, those that run
         now."""
-        if self._rules.policy is CallPolicy.PARALLEL:
+        if self._policy is CallPolicy.PARALLEL:
             return None
         return Queue(
             lambda: [
@@ -314,5 +308,5 @@ class Batch:
                 for other in self._unfinished()
                 if other.id != call.id and not is_completion(other) and (other.index < call.index or other.released)
             ],
-            f"{self._rules.policy.value}: after the calls before it",
+            f"{self._policy.value}: after the calls before it",
         )
