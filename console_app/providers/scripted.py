@@ -60,7 +60,7 @@ _ERRORS: dict[str, Callable[..., ProviderError]] = {
 
 
 @dataclass(slots=True)
-class Player:
+class _Player:
     """One answer being played: what its steps can name, and what was counted so far."""
 
     script: Script
@@ -71,17 +71,17 @@ class Player:
     pieces: int = 0
     ended: bool = False
 
-    def fill(self, value: Any) -> Any:
+    def _fill(self, value: Any) -> Any:
         """Return `value` with `{{n}}` and its like replaced, in every string of it."""
         if isinstance(value, str):
             return _NAMED.sub(lambda found: self.names.get(found[1], ""), value)
         if isinstance(value, dict):
-            return {key: self.fill(one) for key, one in cast("dict[str, Any]", value).items()}
+            return {key: self._fill(one) for key, one in cast("dict[str, Any]", value).items()}
         if isinstance(value, list):
-            return [self.fill(one) for one in cast("list[Any]", value)]
+            return [self._fill(one) for one in cast("list[Any]", value)]
         return value
 
-    def rounds(self, times: int) -> Iterator[int]:
+    def _rounds(self, times: int) -> Iterator[int]:
         """Go through the rounds of a loop, with `{{n}}` set in each; once is no loop, and leaves the outer one's
         number."""
         outer = self.names
@@ -91,101 +91,96 @@ class Player:
             yield number
         self.names = outer
 
-    def pause(self, rate: float | None) -> float:
+    def _pause(self, rate: float | None) -> float:
         """Return the seconds between two pieces."""
         rate = self.script.rate if rate is None else rate
         return 1 / rate if rate > 0 else 0.0
 
+    def play(self, answer: ScriptAnswer) -> Iterator[Beat]:
+        """Return the beats of a whole answer: its steps, usage, and the finish reason unless a cut came before."""
+        for step in answer.steps:
+            yield from self._step(step)
+            if self.ended:
+                return
+        if answer.usage is None:
+            yield Beat(UsageChunk(request_words(self.request), self.pieces))
+        else:
+            usage = answer.usage
+            yield Beat(UsageChunk(usage.input, usage.output, usage.cached, usage.cost))
+        yield Beat(FinishChunk(answer.finish or ("tool_calls" if self.calls else "stop")))
 
-def play(answer: ScriptAnswer, player: Player) -> Iterator[Beat]:
-    """Return the beats of a whole answer: its steps, usage, and the finish reason unless a cut came before."""
-    for step in answer.steps:
-        yield from _step(step, player)
-        if player.ended:
-            return
-    if answer.usage is None:
-        yield Beat(UsageChunk(request_words(player.request), player.pieces))
-    else:
-        usage = answer.usage
-        yield Beat(UsageChunk(usage.input, usage.output, usage.cached, usage.cost))
-    yield Beat(FinishChunk(answer.finish or ("tool_calls" if player.calls else "stop")))
+    def _step(self, step: Step) -> Iterator[Beat]:
+        match step:
+            case TextStep():
+                yield from self._text(step)
+            case ReasoningStep():
+                yield from self._reasoning(step)
+            case CallStep():
+                for _ in self._rounds(step.times):
+                    yield from self._call(step)
+                    self.calls += 1
+            case RepeatStep():
+                for _ in self._rounds(step.times):
+                    for inner in step.repeat:
+                        yield from self._step(inner)
+                        if self.ended:
+                            return
+            case WaitStep():
+                yield Beat(None, step.wait)
+            case HangStep():
+                yield Beat(Hang())
+            case ErrorStep():
+                error = _ERRORS[step.kind](
+                    self._fill(step.error), step.hint, status=step.status, retry_after=step.retry_after
+                )
+                yield Beat(error)
+            case CutStep():
+                self.ended = True
+                if step.cut == "error":
+                    yield Beat(AnswerInterrupted("the connection was lost", "Ask again to go on."))
+            case RetryStep():
+                yield Beat(RetryChunk(step.attempt, step.delay, self._fill(step.retry), step.most))
+                yield Beat(None, step.delay)
+            case NoticeStep():
+                yield Beat(NoticeChunk(self._fill(step.notice), step.level))
+            case ReviseStep():
+                yield Beat(TextReplaced(self._fill(step.revise)))
+            case _:
+                assert_never(step)
 
-
-def _step(step: Step, player: Player) -> Iterator[Beat]:
-    match step:
-        case TextStep():
-            yield from _text(step, player)
-        case ReasoningStep():
-            yield from _reasoning(step, player)
-        case CallStep():
-            for _ in player.rounds(step.times):
-                yield from _call(step, player)
-                player.calls += 1
-        case RepeatStep():
-            for _ in player.rounds(step.times):
-                for inner in step.repeat:
-                    yield from _step(inner, player)
-                    if player.ended:
-                        return
-        case WaitStep():
-            yield Beat(None, step.wait)
-        case HangStep():
-            yield Beat(Hang())
-        case ErrorStep():
-            error = _ERRORS[step.kind](
-                player.fill(step.error), step.hint, status=step.status, retry_after=step.retry_after
+    def _text(self, step: TextStep) -> Iterator[Beat]:
+        pause = self._pause(step.rate)
+        for _ in self._rounds(step.times):
+            text = self._fill(step.text)
+            pieces = (
+                [text] if step.pieces == "whole" else list(text) if step.pieces == "characters" else _WORD.findall(text)
             )
-            yield Beat(error)
-        case CutStep():
-            player.ended = True
-            if step.cut == "error":
-                yield Beat(AnswerInterrupted("the connection was lost", "Ask again to go on."))
-        case RetryStep():
-            yield Beat(RetryChunk(step.attempt, step.delay, player.fill(step.retry), step.most))
-            yield Beat(None, step.delay)
-        case NoticeStep():
-            yield Beat(NoticeChunk(player.fill(step.notice), step.level))
-        case ReviseStep():
-            yield Beat(TextReplaced(player.fill(step.revise)))
-        case _:
-            assert_never(step)
+            for piece in pieces:
+                self.pieces += 1
+                yield Beat(TextChunk(piece), pause)
 
+    def _reasoning(self, step: ReasoningStep) -> Iterator[Beat]:
+        text = self._fill(step.reasoning)
+        for piece in _WORD.findall(text):
+            self.pieces += 1
+            yield Beat(ReasoningChunk(piece), self._pause(step.rate))
+        if step.provider:
+            yield Beat(ReasoningFinished(Reasoning(provider=step.provider, text=text, data=step.data)))
 
-def _text(step: TextStep, player: Player) -> Iterator[Beat]:
-    pause = player.pause(step.rate)
-    for _ in player.rounds(step.times):
-        text = player.fill(step.text)
-        pieces = (
-            [text] if step.pieces == "whole" else list(text) if step.pieces == "characters" else _WORD.findall(text)
-        )
-        for piece in pieces:
-            player.pieces += 1
-            yield Beat(TextChunk(piece), pause)
-
-
-def _reasoning(step: ReasoningStep, player: Player) -> Iterator[Beat]:
-    text = player.fill(step.reasoning)
-    for piece in _WORD.findall(text):
-        player.pieces += 1
-        yield Beat(ReasoningChunk(piece), player.pause(step.rate))
-    if step.provider:
-        yield Beat(ReasoningFinished(Reasoning(provider=step.provider, text=text, data=step.data)))
-
-
-def _call(step: CallStep, player: Player) -> Iterator[Beat]:
-    index, pause = player.calls, player.pause(step.rate)
-    name: str = player.fill(step.call)
-    call_id = f"script_{player.names['request']}_{index + 1}" if step.id is None else player.fill(step.id)
-    yield Beat(CallOpened(index, call_id, player.tools.get(name, name)), pause)
-    filled = player.fill(step.arguments)
-    arguments = filled if isinstance(filled, str) else json.dumps(filled, ensure_ascii=False)
-    for at in range(0, len(arguments), step.piece):
-        player.pieces += 1
-        yield Beat(CallDelta(index, arguments[at : at + step.piece]), pause)
-    if step.broken:
-        yield Beat(CallBroken(index, step.broken, arguments))
-    elif not step.unclosed:
-        yield Beat(CallClosed(index, arguments, sure=step.sure))
+    def _call(self, step: CallStep) -> Iterator[Beat]:
+        index, pause = self.calls, self._pause(step.rate)
+        name: str = self._fill(step.call)
+        call_id = f"script_{self.names['request']}_{index + 1}" if step.id is None else self._fill(step.id)
+        yield Beat(CallOpened(index, call_id, self.tools.get(name, name)), pause)
+        filled = self._fill(step.arguments)
+        arguments = filled if isinstance(filled, str) else json.dumps(filled, ensure_ascii=False)
+        for at in range(0, len(arguments), step.piece):
+            self.pieces += 1
+            yield Beat(CallDelta(index, arguments[at : at + step.piece]), pause)
+        if step.broken:
+            yield Beat(CallBroken(index, step.broken, arguments))
+        elif not step.unclosed:
+            yield Beat(CallClosed(index, arguments, sure=step.sure))
 
 
 class ScriptedProvider:
@@ -239,7 +234,7 @@ class ScriptedProvider:
             "last_result": results[-1] if results else "",
         }
         tools = {spec.label: spec.name for spec in request.tools}
-        yield from play(self._script.answer[index], Player(self._script, request, names, tools))
+        yield from _Player(self._script, request, names, tools).play(self._script.answer[index])
 
     def _next(self, prompt: str) -> int | None:
         for index, answer in enumerate(self._script.answer):
