@@ -9,7 +9,7 @@ from inspect import iscoroutinefunction
 
 from console_app.config.trust.custom_commands import CustomCommand, told
 from console_app.console.console import RUNNING, Console
-from console_app.console.intents.intent import Intent, Moment, Ways
+from console_app.console.intents.intent import Cannot, Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.sessions import READ_ONLY
@@ -48,6 +48,8 @@ class Commands:
         """One line about a name that no command has; `near` is one that may have been meant, or ""."""
         if name in self.untrusted:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
+        if isinstance(way := self.ways.get(name), Cannot):
+            return f"/{name} is no command here: {way.why}."
         return (
             f"There is no command /{one_line(name, 40)}. {f'Did you mean /{near}? ' if near else ''}/help lists them."
         )

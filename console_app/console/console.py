@@ -103,7 +103,9 @@ class Console:
     def fails(self, error: FanoutError) -> None:
         """Tells of an error: what was typed wrong goes away by itself, everything else stays."""
         if isinstance(error, UsageError):
-            self.ui.toast(error.line[:1].upper() + error.line[1:])
+            line = error.line
+            named = not line.partition(" ")[0].isalpha()  # a setting, a command or a path stays as it is written
+            self.ui.toast(line if named else line[:1].upper() + line[1:])
         else:
             self.ui.tell("error", error.line)
 

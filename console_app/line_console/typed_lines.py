@@ -69,8 +69,8 @@ class TypedLines:
 
     def newest(self) -> int:
         """The number of the newest line that is typed by now, read or not: those above it are typed from now on."""
-        while self._listening and select.select([self._descriptor], [], [], 0)[0]:
-            self._read()
+        while self._listening and self._read():
+            pass
         return self._arrived
 
     async def next(self) -> str | None:
@@ -85,21 +85,25 @@ class TypedLines:
             parts.append(line[:-1])
         return None
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Reads what is typed by now; false where nothing is, as when `newest` took it before the loop's turn came."""
+        if not select.select([self._descriptor], [], [], 0)[0]:
+            return False
         try:
             data = os.read(self._descriptor, 65536)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self._stop_listening()
             self._lines.put_nowait(None)
-            return
+            return True
         *whole, self._begun = (self._begun + self._decoder.decode(data)).split("\n")
         self._arrived += len(whole)
         for line in whole:
             self._lines.put_nowait(line.removesuffix("\r"))
+        return True
 
     def _listen(self) -> None:
         self._loop.add_reader(self._descriptor, self._read)

@@ -60,6 +60,7 @@ class ScanOutput:
         """The text that was told of, in order."""
         self._tag = ""
         """The newest text, which is not told of yet: it may be the tag of a wrapper around a call."""
+        self._waits_no_more = False
         self._gap = False
         """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
@@ -226,7 +227,12 @@ class ScanOutput:
     @property
     def _undecided(self) -> bool:
         """Whether what was read as calls may be text after all: what stands behind it is told of later."""
-        return self.attempts > 0
+        return self.attempts > 0 and not self._waits_no_more
+
+    def wait_no_more(self) -> None:
+        """Tell of the text behind undecided calls, and from now on of all at once: there is too much of it."""
+        self._waits_no_more = True
+        self._tell_rest(self._content())
 
     def _decide(self, text: str) -> None:
         """More text comes: calls that have to be alone are none, and are told of as the text that they are."""

@@ -99,6 +99,7 @@ class Scanner:
             events, chunk = self.feed(chunk[:room]), chunk[room:]
             self._read_out()
             state.output.note(state.src.length, state.src.length, _TOO_LONG)
+            state.output.wait_no_more()
         state.src.pass_over(chunk)
         state.output.show(state.src.length)
         return [*events, *state.flush()]

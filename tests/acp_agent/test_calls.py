@@ -60,6 +60,8 @@ async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(t
             await editor.answer("write", "never offered")
             await editor.answer("first", "once")
             await editor.answer("second", "session")  # the rule lets the third run too, which is not asked for
+            refused = ("write", "rejected", "closed", "refused")
+            await editor.until(lambda: all("failed" in editor.calls()[one] for one in refused), "the end of these")
             for number in range(6):  # a second answer to each
                 editor.write(id=number, result={"outcome": {"outcome": "selected", "optionId": "once"}})
             assert await asking == "end_turn"
@@ -98,7 +100,7 @@ def _check_questions(editor: Editor, folder: Path) -> None:
     diff, words = call.content
     assert (diff.path, diff.old_text, diff.new_text) == (str(folder / "a.txt"), "one", "1")
     assert words.content.text.startswith("May destroy, declared by server. Not pre-approved.\n")
-    assert '"old_text": "one"' in words.content.text
+    assert "old_text: one" in words.content.text
     new = editor.asked["write"][0].content
     assert new is not None
     assert (new[0].path, new[0].old_text, new[0].new_text) == (str(folder / "b.txt"), "", "new")

@@ -26,6 +26,7 @@ from tests.acp_agent.model import Model as Endpoint
 from tests.console.peers import Screen
 from tests.line_console.test_typed_ahead import Shown
 from tests.line_console.test_typed_ahead import opened as opened_lines
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, services, until
 from tests.wire_bytes import Answer, Call, Text
@@ -240,7 +241,7 @@ async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
     model = WrittenModel(*answers, calls(*named(list(NEXT[last]), 2)), say("Done."))
     gate, kept = ApprovalGate(ApprovalMode.ASK, [Rule("ask", "lab.keep")]), Kept()
     still = dict.fromkeys(waiting, "asked")
-    async with asyncio.timeout(300), face(tmp_path, model, gate, kept) as one:
+    async with asyncio.timeout(PATIENCE), face(tmp_path, model, gate, kept) as one:
         if waiting:
             await one.send("go")
             await one.until(lambda: one.fates(KINDS) == still)
@@ -249,7 +250,7 @@ async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
             assert gate.mode.value == mode
             assert one.fates(KINDS) == still, f"{mode} decided"
         await (one.deny_all() if waiting else one.send("go"))
-        await one.until(lambda: len(model.requests) == 1 + bool(waiting))
+        await one.until(lambda: len(model.requests) > bool(waiting))
         await one.until(lambda: one.fates(["read", "change"]) == NEXT[last])
         if "asked" in NEXT[last].values():
             await one.deny_all()

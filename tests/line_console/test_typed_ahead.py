@@ -206,3 +206,22 @@ async def test_a_full_stop_where_nothing_is_asked_is_no_prompt(tmp_path: Path) -
         shown.type("/status")
         await shown.see("Nothing runs")
     assert model.requests == []
+
+
+async def test_lines_that_were_counted_before_the_loops_turn_came_hold_nothing_up() -> None:
+    keys, typing = os.pipe()
+    try:
+        with TypedLines(keys) as typed:
+            os.write(typing, b"one\n")
+            await asyncio.sleep(0)  # the loop has seen that something came, and this goes on before its reader
+            assert typed.newest() == 1
+            held_up = threading.Timer(20, os.write, (typing, b"held up\n"))
+            held_up.start()
+            assert await typed.next() == "one"
+            await asyncio.sleep(0)  # the reader's turn
+            os.write(typing, b"two\n")
+            assert await typed.next() == "two"
+            held_up.cancel()
+    finally:
+        os.close(keys)
+        os.close(typing)

@@ -257,11 +257,12 @@ class Terminal:
 
         `named` is how the board names it, beginning with the key.
         """
-        if not self.wait_until(lambda _: self._is_bold(named)):
+        if not self.wait_until(lambda _: self.counts(named)):
             raise NotSeen(f"{named} never counted\n{self.text()}")
         self.press(key)
 
-    def _is_bold(self, text: str) -> bool:
+    def counts(self, text: str) -> bool:
+        """Whether a key of a board counts, which is told by how the board names it."""
         with self._more:
             places = [(y, line.find(text)) for y, line in enumerate(self._rows.now())]
             return any(x >= 0 and self.screen.buffer[y][x].bold for y, x in places)

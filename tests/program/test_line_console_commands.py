@@ -90,10 +90,10 @@ def queued(terminal: Terminal) -> None:
 
 def chosen(terminal: Terminal) -> None:
     """Colours and protocol, and what is none."""
-    typed(terminal, "/theme nosuch", "there is no theme nosuch")
-    typed(terminal, "/config theme nosuch2", "there is no theme nosuch2")
+    typed(terminal, "/theme nosuch", "There is no theme nosuch")
+    typed(terminal, "/config theme nosuch2", "[Tt]here is no theme nosuch2")
     typed(terminal, "/theme nord", "opens with nord")
-    typed(terminal, "/protocol morse", "there is no protocol morse")
+    typed(terminal, "/protocol morse", "[Tt]here is no protocol morse")
     typed(terminal, "/protocol", "1. auto", "4. xml", PICK)
     typed(terminal, "text", "^Protocol text, from the next request on")
 
@@ -112,7 +112,7 @@ def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> No
         typed(terminal, "/trust", "would start:", "Type yes or no")
         typed(terminal, "no", "^Not trusted")
         typed(terminal, "/trust", "would start:", "Type yes or no")
-        typed(terminal, "yes", "^Trusted", "its servers are used now: lab, asking")
+        typed(terminal, "yes", "mcp.json is trusted as it was shown", "its servers are used now: lab, asking")
         typed(terminal, "/reload", "no server has changed")
         project.write_text("{")
         typed(terminal, "/reload", "^Error: .*mcp.json")

@@ -138,8 +138,8 @@ async def page_of(
 
 
 def console_processes() -> list[psutil.Process]:
-    """The consoles of this process that run."""
-    return children("console_app")
+    """The consoles of this process that run; a server of tools is a module below `console_app`."""
+    return children("-m console_app ")
 
 
 async def gone(process: psutil.Process) -> None:
