@@ -127,7 +127,7 @@ class Compacting(Activity):
         self._outbox.close()
 
 
-LEAST = 1_000  # characters that each result keeps (`wire_history.LONG` is no more than this)
+LEAST = 1_000  # characters that each result keeps (`context.LONG` is no more than this)
 WORTH = 250  # characters that a cut must take out: the words that tell of it are as many
 
 

@@ -154,8 +154,6 @@ STRATEGIES: dict[str, Strategy] = {
     )
 }
 
-__all__ = ["STRATEGIES", "Loop"]
-
 
 MOST_CUTS = 3
 TOKEN_LIMIT = "The answer was cut off by the token limit."

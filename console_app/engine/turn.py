@@ -73,7 +73,11 @@ PLAN_OFF = "[Fanout: plan mode is off. Tools that change things may be called ag
 
 
 def note_for(mode: ApprovalMode, transcript: Transcript) -> str:
-    """Return what the model has to be told before its next request; "" when it knows."""
+    """Return what the model has to be told of plan mode before its next request; "" when it knows.
+
+    Whether it was told is read from the history alone, so that undo, a resumed session and a summary that covers the
+    note each have it told again where it has to be.
+    """
     on = mode is ApprovalMode.PLAN
     if on == _was_told(transcript):
         return ""

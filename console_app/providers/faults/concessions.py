@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,8 +25,7 @@ from console_app.domain.messages import AssistantMessage, Message, Reasoning, To
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolCall
-from console_app.providers.faults import tool_schemas as parameter_names
-from console_app.providers.faults import tool_schemas as schema_keywords
+from console_app.providers.faults import tool_schemas
 from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import Refused, longest_description, refused_part
 from console_app.providers.pictures import images_refused, picture_refused
@@ -56,22 +55,16 @@ def _number(digits: str) -> int:
 
 # A limit that stands in the message, whatever the request: vLLM, OpenAI, Anthropic, Qwen, DeepSeek, Mistral, Groq,
 # Gemini, Cohere, Bedrock, and OpenRouter (what is left on the account).
-_LARGEST: tuple[tuple[str, Callable[[re.Match[str]], int]], ...] = (
-    (rf"can only afford {_N}", lambda found: _number(found[1])),
-    (rf"max_tokens\D{{0,20}}[\d,]+ ?> ?{_N}, which is the maximum", lambda found: _number(found[1])),
-    (rf"supports? at most {_N}", lambda found: _number(found[1])),
-    (rf"\[\s*\d+\s*,\s*{_N}\s*\]", lambda found: _number(found[1])),
-    (rf"to {_N} \(exclusive\)", lambda found: _number(found[1]) - 1),
-    (rf"to {_N} \(inclusive\)", lambda found: _number(found[1])),
-    (
-        rf"(?:less than or equal to|lower than or equal to|at most|not exceed|no more than|<=) ?[`'\"]?{_N}",
-        lambda found: _number(found[1]),
-    ),
-    (
-        rf"(?:limit of|maximum of|maximum (?:value )?(?:is|allowed is|allowed:)) ?[`'\"]?{_N}",
-        lambda found: _number(found[1]),
-    ),
-    (rf"max_tokens\D{{0,20}}[\d,]+ ?> ?{_N}", lambda found: _number(found[1])),
+_LARGEST = (
+    rf"can only afford {_N}",
+    rf"max_tokens\D{{0,20}}[\d,]+ ?> ?{_N}, which is the maximum",
+    rf"supports? at most {_N}",
+    rf"\[\s*\d+\s*,\s*{_N}\s*\]",
+    rf"to {_N} \(exclusive\)",
+    rf"to {_N} \(inclusive\)",
+    rf"(?:less than or equal to|lower than or equal to|at most|not exceed|no more than|<=) ?[`'\"]?{_N}",
+    rf"(?:limit of|maximum of|maximum (?:value )?(?:is|allowed is|allowed:)) ?[`'\"]?{_N}",
+    rf"max_tokens\D{{0,20}}[\d,]+ ?> ?{_N}",
 )
 # What is left beside the request's own tokens: (context, input).
 _SHARED: tuple[tuple[str, tuple[int, int]], ...] = (
@@ -108,9 +101,10 @@ def output_limit(message: str) -> OutputLimit | None:
         return _left(_number(context[1]), _number(input[1] or input[2]))
     if re.search(r"context (length|window|limit)", message, re.IGNORECASE) and "`context_window`" not in message:
         return None
-    for pattern, number in _LARGEST:
-        if (found := re.search(pattern, message, re.IGNORECASE)) and number(found) > 0:
-            return OutputLimit(number(found), of_account="afford" in pattern)
+    for pattern in _LARGEST:
+        found = re.search(pattern, message, re.IGNORECASE)
+        if found and (tokens := _number(found[1]) - ("exclusive" in pattern)) > 0:
+            return OutputLimit(tokens, of_account="afford" in pattern)
     return None
 
 
@@ -250,15 +244,15 @@ class Concessions:
 
     def _tools(self, body: dict[str, Any]) -> None:
         if self.refused.tools:
-            schema_keywords.without_tools(body, self.refused.tools)
+            tool_schemas.without_tools(body, self.refused.tools)
         if self.refused.description is not None:
-            schema_keywords.shorten(body, self.refused.description)
+            tool_schemas.shorten(body, self.refused.description)
         if self.refused.keywords:
-            schema_keywords.leave_out(body, self.refused.keywords)
+            tool_schemas.leave_out(body, self.refused.keywords)
         if self.refused.items_wanted:
-            schema_keywords.say_items(body)
+            tool_schemas.say_items(body)
         if self.refused.plain_names:
-            parameter_names.make_plain(body)
+            tool_schemas.make_plain(body)
 
     @property
     def largest(self) -> int | None:
@@ -301,7 +295,7 @@ class Concessions:
         """Give something up for the refusal of `request`, sent as `body`; None where it says nothing of the kind."""
         words = f"{fault.code} {fault.param} {fault.message}"
         most = longest_description(words) if fault.error.status in _HISTORY_STATUSES else None
-        if most is not None and schema_keywords.longest_said(body) > most:
+        if most is not None and tool_schemas.longest_said(body) > most:
             self.refused.description = most
             return Concession("long descriptions of tools", f"with their first {most:,} characters")
         if limit := output_limit(fault.message):
@@ -340,13 +334,13 @@ class Concessions:
             case Refused.STREAM if not refused.no_stream and body.get("stream"):
                 refused.no_stream = True
                 return Concession("to stream its answer", "for the whole of it at once")
-            case Refused.ITEMS if not refused.items_wanted and schema_keywords.bare_lists(body):
+            case Refused.ITEMS if not refused.items_wanted and tool_schemas.bare_lists(body):
                 refused.items_wanted = True
                 return Concession("lists in the tools' parameters that don't say of what", "with lists of anything")
-            case Refused.NAMES if not refused.plain_names and parameter_names.odd_in(body):
+            case Refused.NAMES if not refused.plain_names and tool_schemas.odd_in(body):
                 refused.plain_names = True
                 return Concession("names of the tools' parameters", "with plain ones")
-            case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - refused.keywords:
+            case Refused.KEYWORD if found := tool_schemas.refused_in(words, body) - refused.keywords:
                 refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
             case _:
@@ -361,7 +355,7 @@ class Concessions:
         words = f"{fault.param} {fault.message}"
         if fault.error.status not in _HISTORY_STATUSES or len(self.refused.tools) >= MOST_TOOLS:
             return None
-        if not (name := schema_keywords.tool_in(words, body)):
+        if not (name := tool_schemas.tool_in(words, body)):
             return None
         self.refused.tools.add(name)
         return Concession(f"the tool {name} ({one_line(fault.message, 160)})")

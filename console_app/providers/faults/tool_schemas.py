@@ -32,12 +32,12 @@ def plain(name: str) -> str:
 
 def odd_in(body: Mapping[str, Any]) -> bool:
     """Tell whether a tool of `body` has a parameter with a name that is not plain."""
-    return any(plain(name) != name for holder in _holders(body) for name in properties(holder))
+    return any(plain(name) != name for holder in _schemas(body) for name in properties(holder))
 
 
 def make_plain(body: Mapping[str, Any]) -> None:
     """Give the parameters of all tools plain names, in the arguments of older calls too; in place."""
-    for schema in _holders(body):
+    for schema in _schemas(body):
         rename_members(schema, plain)
     for message in map(obj, arr(body.get("messages"))):
         for block in map(obj, arr(message.get("content"))):
@@ -60,7 +60,7 @@ def own(arguments: str, schema: Mapping[str, Any]) -> str:
     )
 
 
-def _holders(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _schemas(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the schemas of the tools' parameters."""
     tools = [obj(tool) for tool in arr(body.get("tools"))]
     found = (
@@ -159,15 +159,6 @@ def _name(tool: Any) -> str:
     if "input_schema" not in holder and holder.get("type") != "function":
         return ""
     return text(holder.get("name")) or text(obj(holder.get("function")).get("name"))
-
-
-def _schemas(body: Mapping[str, Any]) -> list[Any]:
-    tools = [obj(tool) for tool in arr(body.get("tools"))]
-    return [
-        one
-        for tool in tools
-        for one in (tool.get("parameters"), tool.get("input_schema"), obj(tool.get("function")).get("parameters"))
-    ]
 
 
 def _said_less(schema: dict[str, Any], keywords: Set[str]) -> dict[str, Any]:
