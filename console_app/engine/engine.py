@@ -188,7 +188,7 @@ class Engine:
         return self._begin(ManualTurn(session_for(self._session, calls), as_message(prompt), self._next_turn))
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Rerun:
-        """Run a call of an earlier answer again, between turns; see `engine.rerun`.
+        """Run a call of an earlier answer again, between turns.
 
         With `arguments` these run, which is an approval; else those of its last run, and who denied them is asked.
         Raises ToolError when it can't be. While the batch of a call is open, `Turn.retry` is the way.

@@ -222,7 +222,7 @@ class Turn(Activity):
         return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Tell whether a call that waits is of the tool with that fingerprint; see `resolve`."""
+        """Tell whether a call that waits is of the tool with that fingerprint, as `resolve` asks."""
         return self._step is not None and self._step.approvals.is_as_shown(call_id, shown)
 
     def always_asks(self, call_id: str) -> bool:

@@ -196,7 +196,7 @@ class Approvals:
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Tell whether a call that waits is of the tool that was shown; see `resolve`."""
+        """Tell whether a call that waits is of the tool that was shown, as `resolve` asks."""
         if not self.waits(call_id):
             return False
         waiting = self._waiting[call_id]
