@@ -17,9 +17,9 @@ from collections.abc import AsyncIterator, Sequence
 from benchmarks.console import parser, row
 from console_app.domain.ports.provider import CallDelta, ReasoningChunk, TextChunk
 from console_app.domain.tools import ToolSpec
-from console_app.providers.anthropic.answer import AnthropicAnswer
-from console_app.providers.openai_chat.answer import ChatAnswer
-from console_app.providers.openai_responses.answer import ResponsesAnswer
+from console_app.providers.formats.anthropic_answer import AnthropicAnswer
+from console_app.providers.formats.openai_chat_answer import ChatAnswer
+from console_app.providers.formats.openai_responses_answer import ResponsesAnswer
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.reading import read_answer
 from tests.wire_bytes import APIS, Answer, Api, Call, Piece, Reasoning, Text

@@ -40,8 +40,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.screen import ChatScreen
 

@@ -38,10 +38,7 @@ from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Frozen
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.engine import Engine
-from console_app.engine.manual_calls import typed
-from console_app.engine.rule_bindings import RuleBindings, RuleKey
+from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
 
 if TYPE_CHECKING:
     from console_app.config.servers.server_choice import ServerChoice
@@ -351,12 +348,9 @@ def build_engine(
     gate: ApprovalGate,
     *,
     servers: ServerSwitch | None = None,
-    no_model: bool = False,
 ) -> Engine:
-    """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
+    """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)
-    if no_model:
-        settings = typed(settings)
     return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
 
 

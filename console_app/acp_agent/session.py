@@ -27,13 +27,12 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.sampling import EFFORTS
 from console_app.domain.transcript import Transcript
-from console_app.engine.builtin_tools.specs import QUESTION
-from console_app.engine.strategies.loop import FILTERED, TOKEN_LIMIT
+from console_app.engine import FILTERED, QUESTION, TOKEN_LIMIT
 
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
-    from console_app.engine.turn import Turn
+    from console_app.engine import Turn
 
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from console_app.config.models.model_choice import SCRIPTED, ModelChoice
 from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.domain.endpoint import identity
-from console_app.providers.endpoint.rate_limiter import RateLimiter
+from console_app.providers import RateLimiter
 
 if TYPE_CHECKING:
     from console_app.domain.ports.provider import Provider
-    from console_app.providers.scripted.format import Script
+    from console_app.providers import Script
 
 DEFAULT_JOBS = 32
 
@@ -72,17 +72,16 @@ class SharedModels:
         if choice.provider == SCRIPTED:  # which plays its script once a conversation
             return self._played(choice.model)
         if (wire := self._wires.get(choice.name)) is None:
-            from console_app.providers import factory
+            from console_app.providers import open_provider
 
             config = choice.config
             assert config is not None
             limiter = self._limiters.setdefault((identity(config), config.api_key), RateLimiter())
-            wire = self._wires[choice.name] = factory.open_provider(config, self._source.refusals, limiter)
+            wire = self._wires[choice.name] = open_provider(config, self._source.refusals, limiter)
         return wire
 
     def _played(self, path: str) -> Provider:
-        from console_app.providers.scripted.provider import ScriptedProvider
-        from console_app.providers.scripted.reader import read_script
+        from console_app.providers import ScriptedProvider, read_script
 
         if path not in self._scripts:
             self._scripts[path] = read_script(Path(path))

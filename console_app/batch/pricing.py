@@ -36,7 +36,7 @@ def estimate(
     items: Sequence[WorkItem], choice: Callable[[str], ModelChoice], system_prompt: str, tools: Sequence[ToolSpec]
 ) -> list[Estimate]:
     """One for each model. Loads the price table (0.3 s): for a thread."""
-    from console_app.providers import catalog
+    from console_app.providers import cost
 
     offered = sum(len(one.description) + len(json.dumps(one.input_schema)) + len(one.name) for one in tools)
     found: dict[str, Estimate] = {}
@@ -51,5 +51,5 @@ def estimate(
     for item in {choice(item.model).name: choice(item.model) for item in items}.values():
         base_url = item.config.base_url if item.config is not None else None
         one = found[item.name]
-        one.cost = catalog.cost(item.provider, item.model, one.input_tokens, one.output_tokens, base_url=base_url)
+        one.cost = cost(item.provider, item.model, one.input_tokens, one.output_tokens, base_url=base_url)
     return list(found.values())

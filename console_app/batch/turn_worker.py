@@ -35,11 +35,16 @@ from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
-from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, TypedCallsGate, find_tools, typed
-from console_app.engine.slots import Slots
-from console_app.engine.turn import Turn
+from console_app.engine import (
+    ApprovalGate,
+    Engine,
+    ManualCall,
+    ManualCallsProvider,
+    Slots,
+    Turn,
+    TypedCallsGate,
+    find_tools,
+)
 
 _STATES: dict[type[ev.Event], CallState] = {
     ev.CallQueued: CallState.QUEUED,
@@ -170,8 +175,8 @@ class TurnWorker:
         if item.calls:
             calls = [ManualCall(call.tool, call.arguments) for call in item.calls]
             gate = TypedCallsGate(shared.gate.mode, shared.gate.rules, headless=True, bindings=shared.gate.bindings)
-            settings, provider = typed(shared.settings), ManualCallsProvider(calls, find_tools(calls, toolset.tools()))
-            return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, slots=shared.slots)
+            provider = ManualCallsProvider(calls, find_tools(calls, toolset.tools()))
+            return Engine(provider=provider, toolset=toolset, settings=shared.settings, gate=gate, slots=shared.slots)
         parts = [shared.settings.system_prompt if item.system is None else item.system, shared.instructions()]
         if item.answer_schema is not None:
             parts.append(answer_schema.request(item.answer_schema))

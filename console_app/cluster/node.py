@@ -20,7 +20,7 @@ from console_app.batch_worker import OpenWorker
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import ItemResult
 from console_app.domain.errors import FanoutError
-from console_app.engine.manual_calls import ManualCall, find_tools
+from console_app.engine import ManualCall, find_tools
 from console_app.headless import servers
 from console_app.headless.manual_calls import needed_servers
 

@@ -33,7 +33,7 @@ from console_app.wiring import Setup
 if TYPE_CHECKING:
     from console_app.acp_agent.parts import SessionParts
     from console_app.config.servers.mcp_servers import ServerConfig
-    from console_app.engine.engine import Engine
+    from console_app.engine import Engine
     from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library
 

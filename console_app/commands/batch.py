@@ -38,7 +38,7 @@ from console_app.domain.events import EVENT
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import encodable, one_line, visible
 from console_app.domain.steady_time import steady_time
-from console_app.engine.manual_calls import ManualCall, find_tools
+from console_app.engine import ManualCall, find_tools
 from console_app.headless import servers
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
 from console_app.headless.manual_calls import needed_servers

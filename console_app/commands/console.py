@@ -40,7 +40,7 @@ from console_app.domain.errors import ConfigError, ProviderError, ToolError, Usa
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.engine.engine import Engine
+from console_app.engine import Engine
 from console_app.headless.standard_output import write_out
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
@@ -56,9 +56,9 @@ PICKED_FROM = (
     "console_app.headless.doctor",
     "console_app.commands.diagnosis",
     "console_app.providers.factory",
-    "console_app.providers.openai_chat.provider",
-    "console_app.providers.openai_responses.provider",
-    "console_app.providers.anthropic.provider",
+    "console_app.providers.formats.openai_chat",
+    "console_app.providers.formats.openai_responses",
+    "console_app.providers.formats.anthropic",
 )
 
 log = logging.getLogger(__name__)

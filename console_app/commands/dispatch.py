@@ -204,7 +204,7 @@ async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate
+    from console_app.engine import ManualCallsProvider, TypedCallsGate
     from console_app.headless import servers
     from console_app.headless.manual_calls import NamedTools, needed_servers, read_calls
 
@@ -219,7 +219,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
         gate = TypedCallsGate(setup.settings.approval_mode, rules, headless=True)
-        engine = wiring.build_engine(setup, provider, tools, gate, no_model=True)
+        engine = wiring.build_engine(setup, provider, tools, gate)
         async with servers.told_of(hub, output):
             await interrupts.race(tools.one_is_there())
             await wiring.remember_tools(setup, hub)

@@ -99,7 +99,7 @@ class Connecting:
 
     async def try_out(self, made: TypedEndpoint, model: str) -> float:
         """Asks `model` for a word; the seconds until the first one came. Raises FanoutError."""
-        from console_app.providers.factory import open_provider, preload
+        from console_app.providers import open_provider, preload
 
         config = replace(_config(made, model), read_timeout=TRIAL)
         await asyncio.to_thread(preload, config.api)
@@ -175,7 +175,7 @@ def _candidates(url: str) -> Sequence[str]:
 
 async def _listed(config: ProviderConfig, within: float) -> list[str]:
     """The models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
-    from console_app.providers.factory import list_models, preload
+    from console_app.providers import list_models, preload
 
     await asyncio.to_thread(preload, config.api)
     async with asyncio.timeout(within):

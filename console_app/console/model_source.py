@@ -113,12 +113,11 @@ class ConfiguredModels:
         """See ModelSource: SDKs are imported by `load`, or by the first request. `wires` are those that conversations
         share; the provider isn't closed then."""
         if choice.provider == OFFLINE:
-            from console_app.providers.offline import OfflineProvider
+            from console_app.providers import OfflineProvider
 
             return OfflineProvider()
         from console_app.config.models.known_dialects import KnownDialects
-        from console_app.providers.endpoint.address import is_official
-        from console_app.providers.text_protocol import TextProtocol
+        from console_app.providers import TextProtocol, is_official
 
         official = choice.config is not None and is_official(choice.config.base_url)
         protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
@@ -128,7 +127,7 @@ class ConfiguredModels:
         provider = TextProtocol(wire, protocol, dialect=dialect, official=official, known=known, at=at)
         if not (other := choice.settings.fallback):
             return provider
-        from console_app.providers.fallback import WithFallback
+        from console_app.providers import WithFallback
 
         return WithFallback(
             provider, other, lambda: self.open(self.choose(other), wires), lambda: self._described(other)
@@ -141,17 +140,17 @@ class ConfiguredModels:
     def load(self, choice: ModelChoice) -> None:
         """See ModelSource (openai 0.5 s, anthropic 1.2 s)."""
         if choice.config is not None:
-            from console_app.providers import factory
+            from console_app.providers import preload
 
-            factory.preload(choice.config.api)
+            preload(choice.config.api)
 
     def window(self, choice: ModelChoice) -> int | None:
         """See ModelSource: as configured, or as the price table knows (0.3 s to load)."""
         if choice.settings.context_window or choice.config is None:
             return choice.settings.context_window
-        from console_app.providers import catalog
+        from console_app.providers import context_window
 
-        return catalog.context_window(choice.provider, choice.model, base_url=choice.config.base_url)
+        return context_window(choice.provider, choice.model, base_url=choice.config.base_url)
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
         """See ModelSource: what the endpoints list; for one that doesn't say, the model it is set to. Ollama is known
@@ -205,13 +204,13 @@ def warm_up(choice: ModelChoice) -> None:
 
 def _wire_provider(choice: ModelChoice, refusals: KnownRefusals) -> Provider:
     if choice.provider == SCRIPTED:
-        from console_app.providers.scripted.provider import ScriptedProvider
+        from console_app.providers import ScriptedProvider
 
         return ScriptedProvider(Path(choice.model))
-    from console_app.providers import factory
+    from console_app.providers import open_provider
 
     assert choice.config is not None
-    return factory.open_provider(choice.config, refusals)
+    return open_provider(choice.config, refusals)
 
 
 async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:
@@ -225,7 +224,7 @@ async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:
 
 async def _listed(config: ProviderConfig) -> list[str]:
     """The models of one endpoint. Raises ProviderError, also when it takes too long."""
-    from console_app.providers.factory import list_models
+    from console_app.providers import list_models
 
     try:
         async with asyncio.timeout(PATIENCE):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from console_app.console.model_source import ModelSource
     from console_app.domain.ports.provider import Provider
     from console_app.domain.sampling import Effort
-    from console_app.engine.engine import Engine
+    from console_app.engine import Engine
 
 
 class Models:

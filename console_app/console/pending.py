@@ -12,12 +12,12 @@ from console_app.domain.risk import UNKNOWN, Risk, risk_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import OtherServer
+from console_app.engine import OtherServer
 
 if TYPE_CHECKING:
     from console_app.console.files.file_changes import FileChange
     from console_app.domain.transcript import Transcript
-    from console_app.engine.engine import Engine
+    from console_app.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,10 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import arguments_problem
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import Action, ApprovalGate, Rule
+from console_app.engine import Action, ApprovalGate, Rule
 
 if TYPE_CHECKING:
-    from console_app.engine.engine import Engine
-    from console_app.engine.rerun import Rerun
-    from console_app.engine.turn import Turn
+    from console_app.engine import Engine, Rerun, Turn
 
 Scope = Literal["once", "session", "always"]
 SESSION = "this session"

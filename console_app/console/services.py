@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from console_app.console.servers.switches import ServerSwitches
     from console_app.console.talk.readiness import ServerView
     from console_app.domain.ports.store import SessionStore
-    from console_app.engine.engine import Engine
+    from console_app.engine import Engine
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.traffic import RawMessage
     from console_app.sessions.library import Library

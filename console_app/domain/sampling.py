@@ -1,6 +1,6 @@
 """How a model is asked to write: all settings of a request as one value, which goes whole from the files to the wire.
 
-A new one is a field here and a row in `providers/requests/sampling_parameters.py`: config.toml, its tables and the
+A new one is a field here and a row in `providers/formats/request_parts.py`: config.toml, its tables and the
 environment take it as it is.
 """
 

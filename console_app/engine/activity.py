@@ -1,7 +1,7 @@
 """Something that goes on in a session and tells of it: owns the tasks it starts and one queue of events.
 
 It is an async context manager and an async iterator. Leaving the context stops it first (`cancel`, which returns at
-once and leaves everything in order) and then waits for its tasks, at most `GRACE` seconds; one that doesn't end is left
+once and leaves everything in order) and then waits for its tasks, at most `GRACE` seconds. One that doesn't end is left
 to the session.
 """
 
@@ -9,17 +9,153 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from console_app.domain import events as ev
-from console_app.engine.executor import GRACE
-from console_app.engine.held_news import CallNews, HeldNews
-from console_app.engine.history import AnyMessage
-from console_app.engine.outbox import Outbox
+from console_app.domain.messages import Message
+from console_app.domain.ports.provider import UsageChunk
+from console_app.engine.calls.call_execution import CallNews
 from console_app.engine.session import Session
 
+
+class _Held(NamedTuple):
+    newest: CallNews
+    dropped: int  # that it took the place of
+    news: bool  # of any of them
+
+    def told(self) -> CallNews:
+        return self.newest.model_copy(update={"dropped": self.dropped, "news": self.news})
+
+
+class HeldNews:
+    """The newest progress and the newest line of each running call while nobody could follow, in the order in which
+    they came."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str, type[CallNews]], _Held] = {}
+
+    def __len__(self) -> int:
+        return len(self._newest)
+
+    def hold(self, news: CallNews) -> None:
+        """Keep it in place of what the same call said before in the same way."""
+        key = (news.call_id, type(news))
+        before = self._newest.pop(key, None)
+        if before is None:
+            self._newest[key] = _Held(news, news.dropped, news.news)
+        else:
+            self._newest[key] = _Held(news, before.dropped + 1 + news.dropped, before.news or news.news)
+
+    def of_call(self, call_id: str) -> list[CallNews]:
+        """Return what is held of a call, which is held no longer."""
+        return [self._newest.pop(key).told() for key in list(self._newest) if key[0] == call_id]
+
+    def take(self) -> list[CallNews]:
+        """Return all that is held, which is held no longer."""
+        taken = [held.told() for held in self._newest.values()]
+        self._newest.clear()
+        return taken
+
+
+HIGH = 512
+MOST = 2**14
+FLOOD = 4096
+
+
+class Outbox:
+    """A queue of events between a turn and its one reader: ordered, never blocking the sender, closed by the turn's
+    end.
+
+    Two things keep a slow reader from costing memory, and from hearing of an end long after it. The answer is read no
+    further than `HIGH` events, or `MOST` characters of text or arguments, ahead of it (`room`). Beyond `FLOOD` events
+    of progress and log lines the newest of each call alone waits (`HeldNews`).
+    """
+
+    def __init__(self) -> None:
+        self._events: deque[ev.Event] = deque()
+        self._characters = 0  # of what is being written among them
+        self._closed = False
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def put(self, event: ev.Event) -> None:
+        """Add an event; what comes after `close` is dropped."""
+        if self._closed:
+            return
+        self._events.append(event)
+        self._arrived.set()
+        self._characters += _length(event)
+        if self._is_full:
+            self._room.clear()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._events) >= HIGH or self._characters >= MOST
+
+    def _taken(self) -> ev.Event:
+        event = self._events.popleft()
+        self._characters -= _length(event)
+        if not self._is_full:
+            self._room.set()
+        return event
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def flooded(self) -> bool:
+        """Tell whether the reader is so far behind that only what must be known should still be queued."""
+        return len(self._events) >= FLOOD
+
+    def close(self) -> None:
+        """No more events: the reader gets what is queued, then None."""
+        self._closed = True
+        self._arrived.set()
+        self._room.set()
+
+    async def get(self) -> ev.Event | None:
+        """Return the next event, or None at the end."""
+        while not self._events:
+            if self._closed:
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._taken()
+
+    async def take(self, limit: int) -> list[ev.Event]:
+        """Return the next event and what is queued behind it, at most `limit`; empty at the end."""
+        first = await self.get()
+        if first is None:
+            return []
+        return [first, *(self._taken() for _ in range(min(limit - 1, len(self._events))))]
+
+    async def room(self) -> None:
+        """Let others run, and wait until the reader has caught up."""
+        if self._room.is_set():
+            await asyncio.sleep(0)
+        else:
+            await self._room.wait()
+
+
+def _length(event: ev.Event) -> int:
+    match event:
+        case ev.TextDelta() | ev.ReasoningDelta() | ev.ThoughtDelta() | ev.TextRevised():
+            return len(event.text)
+        case ev.CallArguments():
+            return len(event.delta)
+        case _:
+            return 0
+
+
+GRACE = 1.0  # seconds that a cancelled task may take before it is left to itself
 CLOSING = 0.5  # seconds that connections may take to close after a whole answer, so that they can be used again
 
 
@@ -69,36 +205,35 @@ class Activity(ABC):
         return event
 
     async def next_slice(self, limit: int) -> list[ev.Event]:
-        """All events that are there, at least one and at most `limit`; empty once it is over."""
+        """Return all events that are there, at least one and at most `limit`; empty once it is over."""
         events = await self._outbox.take(limit)
         self._tell_held()
         return events
 
     @property
     def running(self) -> bool:
-        """Whether it has begun and not ended."""
         return self._main is not None and not self._outbox.closed
 
     @abstractmethod
     def cancel(self, why: str = "") -> None:
-        """Stops it, `why` for people. Returns at once; the events follow. Again does nothing."""
+        """Stop it, `why` for people. Returns at once; the events follow. Again does nothing."""
 
     @abstractmethod
     def _begin(self) -> None:
-        """What is done at once when the context is entered."""
+        """Do what is due when the context is entered."""
 
     @abstractmethod
     async def _run(self) -> None:
-        """What the main task does; it closes the outbox at the end."""
+        """Be the main task; it closes the outbox at the end."""
 
     @abstractmethod
     def _main_is_done(self, task: asyncio.Task[None]) -> None:
-        """Closes what is still open, as the main task may be cancelled before it began."""
+        """Close what is still open, as the main task may be cancelled before it began."""
 
     # What goes on in it needs
 
     def emit(self, event: ev.Event) -> None:
-        """Stamps an event, folds it in and queues it; after the end it is dropped."""
+        """Stamp an event, folds it in and queues it; after the end it is dropped."""
         if self._held and (call_id := getattr(event, "call_id", "")):
             for news in self._held.of_call(call_id):  # what it said before that
                 self._put(news)
@@ -109,7 +244,7 @@ class Activity(ABC):
             self._outbox.put(self._session.record(event, self.number, self._step_number))
 
     def report(self, news: CallNews) -> None:
-        """What a running call says of itself: told at once, or the newest once the reader has caught up."""
+        """Tell what a running call says of itself: at once, or the newest once the reader has caught up."""
         if self._outbox.flooded or self._held:
             self._held.hold(news)
         else:
@@ -120,25 +255,25 @@ class Activity(ABC):
             for news in self._held.take():
                 self._put(news)
 
-    def join(self, message: AnyMessage) -> None:
-        """Adds a message to the history."""
+    def join(self, message: Message) -> None:
+        """Add a message to the history."""
         self.emit(ev.MessageAdded.of(message))
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Starts a task that ends with this at the latest."""
+        """Start a task that ends with this at the latest."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def room(self) -> None:
-        """Lets others run, and waits for a reader who is far behind."""
+        """Let others run, and wait for a reader who is far behind."""
         await self._outbox.room()
 
     # The end of its tasks
 
     async def _reap(self) -> None:
-        """Ends every task. A cancel of the waiting task itself is kept until all is cleared up."""
+        """End every task. A cancel of the waiting task itself is kept until all is cleared up."""
         cancelled = await self._wait_for_tasks(CLOSING) if not self._stopped else None
         for task in self._tasks:
             task.cancel()
@@ -162,3 +297,14 @@ class Activity(ABC):
     def _pending(self) -> set[asyncio.Task[None]]:
         owned = self._tasks if self._main is None else {self._main, *self._tasks}
         return {task for task in owned if not task.done()}
+
+
+def usage_reported(usage: UsageChunk, call_id: str = "") -> ev.UsageReported:
+    """Return the event for what a request took; with `call_id` it counts with the session, not with the context."""
+    return ev.UsageReported(
+        call_id=call_id,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cost=usage.cost,
+    )

@@ -10,9 +10,77 @@ from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
 from console_app.domain.ports import provider as ports
+from console_app.domain.ports.provider import ProviderCallFinished, ProviderCallStarted
 from console_app.domain.safe_text import is_blank
-from console_app.engine.batch import MOST_OPENED, Batch
-from console_app.engine.provider_calls import ProviderCalls
+from console_app.domain.tools import Outcome
+from console_app.engine.activity import usage_reported
+from console_app.engine.calls.arguments import UnreadableArguments, read
+from console_app.engine.calls.results import INTERRUPTED
+from console_app.engine.execution.batch import MOST_OPENED, Batch
+from console_app.engine.session import Session
+
+
+class ProviderCalls:
+    """The calls that the provider runs itself in a turn (web search, code, MCP connectors): told of by `emit`, never
+    run here.
+
+    They have panels and are stored as other calls are, but no approval, no result of ours in the history and no second
+    run: what goes back to the provider is the blocks that it gave. One may begin in an answer that the provider paused
+    and end in the next.
+    """
+
+    def __init__(self, session: Session, emit: Callable[[ev.Event], None]) -> None:
+        self._session = session
+        self._emit = emit
+        self._open: dict[str, tuple[str, float]] = {}  # the provider's id: ours, and when it began
+        self.count = 0  # of those that were told of
+
+    def started(self, chunk: ProviderCallStarted) -> None:
+        if chunk.id in self._open:
+            return
+        call_id = self._session.new_call_id(chunk.id, "provider_call")
+        name = f"{chunk.server}.{chunk.name}" if chunk.server else chunk.name
+        self._emit(
+            ev.CallAnnounced(
+                call_id=call_id,
+                index=self.count,
+                name=chunk.name,
+                server=self._session.provider.name,
+                tool=name,
+                origin="provider",
+            )
+        )
+        self.count += 1
+        self._open[chunk.id] = call_id, self._session.monotonic()
+        self._ready(call_id, chunk.arguments)
+        self._emit(ev.CallStarted(call_id=call_id))
+
+    def finished(self, chunk: ProviderCallFinished) -> None:
+        """Tell what came of a call; nothing of one that nobody told of."""
+        if (found := self._open.pop(chunk.id, None)) is None:
+            return
+        call_id, began = found
+        self._ready(call_id, chunk.arguments)
+        took = round((self._session.monotonic() - began) * 1000)
+        error = chunk.content.partition("\n")[0] or "It failed." if chunk.outcome is Outcome.FAILED else None
+        self._emit(
+            ev.CallFinished(
+                call_id=call_id, outcome=chunk.outcome, content=chunk.content, error=error, duration_ms=took
+            )
+        )
+
+    def end(self) -> None:
+        """End those that are open: the provider says no more of them."""
+        for provider_id in list(self._open):
+            self.finished(ProviderCallFinished(provider_id, Outcome.INTERRUPTED, INTERRUPTED))
+
+    def _ready(self, call_id: str, arguments: str) -> None:
+        if arguments:
+            try:
+                self._emit(ev.CallReady(call_id=call_id, arguments=read(arguments)))
+            except UnreadableArguments:
+                self._emit(ev.CallArguments(call_id=call_id, delta=arguments))
+
 
 LARGEST_SAID: Final = 8 * 2**20  # characters of text and reasoning; a million tokens are four million
 LARGEST_KEPT: Final = 2 * LARGEST_SAID  # of what goes back to the endpoint: a thought has its text once more in it
@@ -21,7 +89,7 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 
 
 class Answer:
-    """What has come of an answer so far. `finish` is None until the model said that it is complete.
+    """The parts of an answer that have come so far. `finish` is None until the model said that it is complete.
 
     With a `label`, its text is a thought and not for the user. `provider` gives it; which of its models answers, it
     knows once the answer has begun.
@@ -50,18 +118,16 @@ class Answer:
 
     @property
     def endpoint(self) -> str:
-        """Whose answer it is."""
         return ports.endpoint_of(self._provider)
 
     @property
     def text(self) -> str:
-        """The visible text so far."""
         if len(self._text) > 1:
             self._text[:] = ["".join(self._text)]
         return self._text[0] if self._text else ""
 
     def take(self, chunk: ports.Chunk) -> None:
-        """Takes the next chunk; emits what it means."""
+        """Take the next chunk; emits what it means."""
         match chunk:
             case ports.TextChunk():
                 text = self._within(chunk.text)
@@ -111,7 +177,7 @@ class Answer:
                 assert_never(chunk)
 
     def _within(self, text: str) -> str:
-        """As much of more text or reasoning as one answer may have."""
+        """Return as much of more text or reasoning as one answer may have."""
         room = max(0, LARGEST_SAID - self._said)
         self._said += len(text)
         if len(text) <= room:
@@ -132,18 +198,19 @@ class Answer:
 
     @property
     def cut(self) -> str | None:
-        """By what the answer was cut off, as the start of a sentence; None when it is whole."""
+        """Say by what the answer was cut off, as the start of a sentence; None when it is whole."""
         if self.finish == "length":
             return "the answer was cut off by the token limit"
         return "the answer was cut off" if self.finish is None else None
 
     @property
     def paused(self) -> bool:
-        """Whether the provider goes on with it once it has it back; one with calls of ours waits for their results."""
+        """Tell whether the provider goes on with it once it has it back; one with calls of ours waits for their
+        results."""
         return self.finish == "paused" and not self.batch.calls and bool(self.text.strip() or self._reasoning)
 
     def as_message(self) -> AssistantMessage | None:
-        """The answer as it joins the history; None when there is nothing to keep."""
+        """Return the answer as it joins the history; None when there is nothing to keep."""
         model = f"{self._provider.name}/{self._provider.model}"
         calls = tuple(call.as_tool_call(model) for call in self.batch.calls)
         if not calls and is_blank(self.text) and not self.paused:
@@ -160,7 +227,7 @@ class Answer:
         )
 
     def thoughts(self) -> list[ev.Thought]:
-        """The text of a labelled answer; a plan at the end of it is a thought of its own."""
+        """Return the text of a labelled answer; a plan at the end of it is a thought of its own."""
         if self.label is None:
             return []
         plan = _PLAN.search(self.text) if self.label == "reason" else None
@@ -171,7 +238,7 @@ class Answer:
 
 
 def _characters(value: Any) -> int:
-    """Those of all texts in a JSON value, and one for anything else in it."""
+    """Count the characters of all texts in a JSON value, and one for anything else in it."""
     size, waiting = 0, [value]
     while waiting:
         part = waiting.pop()
@@ -189,12 +256,7 @@ def _characters(value: Any) -> int:
 def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChunk) -> ev.Event:
     match chunk:
         case ports.UsageChunk():
-            return ev.UsageReported(
-                input_tokens=chunk.input_tokens,
-                output_tokens=chunk.output_tokens,
-                cached_tokens=chunk.cached_tokens,
-                cost=chunk.cost,
-            )
+            return usage_reported(chunk)
         case ports.RetryChunk():
             return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
         case ports.NoticeChunk():

@@ -10,26 +10,24 @@ from typing import Any, TypeVar
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TurnUndone
-from console_app.domain.messages import UserMessage
+from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.steady_time import steady_time
 from console_app.domain.todo import TodoItem
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.builtin_tools.specs import ENABLE
-from console_app.engine.builtin_tools.toolset import offered
-from console_app.engine.compaction import Compacting, by_hand
-from console_app.engine.history import AnyMessage
-from console_app.engine.manual_calls import ManualCall, session_for
-from console_app.engine.rerun import Rerun, prepare, prepare_all
-from console_app.engine.session import Session
-from console_app.engine.slots import Slots
-from console_app.engine.stamping import EventT, Stamper
+from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.slots import Slots
+from console_app.engine.compaction import Compacting
+from console_app.engine.context import ContextPart, WireHistory, breakdown
+from console_app.engine.execution.builtin_specs import ENABLE
+from console_app.engine.execution.builtin_tools import offered
+from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
+from console_app.engine.rerun import Rerun, prepare
+from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
 from console_app.engine.turn import ManualTurn, Turn, as_message
-from console_app.engine.wire_history import WireHistory
 
 Activities = Turn | Rerun | Compacting
 ActivityT = TypeVar("ActivityT", bound=Activities)
@@ -60,10 +58,11 @@ class Engine:
         self.on_decided: Callable[[Turn], None] | None = None  # called with a turn whose outcome is known
         self._clock = clock
         transcript = transcript or Transcript()
+        settings = settings or EngineSettings()
         self._session = Session(
             provider=provider,
             toolset=toolset,
-            settings=settings or EngineSettings(),
+            settings=typed(settings) if isinstance(provider, ManualCallsProvider) else settings,
             gate=gate or ApprovalGate(),
             stamper=Stamper(session_id or uuid.uuid4().hex, clock, transcript.last_seq + 1),
             transcript=transcript,
@@ -74,17 +73,15 @@ class Engine:
 
     @property
     def session_id(self) -> str:
-        """The session's id, as its events carry it."""
         return self._session.stamper.session_id
 
     @property
     def transcript(self) -> Transcript:
-        """What was said and done, up to the newest event, which may not have been stored or shown yet."""
+        """Return what was said and done, up to the newest event, which may not have been stored or shown yet."""
         return self._session.transcript
 
     @property
-    def history(self) -> list[AnyMessage]:
-        """The messages of the conversation."""
+    def history(self) -> list[Message]:
         return self._session.transcript.history
 
     @property
@@ -94,7 +91,7 @@ class Engine:
 
     @property
     def window(self) -> Callable[[], int | None]:
-        """Gives how many tokens the model takes, None where that isn't known: nearly full, a turn compacts first."""
+        """Give how many tokens the model takes, None where that isn't known: nearly full, a turn compacts first."""
         return self._session.window
 
     @window.setter
@@ -103,12 +100,10 @@ class Engine:
 
     @property
     def toolset(self) -> Toolset:
-        """The tools."""
         return self._session.toolset
 
     @property
     def provider(self) -> Provider:
-        """The model that answers."""
         return self._session.provider
 
     @provider.setter
@@ -117,7 +112,6 @@ class Engine:
 
     @property
     def settings(self) -> EngineSettings:
-        """The settings."""
         return self._session.settings
 
     @settings.setter
@@ -126,7 +120,6 @@ class Engine:
 
     @property
     def gate(self) -> ApprovalGate:
-        """Who may run."""
         return self._session.gate
 
     @gate.setter
@@ -135,16 +128,16 @@ class Engine:
 
     @property
     def policy(self) -> CallPolicy:
-        """The policy that holds with the present provider."""
+        """Return the policy that holds with the present provider."""
         return self.settings.policy_for(self.provider.protocol)
 
     @property
     def turn(self) -> Turn | None:
-        """The turn that runs."""
+        """Return the turn that runs, if one does."""
         return self.activity if isinstance(self.activity, Turn) else None
 
     def session_event(self) -> SessionStarted:
-        """The event that opens a session: each call makes a new one."""
+        """Return the event that opens a session: each call makes a new one."""
         return self.record(
             SessionStarted(
                 model=self.provider.model,
@@ -158,24 +151,36 @@ class Engine:
 
     @property
     def last_request(self) -> ModelRequest | None:
-        """The newest one that asked for an answer; None since the session was opened."""
+        """Return the newest request for an answer; None since the session was opened."""
         return self._session.last_request
 
+    def context_parts(self, transcript: Transcript) -> list[ContextPart]:
+        """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
+        settings = self.settings
+        return breakdown(
+            settings.system_prompt,
+            self.toolset.tools(),
+            transcript.history,
+            transcript.compaction,
+            settings.max_result_chars,
+            transcript.shortened,
+        )
+
     def next_request(self) -> ModelRequest:
-        """What the next one would carry before anything is said; of a strategy's own notes it has none."""
+        """Return what the next request would carry before anything is said; of a strategy's own notes it has none."""
         settings, transcript = self.settings, self._session.transcript
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         return ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
 
     def spec(self, name: str) -> ToolSpec | None:
-        """The tool that is offered under this wire name now, a built-in one too."""
+        """Return the tool that is offered under this wire name now, a built-in one too."""
         return self._offered.get(name)
 
     # What can go on, one at a time: made here, entered with `async with`, and read to its end
 
     def start(self, prompt: str | UserMessage) -> Turn:
-        """A new turn."""
+        """Begin a new turn."""
         return self._begin(Turn(self._session, as_message(prompt), self._next_turn))
 
     def start_manual(self, prompt: str, calls: Sequence[ManualCall]) -> Turn:
@@ -183,20 +188,20 @@ class Engine:
         return self._begin(ManualTurn(session_for(self._session, calls), as_message(prompt), self._next_turn))
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Rerun:
-        """Runs a call of an earlier answer again, between turns; see `engine.rerun`.
+        """Run a call of an earlier answer again, between turns.
 
         With `arguments` these run, which is an approval; else those of its last run, and who denied them is asked.
         Raises ToolError when it can't be. While the batch of a call is open, `Turn.retry` is the way.
         """
-        return self._begin(prepare(self._session, call_id, arguments, self._session.transcript.last_turn))
+        return self._begin(prepare(self._session, [call_id], arguments))
 
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
-        """Runs several such calls again, side by side. Raises ToolError when none of them can."""
-        return self._begin(prepare_all(self._session, call_ids, self._session.transcript.last_turn))
+        """Run several such calls again, side by side. Raises ToolError when none of them can."""
+        return self._begin(prepare(self._session, call_ids))
 
     def compact(self) -> Compacting:
-        """A compaction by hand. Raises UsageError when there is nothing to."""
-        return self._begin(by_hand(self._session, self._session.transcript.last_turn))
+        """Begin a compaction by hand. Raises UsageError when there is nothing to compact."""
+        return self._begin(Compacting(self._session, self._session.transcript.last_turn))
 
     def _begin(self, activity: ActivityT) -> ActivityT:
         self._must_be_idle()
@@ -207,7 +212,8 @@ class Engine:
         return activity
 
     def runs(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-        """The program or address that a call reaches, or that it would switch on; "" where that is Fanout itself."""
+        """Return the program or address that a call reaches, or that it would switch on; "" where that is Fanout
+        itself."""
         if spec.identity is not None:
             return spec.identity.text
         servers, name = self._session.servers, arguments.get("server")
@@ -238,11 +244,11 @@ class Engine:
     # What changes the conversation between turns, each by an event that the caller stores and shows
 
     def record(self, event: EventT) -> EventT:
-        """Gives a new event that belongs to no turn its place among the session's events, and folds it in."""
+        """Give a new event that belongs to no turn its place among the session's events, and folds it in."""
         return self._session.record(event)
 
     def edit_todo(self, items: Sequence[TodoItem]) -> TodoChanged | None:
-        """The user's own list in place of the one there is; the model is told with the next request.
+        """Put the user's own list in place of the one there is; the model is told with the next request.
 
         While a turn runs its stream carries the event; else it is returned.
         """
@@ -254,7 +260,7 @@ class Engine:
         return self.record(event)
 
     def undo_turn(self) -> TurnUndone | None:
-        """Takes the newest turn out of the conversation; None when there is none. No turn may run."""
+        """Take the newest turn out of the conversation; None when there is none. No turn may run."""
         self._must_be_idle()
         turn = self._session.transcript.turn
         if turn is None:
@@ -263,17 +269,17 @@ class Engine:
         return self.record(TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> HistoryCompacted | None:
-        """Takes the newest summary back; None when there is none. No turn may run."""
+        """Take the newest summary back; None when there is none. No turn may run."""
         self._must_be_idle()
         none_there = self._session.transcript.compaction is None
         return None if none_there else self.record(HistoryCompacted(summary="", covers=0))
 
     def begin(self, session_id: str | None = None) -> None:
-        """A new session in place of this one. No turn may run."""
+        """Begin a new session in place of this one. No turn may run."""
         self.go_on(session_id or uuid.uuid4().hex, Transcript())
 
     def go_on(self, session_id: str, transcript: Transcript) -> None:
-        """Goes on with a stored session, whose events add up to `transcript`: the engine's own from now on. No turn
+        """Go on with a stored session, whose events add up to `transcript`: the engine's own from now on. No turn
         may run."""
         self._must_be_idle()
         session, before = self._session, transcript.session

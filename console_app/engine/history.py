@@ -1,8 +1,8 @@
-"""What goes on the wire, always valid: a copy of the history, repaired before every request.
+"""Makes a copy of the history valid for the wire, before every request.
 
-The three wire formats want the same: each call answered exactly once, directly after the message that asked for it;
-ids and names that are legal and unique; arguments that are an object; roles that take turns, the user first.
-`normalise` of what it returned is the same again.
+The three wire formats want the same: each call answered exactly once, directly after the message that asked for it. Ids
+and names that are legal and unique; arguments that are an object; roles that take turns, the user first. `normalise` of
+what it returned is the same again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from collections import deque
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.arguments import is_object
-from console_app.engine.results import INTERRUPTED
-
-AnyMessage = UserMessage | AssistantMessage | ToolMessage
+from console_app.engine.calls.arguments import is_object
+from console_app.engine.calls.results import INTERRUPTED
 
 GO_ON = "(Now act on that: make all calls that don't depend on each other in this answer, or end with the answer.)"
 CONTINUES = "(The conversation goes on from here.)"
@@ -33,13 +31,13 @@ class _Asked:
     results: list[ToolMessage | None] = field(default_factory=list[ToolMessage | None])
 
 
-def normalise(messages: Iterable[AnyMessage], taken: Set[str] = frozenset()) -> tuple[AnyMessage, ...]:
-    """`messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
+def normalise(messages: Iterable[Message], taken: Set[str] = frozenset()) -> tuple[Message, ...]:
+    """Return `messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
     return tuple(_in_turns(_with_results(_paired(messages), set(taken) if taken else set())))
 
 
-def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
-    """Each result beside the call it answers, wherever it stood; second results and orphans are left out."""
+def _paired(messages: Iterable[Message]) -> list[UserMessage | _Asked]:
+    """Put each result beside the call it answers, wherever it stood; second results and orphans are left out."""
     paired: list[UserMessage | _Asked] = []
     open_calls: dict[str, deque[tuple[_Asked, int]]] = {}
     for message in messages:
@@ -60,7 +58,7 @@ def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
     return paired
 
 
-def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[AnyMessage]:
+def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[Message]:
     # Ids that a later message uses unchanged may not be taken by a renamed one before it.
     used_later = {call.id for entry in paired if isinstance(entry, _Asked) for call in entry.message.tool_calls}
     for entry in paired:
@@ -105,9 +103,9 @@ def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:
     return result.model_copy(update={"tool_call_id": call.id, "name": call.name})
 
 
-def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
-    """Nothing empty, no two messages of one role where one would do, and the user first."""
-    turns: list[AnyMessage] = []
+def _in_turns(messages: Iterable[Message]) -> list[Message]:
+    """Leave out what is empty, join messages of one role where one would do, and put the user first."""
+    turns: list[Message] = []
     for message in messages:
         last = turns[-1] if turns else None
         match message:
@@ -146,13 +144,13 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
     return turns
 
 
-def only_blocks(message: AnyMessage) -> bool:
-    """Whether it is an answer without text and calls, which its provider paused at work of its own."""
+def only_blocks(message: Message) -> bool:
+    """Tell whether it is an answer without text and calls, which its provider paused at work of its own."""
     return isinstance(message, AssistantMessage) and not message.content and not message.tool_calls
 
 
 def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
-    """Both as one. What was paused goes on where it stopped."""
+    """Join both as one. What was paused goes on where it stopped."""
     between = "\n\n" if first.content and second.content and not first.paused else ""
     begin = len(first.content) + len(between)
     return AssistantMessage(
@@ -167,7 +165,7 @@ def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessa
 
 
 def _moved(block: Reasoning, characters: int) -> Reasoning:
-    """A block of an answer to which so much text was put in front."""
+    """Move a block of an answer to which so much text was put in front."""
     before = block.data.get("text_before")
     if not isinstance(before, int):
         return block

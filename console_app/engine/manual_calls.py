@@ -26,8 +26,8 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Ruling
-from console_app.engine.arguments import compact, declared
+from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
+from console_app.engine.calls.arguments import compact, declared
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session
@@ -40,58 +40,54 @@ class ManualCall:
     label: str
     arguments: Mapping[str, Any]
 
+    def __str__(self) -> str:
+        return f"{self.label} {json.dumps(dict(self.arguments), ensure_ascii=False)}"
 
-def written(calls: Sequence[ManualCall]) -> str:
-    """The calls as one line of text, which `read` takes."""
-    return " ".join(f"{call.label} {json.dumps(dict(call.arguments), ensure_ascii=False)}" for call in calls)
+    @staticmethod
+    def read(text: str, known: Collection[str]) -> list[ManualCall]:
+        """Read calls as `str` writes them, one behind the other; JSON left out is {}. `known` are labels that may hold
+        spaces. Raises UsageError."""
+        calls: list[ManualCall] = []
+        decoder, at = json.JSONDecoder(), 0
+        while rest := text[at:].strip():
+            at = len(text) - len(text[at:].lstrip())
+            brace = rest.find("{")
+            words = (rest if brace < 0 else rest[:brace]).strip()
+            if not words:
+                raise UsageError(f"the arguments {rest[:60]} belong to no tool", "Write SERVER.TOOL JSON.")
+            labels = [words] if words in known else words.split()
+            calls += [ManualCall(label, {}) for label in labels]
+            if brace < 0:
+                break
+            try:
+                value, end = decoder.raw_decode(text, at + brace)
+            except (ValueError, RecursionError) as error:
+                raise UsageError(f"the arguments of {labels[-1]} are no JSON: {error}") from None
+            calls[-1] = ManualCall(labels[-1], cast("dict[str, Any]", value))
+            at = end
+        return calls
 
+    def nearest(self, known: Sequence[str]) -> str:
+        """Say which tool was meant by a label that none has, or which there are."""
+        import difflib  # only needed to word an error
 
-def read(text: str, known: Collection[str]) -> list[ManualCall]:
-    """`SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. `known` are labels that may hold spaces.
-
-    Raises UsageError.
-    """
-    calls: list[ManualCall] = []
-    decoder, at = json.JSONDecoder(), 0
-    while rest := text[at:].strip():
-        at = len(text) - len(text[at:].lstrip())
-        brace = rest.find("{")
-        words = (rest if brace < 0 else rest[:brace]).strip()
-        if not words:
-            raise UsageError(f"the arguments {rest[:60]} belong to no tool", "Write SERVER.TOOL JSON.")
-        labels = [words] if words in known else words.split()
-        calls += [ManualCall(label, {}) for label in labels]
-        if brace < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, at + brace)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"the arguments of {labels[-1]} are no JSON: {error}") from None
-        calls[-1] = ManualCall(labels[-1], cast("dict[str, Any]", value))
-        at = end
-    return calls
-
-
-def nearest(label: str, known: Sequence[str]) -> str:
-    """The tool that was meant by a label that none has, or all there are."""
-    import difflib  # only needed to word an error
-
-    if close := difflib.get_close_matches(label, known, 1, 0.5):
-        return f"Did you mean {close[0]}?"
-    return f"There are: {', '.join(known)}." if known else "No server has a tool."
+        if close := difflib.get_close_matches(self.label, known, 1, 0.5):
+            return f"Did you mean {close[0]}?"
+        return f"There are: {', '.join(known)}." if known else "No server has a tool."
 
 
 def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[ToolSpec]:
-    """The tools of `calls`, or a UsageError with the nearest name there is."""
+    """Return the tools of `calls`, or a UsageError with the nearest name there is."""
     table = {spec.label: spec for spec in specs}
     for call in calls:
         if call.label not in table:
-            raise UsageError(f"no tool is called {call.label}", nearest(call.label, list(table)))
+            raise UsageError(f"no tool is called {call.label}", call.nearest(list(table)))
     return [table[call.label] for call in calls]
 
 
 def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
-    """The session with the calls in place of the model; history, numbers and limits stay shared. Raises UsageError."""
+    """Return the session with the calls in place of the model; history, numbers and limits stay shared. Raises
+    UsageError."""
     specs, gate = find_tools(calls, session.toolset.tools()), session.gate
     return replace(
         session,
@@ -105,7 +101,7 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 def typed(settings: EngineSettings) -> EngineSettings:
-    """The settings for calls that were typed: each runs, as often as it was typed, and no others do."""
+    """Return the settings for calls that were typed: each runs, as often as it was typed, and no others do."""
     return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
 
 

@@ -1,38 +1,108 @@
-"""Calls of an earlier answer, run once more for the user, one or several side by side: no model takes part.
+"""Runs calls again for the user: single ones while their batch is open, and those of an earlier answer between turns.
 
-Their events are those of the calls (`call.restarted` to `call.finished`), numbered with the turn that ended last, so
-that their panels show the new runs. The results that the model read stay in the history; the new ones join it as a note
-of Fanout, which goes on the wire with the next prompt.
+While the batch is open the answer waits for the new run, and only its result joins the history. Later no model takes
+part: the events are those of the calls (`call.restarted` to `call.finished`), numbered with the turn that ended last,
+so that their panels show the new runs. The results that the model read stay in the history; the new ones join it as a
+note of Fanout, which goes on the wire with the next prompt. What a rule denies stays denied.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.approvals import Decision
+from console_app.domain import events as ev
+from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
-from console_app.engine import arguments as args
 from console_app.engine.activity import Activity
-from console_app.engine.approval import Approvals
-from console_app.engine.call_execution import CallExecution
-from console_app.engine.executor import Executor
-from console_app.engine.repetition import Repetition
-from console_app.engine.restarts import attempt
+from console_app.engine.calls import arguments as args
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.slots import limited
+from console_app.engine.execution.approval import Approvals, Repetition, current
+from console_app.engine.execution.batch import Batch
+from console_app.engine.execution.executor import Executor
 from console_app.engine.session import Session
-from console_app.engine.slots import limited
+
+# Until its server says otherwise (`idempotentHint`, or `readOnlyHint`), what a call did may happen once more.
+TWICE = "it ran already: again may do its work twice"
+
+
+class Restarts:
+    """Restarts the calls of one batch. What can't be done is a False, with a notice where there is a reason worth
+    telling."""
+
+    def __init__(self, session: Session, batch: Batch, emit: Callable[[ev.Event], None]) -> None:
+        self._session = session
+        self._batch = batch
+        self._emit = emit
+
+    def retry(self, call_id: str) -> bool:
+        """Run a finished or running call again with the arguments of its last run.
+
+        It needs no approval if a person gave it one; else it asks where rules and mode ask now. One that ran asks in
+        any case, unless its tool only reads or says that running again changes nothing more.
+        """
+        call = self._batch.find(call_id)
+        if call is None or call.arguments is None or (call.result is None and not call.ran):
+            return False
+        return self._restart(call, None)
+
+    def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
+        """Run a call with `arguments` (`{}` too), whatever became of it: who edits and runs a call approves it."""
+        call = self._batch.find(call_id)
+        return call is not None and self._restart(call, arguments)
+
+    def _restart(self, call: CallExecution, arguments: dict[str, Any] | None) -> bool:
+        if call.spec is None or call.spec.builtin or not call.closed or self._batch.completed:
+            return False
+        spec = current(self._session.toolset, self._session.settings, call.spec)
+        try:
+            fresh = _next(self._session, call, spec, arguments)
+        except args.UnreadableArguments as error:
+            self._emit(ev.Notice(level="warning", text=f"{spec.label} was not run again: {error}."))
+            return False
+        fresh.spec = spec
+        self._batch.restart(call, fresh, spec)
+        return True
+
+
+def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
+    """Return the next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are
+    denied."""
+    if arguments is not None:
+        fresh = call.again(session.gate.edited(spec, arguments, waits=False))
+        if spec.changed or (call.spec is not None and call.spec.fingerprint != spec.fingerprint):
+            fresh.resolution = None  # who edits the arguments has not seen what became of the tool, or of its program
+        return fresh
+    if call.arguments is None:
+        raise args.UnreadableArguments("its arguments could not be read; edit them")
+    verdict = session.gate.check(spec, call.arguments)
+    if verdict.action == "deny":
+        raise args.UnreadableArguments(verdict.denial)
+    fresh = call.again()
+    if (call.ran or call.runs_before) and not (spec.annotations.read_only or spec.annotations.idempotent):
+        fresh.must_ask, fresh.resolution = call.must_ask or TWICE, None
+    if verdict.action == "ask" and not _approved(call, spec):
+        fresh.resolution = None
+    return fresh
+
+
+def _approved(call: CallExecution, spec: ToolSpec) -> bool:
+    """Tell whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
+    by = call.resolution.by if call.resolution else None
+    return by is DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint
+
 
 # What was right then may not be now, and a key that was meant for another call must not do harm.
 EARLIER = "a call of an earlier turn"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class _Attempt:
     """A call as it was, its next attempt, and its tool as it is now."""
 
     old: CallExecution
@@ -44,38 +114,28 @@ class Rerun(Activity):
     """Entered and read like a Turn. Made by `prepare` or `prepare_all`, which check what can be; `left_out` says of
     each call that can't run why."""
 
-    def __init__(self, session: Session, attempts: Sequence[Attempt], turn: int, left_out: Sequence[str] = ()) -> None:
+    def __init__(self, session: Session, attempts: Sequence[_Attempt], turn: int, left_out: Sequence[str] = ()) -> None:
         super().__init__(session, turn)
         self.left_out = tuple(left_out)
         self._attempts = {one.call.id: one for one in attempts}
         self._approvals = Approvals(session, Repetition(), self.emit)
-        self._executor = Executor(
-            toolset=session.toolset,
-            approvals=self._approvals,
-            slots=session.slots,
-            settings=session.settings,
-            emit=self.emit,
-            spawn=self.spawn,
-            monotonic=session.monotonic,
-            report=self.report,
-            no_pictures=lambda: no_pictures(session.provider),
-            remarks=False,  # the note says it
-        )
+        # Without remarks: the note says how the results came about.
+        self._executor = Executor(session, self, self._approvals, session.toolset, remarks=False)
 
     def cancel(self, why: str = "") -> None:
-        """Ends the calls that still run or wait; they get their results at once."""
+        """End the calls that still run or wait; they get their results at once."""
         if self._main is not None:
             for one in self._attempts.values():
                 self._executor.cancel(one.call)
             self._conclude()
 
     def cancel_call(self, call_id: str) -> bool:
-        """The same, as a Turn has it."""
+        """End one call, as a Turn does."""
         one = self._attempts.get(call_id)
         return self.running and one is not None and self._executor.cancel(one.call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Gives the call its whole time again; see Turn."""
+        """Give the call its whole time again, as a Turn does."""
         one = self._attempts.get(call_id)
         return self.running and one is not None and self._executor.extend(one.call)
 
@@ -89,19 +149,19 @@ class Rerun(Activity):
         shown: str | None = None,
         displayed: str | None = None,
     ) -> bool:
-        """Answers an `approval.requested`; see Turn."""
+        """Answer an `approval.requested`, as a Turn does."""
         return self._approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Whether a call that waits is of the tool that was shown; see Turn."""
+        """Tell whether a call that waits is of the tool that was shown."""
         return self._approvals.is_as_shown(call_id, shown)
 
     def always_asks(self, call_id: str) -> bool:
-        """Whether a call waits that no rule could let run."""
+        """Tell whether a call waits that no rule could let run."""
         return self._approvals.always_asks(call_id)
 
     def reconsider(self) -> int:
-        """Has the rules look again, after one has changed; see Turn."""
+        """Have the rules look again, after one has changed; tell how many calls they answered."""
         return self._approvals.reconsider()
 
     def _begin(self) -> None:
@@ -126,29 +186,25 @@ class Rerun(Activity):
         self._outbox.close()
 
 
-def prepare(session: Session, call_id: str, arguments: dict[str, Any] | None, turn: int) -> Rerun:
-    """A rerun of the call with this id, with the arguments of its last run or with other ones, which approves it.
+def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any] | None = None) -> Rerun:
+    """Make a rerun of these calls, with the arguments of their last runs or with other ones, which approves them.
 
-    Raises ToolError when there is no such call, its tool is off, its arguments don't fit, or a rule denies it.
+    Raises ToolError when none can run: there is no such call, its tool is off, its arguments don't fit, or a rule
+    denies it.
     """
-    return Rerun(session, [_attempt(session, call_id, arguments)], turn)
-
-
-def prepare_all(session: Session, call_ids: Sequence[str], turn: int) -> Rerun:
-    """The same of several calls, with the arguments of their last runs. Raises ToolError when none of them can run."""
-    attempts: list[Attempt] = []
+    attempts: list[_Attempt] = []
     problems: list[ToolError] = []
     for call_id in call_ids:
         try:
-            attempts.append(_attempt(session, call_id, None))
+            attempts.append(_again(session, call_id, arguments))
         except ToolError as error:
             problems.append(error)
     if not attempts:
         raise problems[0] if problems else ToolError("no call was cut off")
-    return Rerun(session, attempts, turn, [error.line for error in problems])
+    return Rerun(session, attempts, session.transcript.last_turn, [error.line for error in problems])
 
 
-def _attempt(session: Session, call_id: str, arguments: dict[str, Any] | None) -> Attempt:
+def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> _Attempt:
     old = session.calls.get(call_id) or _from_history(session, call_id)
     if old is None:
         raise ToolError("no such call is in this conversation")
@@ -160,11 +216,11 @@ def _attempt(session: Session, call_id: str, arguments: dict[str, Any] | None) -
     if old.arguments is not None:  # from the history they come as the model wrote them
         old.arguments, _ = args.declared(spec.input_schema, old.arguments)
     try:
-        fresh = attempt(session, old, spec, arguments)
+        fresh = _next(session, old, spec, arguments)
     except args.UnreadableArguments as error:
         raise ToolError(f"{spec.label} was not run again: {error}") from None
     fresh.spec = limited(spec, settings.never_parallel, settings.limits)
-    return Attempt(old, fresh, fresh.spec)
+    return _Attempt(old, fresh, fresh.spec)
 
 
 def _from_history(session: Session, call_id: str) -> CallExecution | None:
@@ -188,7 +244,7 @@ def _from_history(session: Session, call_id: str) -> CallExecution | None:
 
 
 def _note(spec: ToolSpec, call: CallExecution) -> str:
-    """What the model reads of it. The result is fenced, since a tool's words are not the user's."""
+    """Return what the model reads of it. The result is fenced, since a tool's words are not the user's."""
     result = call.as_message()
     words = call.resolution.feedback if call.resolution else None
     said = f"About it I said: {words}\n" if words else ""

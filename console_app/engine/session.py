@@ -1,4 +1,4 @@
-"""What the turns of a session share, in one place, so that a turn needs no engine and a test can build one."""
+"""Holds what the turns of a session share, so that a turn needs no engine and a test can build one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,39 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.events import Notice
-from console_app.domain.messages import UserMessage
+from console_app.domain.events import Event, Notice
+from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.call_execution import CallExecution
-from console_app.engine.history import AnyMessage
-from console_app.engine.slots import Slots
-from console_app.engine.stamping import EventT, Stamper
-from console_app.engine.wire_history import WireHistory
+from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.slots import Slots
+from console_app.engine.context import WireHistory
+
+EventT = TypeVar("EventT", bound=Event)
+
+
+class Stamper:
+    """Numbers the events of one session. `clock` gives seconds since the epoch."""
+
+    def __init__(self, session_id: str, clock: Callable[[], float], first_seq: int = 1) -> None:
+        self.session_id = session_id
+        self.clock = clock
+        self._next = first_seq
+
+    def stamp(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
+        """Return `event` itself, which must be new, with its common fields filled in."""
+        place = {"session_id": self.session_id, "turn": turn, "step": step, "seq": self._next, "at": self.clock()}
+        self._next += 1
+        # Events are frozen for everybody else; a copy would cost more than all else that is done for a token here.
+        vars(event).update(place)
+        event.__pydantic_fields_set__.update(place)
+        return event
+
 
 LONGEST_ID = 2**16  # characters of a call's id: some gateways carry a signature in it, and every event of a call has it
 
@@ -51,8 +71,8 @@ class Session:
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, provider_id: str, made: str) -> str:
-        """The provider's id where it gave one that is new in this session and of a size, else one that starts with
-        `made`."""
+        """Return the provider's id where it gave one that is new in this session and of a size, else one that starts
+        with `made`."""
         used = self.transcript.call_ids
         call_id = provider_id if 0 < len(provider_id) <= LONGEST_ID and provider_id not in used else made
         number = 2
@@ -61,20 +81,20 @@ class Session:
             number += 1
         return call_id
 
-    def messages(self, note: UserMessage | None = None) -> tuple[AnyMessage, ...]:
-        """What the next request carries, `note` at its end."""
+    def messages(self, note: UserMessage | None = None) -> tuple[Message, ...]:
+        """Return what the next request carries, `note` at its end."""
         told = self.transcript
         return self.wire.messages(told.history, told.compaction, self.settings.max_result_chars, note, told.shortened)
 
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
-        """Gives a new event its place among the session's and folds it in; whoever gets it stores and shows it."""
+        """Give a new event its place among the session's and fold it in; whoever gets it stores and shows it."""
         self.transcript.apply(self.stamper.stamp(event, turn, step))
         if isinstance(event, Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
         return event
 
     def leave(self, task: asyncio.Task[None]) -> None:
-        """Keeps a task that doesn't stop until it does, so that it isn't lost half-way."""
+        """Keep a task that doesn't stop until it does, so that it isn't lost half-way."""
         logger.warning("Task “%s” doesn't stop; left to itself", task.get_name())
         self._left_over.add(task)
         task.add_done_callback(self._left_over.discard)

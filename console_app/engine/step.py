@@ -8,55 +8,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import ToolChoice
 from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
+from console_app.domain.ports.provider import SLICE, ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolSpec
-from console_app.engine import results
-from console_app.engine.answer import Answer
-from console_app.engine.approval import Approvals
-from console_app.engine.batch import Batch, BatchRules
-from console_app.engine.builtin_tools.completion import is_completion
-from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered, why_not_offered
-from console_app.engine.executor import Executor
-from console_app.engine.held_news import CallNews
-from console_app.engine.history import AnyMessage
-from console_app.engine.provider_calls import ProviderCalls
-from console_app.engine.repetition import Repetition
-from console_app.engine.restarts import Restarts
+from console_app.engine.activity import Activity
+from console_app.engine.answer import Answer, ProviderCalls
+from console_app.engine.calls import results
+from console_app.engine.calls.slots import limited
+from console_app.engine.execution.approval import Approvals, Repetition
+from console_app.engine.execution.batch import Batch
+from console_app.engine.execution.builtin_tools import (
+    AnswerTools,
+    ToolsAsTheyCome,
+    is_completion,
+    offered,
+    why_not_offered,
+)
+from console_app.engine.execution.executor import Executor
+from console_app.engine.rerun import Restarts
 from console_app.engine.session import Session
-from console_app.engine.slots import limited
-from console_app.engine.strategies.strategy import Ending, StepResult
+from console_app.engine.strategies import Ending, StepResult
 
 logger = logging.getLogger(__name__)
 
 
-class Owner(Protocol):
-    """The turn, as a step sees it."""
-
-    def emit(self, event: ev.Event) -> None: ...
-    def join(self, message: AnyMessage) -> None: ...
-    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]: ...
-    async def room(self) -> None: ...
-    def report(self, news: CallNews) -> None: ...
-
-    @property
-    def provider_calls(self) -> ProviderCalls: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request asks for. `note` goes with this request alone and doesn't join the history; with a `label` the
-    text of the answer is a thought; `builtins` are the built-in tools that are offered. Of calls that are `given` the
-    tools may come while they are made."""
+    """The wishes for one request. `note` goes with this request alone and doesn't join the history.
+
+    With a `label` the text of the answer is a thought; `builtins` are the built-in tools that are offered. Of calls
+    that are `given` the tools may come while they are made.
+    """
 
     tool_choice: ToolChoice = "auto"
     note: str = ""
@@ -69,43 +57,40 @@ class Step:
     """One request of a turn and all that comes of it. Set `ending` before cancelling `run` to say why."""
 
     def __init__(
-        self, session: Session, owner: Owner, repetition: Repetition, turn: int, number: int, ask: Ask
+        self,
+        session: Session,
+        turn: Activity,
+        provider_calls: ProviderCalls,
+        repetition: Repetition,
+        number: int,
+        ask: Ask,
     ) -> None:
         self.ending: Ending | None = None
         self._session = session
-        self._owner = owner
+        self._turn = turn
+        self._provider_calls = provider_calls
         self._ask = ask
         self._sealed = self._joined = False
         self._settings = settings = session.settings
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
-        self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)
-        self.approvals = Approvals(session, repetition, owner.emit)
-        self.executor = Executor(
-            toolset=self.tools,
-            approvals=self.approvals,
-            slots=session.slots,
-            settings=self._settings,
-            emit=owner.emit,
-            spawn=owner.spawn,
-            monotonic=session.monotonic,
-            report=owner.report,
-            no_pictures=lambda: no_pictures(session.provider),
-        )
+        self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls)
+        self.approvals = Approvals(session, repetition, turn.emit)
+        self.executor = Executor(session, turn, self.approvals, self.tools)
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(
-                self._policy, settings.dispatch, settings.max_calls, closed, settings.dedupe, settings.single_dialects
-            ),
+            settings=settings,
+            policy=self._policy,
+            closed=closed,
             specs=self._specs,
             executor=self.executor,
-            emit=owner.emit,
-            new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
+            emit=turn.emit,
+            new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
             why_missing=lambda tool: why_not_offered(tool, session.servers),
         )
-        self._restarts = Restarts(session, self.batch, owner.emit)
+        self._restarts = Restarts(session, self.batch, turn.emit)
 
     def _offered(self) -> dict[str, ToolSpec]:
         settings, session = self._settings, self._session
@@ -115,16 +100,16 @@ class Step:
         }
 
     async def run(self) -> StepResult:
-        """Sends the request; returns when the answer has ended and each of its calls has its result."""
+        """Send the request; return when the answer has ended and each of its calls has its result."""
         answer = Answer(
             self.batch,
-            self._owner.provider_calls,
-            self._owner.emit,
+            self._provider_calls,
+            self._turn.emit,
             self._session.provider,
             self._ask.label,
         )
         ended = asyncio.get_running_loop().create_future()
-        reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
+        reader = self._turn.spawn(self._read(self._request(), answer, ended), "answer")
         try:
             await ended
             self.batch.seal(answer.cut, lost=answer.finish is None)
@@ -151,11 +136,11 @@ class Step:
 
     @property
     def restarts(self) -> Restarts | None:
-        """Runs calls again; None once their results have joined the history."""
+        """Run calls again; None once their results have joined the history."""
         return None if self._joined or self.ending is not None else self._restarts
 
     def send_now(self) -> int:
-        """Ends the calls that have no result yet, so that the others' go to the model; how many it ended.
+        """End the calls that have no result yet, so that the others' go to the model; how many it ended.
 
         Only once the answer is whole, since more calls may come before.
         """
@@ -184,7 +169,7 @@ class Step:
         return request
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
-        """Reads the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
+        """Read the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
         taken = 0
         try:
             async with self._session.provider.stream(request) as chunks:
@@ -201,7 +186,7 @@ class Step:
                         _set(ended)
                     taken += 1
                     if taken % SLICE == 0:
-                        await self._owner.room()
+                        await self._turn.room()
         except FanoutError as error:
             self._failed(answer, error)
         except Exception as error:
@@ -219,7 +204,7 @@ class Step:
             logger.debug("After the end of the answer: %s", error)
 
     def _end_calls(self) -> None:
-        """Gives every open call its result, as the turn is stopped."""
+        """Give every open call its result, as the turn is stopped."""
         for call in self.batch.calls:
             if call.result is not None:
                 continue
@@ -235,15 +220,15 @@ class Step:
     def _join(self, answer: Answer) -> None:
         """The assistant message, then one tool message a call, in call order, with nothing in between."""
         if not answer.paused:
-            self._owner.provider_calls.end()
+            self._provider_calls.end()
         self.batch.report()
         for thought in answer.thoughts():
-            self._owner.emit(thought)
+            self._turn.emit(thought)
         message = answer.as_message()
         if message is not None:
-            self._owner.join(message)
+            self._turn.join(message)
         for call in self.batch.calls:
-            self._owner.join(call.as_message())
+            self._turn.join(call.as_message())
 
 
 def _set(ended: asyncio.Future[None]) -> None:

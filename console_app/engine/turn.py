@@ -5,7 +5,7 @@
 
 One main task follows the strategy, one task reads the answer, one task runs each call; all of them put events into one
 queue. Stopping is synchronous: every open call gets its result, the answer so far joins the history, `turn.finished` is
-queued, and only then are tasks waited for, at most `GRACE` seconds; one that doesn't end is left to the session.
+queued, and only then are tasks waited for, at most `GRACE` seconds. One that doesn't end is left to the session.
 So leaving the context, by its end or by an exception, never hangs and always leaves a valid history.
 
 An answer that is cut off (no finish, or an error in the middle) is kept and marked. Calls of it that were complete and
@@ -21,27 +21,79 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import Decision
+from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.engine_settings import EngineSettings, ToolChoice
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import Outcome
-from console_app.engine import compaction, results, shortening
+from console_app.domain.transcript import Transcript
+from console_app.engine import compaction
+from console_app.engine import compaction as shortening
 from console_app.engine.activity import Activity
-from console_app.engine.approval import MissedApproval
-from console_app.engine.budget import Budget
-from console_app.engine.builtin_tools.specs import QUESTION, SERVER, SPECS
-from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
-from console_app.engine.call_execution import CallExecution
+from console_app.engine.answer import ProviderCalls
+from console_app.engine.calls import results
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.approval import MissedApproval, Repetition
+from console_app.engine.execution.builtin_specs import QUESTION, SERVER, SPECS, as_checklist, open_items
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
-from console_app.engine.plan_mode import note_for
-from console_app.engine.provider_calls import ProviderCalls
-from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
 from console_app.engine.step import Ask, Step
-from console_app.engine.strategies import STRATEGIES, Loop
-from console_app.engine.strategies.strategy import Ending, StepResult, Strategy
+from console_app.engine.strategies import STRATEGIES, Ending, Loop, StepResult, Strategy
+
+
+class Budget:
+    """The sums of one turn. `unpriced` says that a request came whose price nobody knows."""
+
+    def __init__(self) -> None:
+        self.cost = 0.0
+        self.tokens = 0
+        self.unpriced = False
+
+    def add(self, usage: ev.UsageReported) -> None:
+        """Count a request."""
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.unpriced = self.unpriced or usage.cost is None
+        self.cost += usage.cost or 0.0
+
+    def spent(self, settings: EngineSettings) -> str | None:
+        """Tell which limit is used up, in one sentence; None while there is something left."""
+        if settings.max_price is not None and self.cost >= settings.max_price and self.cost > 0:
+            return f"Price limit: this turn has cost ${self.cost:.4f} of ${settings.max_price:.4f} (max_price)."
+        if settings.max_turn_tokens is not None and self.tokens >= settings.max_turn_tokens:
+            return f"Token limit: this turn has used {self.tokens:,} of {settings.max_turn_tokens:,} tokens."
+        return None
+
+
+PLAN_ON = (
+    "[Fanout: plan mode is on. Only tools that are known to be read-only run; calls of all others are denied. Look at "
+    "what you need, change nothing, and end with a plan for the user to agree to.]"
+)
+PLAN_OFF = "[Fanout: plan mode is off. Tools that change things may be called again.]"
+
+
+def note_for(mode: ApprovalMode, transcript: Transcript) -> str:
+    """Return what the model has to be told of plan mode before its next request; "" when it knows.
+
+    Whether it was told is read from the history alone, so that undo, a resumed session and a summary that covers the
+    note each have it told again where it has to be.
+    """
+    on = mode is ApprovalMode.PLAN
+    if on == _was_told(transcript):
+        return ""
+    return PLAN_ON if on else PLAN_OFF
+
+
+def _was_told(transcript: Transcript) -> bool:
+    covered = transcript.compaction.covers if transcript.compaction else 0
+    for message in reversed(transcript.history[covered:]):
+        if isinstance(message, UserMessage) and message.origin == "fanout":
+            if message.content == PLAN_ON:
+                return True
+            if message.content == PLAN_OFF:
+                return False
+    return False
+
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
 FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"
@@ -85,32 +137,32 @@ class Turn(Activity):
 
     @property
     def approval_needed(self) -> bool:
-        """Whether a call was denied because nobody was there to approve it."""
+        """Tell whether a call was denied because nobody was there to approve it."""
         return bool(self.approvals_missed)
 
     @property
     def unsent(self) -> list[UserMessage]:
-        """What `steer` was given and no request has carried, whole."""
+        """Return what `steer` was given and no request has carried, whole."""
         return list(self._steering)
 
     # What the user can do
 
     def cancel(self, why: str = "") -> None:
-        """Stops the turn: it ends as `cancelled`, `why` for people. Returns at once; the events follow."""
+        """Stop the turn: it ends as `cancelled`, `why` for people. Returns at once; the events follow."""
         self._stop(Ending("cancelled", why or None))
 
     def cancel_call(self, call_id: str) -> bool:
-        """Ends one call; its siblings live. False when it isn't running or waiting."""
+        """End one call; its siblings live. False when it isn't running or waiting."""
         call = self._find(call_id)
         return call is not None and self._step is not None and self._step.executor.cancel(call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Gives a running call its whole time again, as news of it would; False when it doesn't run."""
+        """Give a running call its whole time again, as news of it would; False when it doesn't run."""
         call = self._find(call_id)
         return call is not None and self._step is not None and self._step.executor.extend(call)
 
     def retry(self, call_id: str) -> bool:
-        """Runs a finished or running call of the open batch again; its last result is the one that counts.
+        """Run a finished or running call of the open batch again; its last result is the one that counts.
 
         False when it can't be: the batch is closed (`Engine.rerun` is for that), the call still waits or has no
         readable arguments, it is Fanout's own, or completion was judged by its result.
@@ -119,7 +171,7 @@ class Turn(Activity):
         return restarts is not None and restarts.retry(call_id)
 
     def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
-        """Runs a call of the open batch with `arguments` (`{}` too), which is an approval. The model is told.
+        """Run a call of the open batch with `arguments` (`{}` too), which is an approval. The model is told.
 
         False as with `retry`, and when the arguments don't fit the tool's schema or a rule denies them: a notice says
         which.
@@ -130,22 +182,22 @@ class Turn(Activity):
         return restarts is not None and restarts.edit_and_run(call_id, arguments)
 
     def send_now(self) -> int:
-        """Sends the results that are there to the model; the other calls end as interrupted, with their output so far.
+        """Send the results that are there to the model; the other calls end as interrupted, with their output so far.
 
         How many it ended; 0 while the answer still streams, as more calls may come.
         """
         return self._step.send_now() if self._step else 0
 
     def answer(self, call_id: str, text: str) -> bool:
-        """Answers a `question.asked`; False when it isn't open, or the answer is blank."""
+        """Answer a `question.asked`; False when it isn't open, or the answer is blank."""
         return self._step is not None and self._step.tools.answer(call_id, text)
 
     def decline(self, call_id: str) -> bool:
-        """Leaves a `question.asked` without an answer, and tells the model so; False when it isn't open."""
+        """Leave a `question.asked` without an answer, and tell the model so; False when it isn't open."""
         return self._step is not None and self._step.tools.decline(call_id)
 
     def steer(self, message: str | UserMessage) -> None:
-        """Adds a user message that the next request of this turn carries."""
+        """Add a user message that the next request of this turn carries."""
         message = as_message(message)
         if message.whole.strip():
             self._steering.append(message)
@@ -160,7 +212,7 @@ class Turn(Activity):
         shown: str | None = None,
         displayed: str | None = None,
     ) -> bool:
-        """Answers an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too).
+        """Answer an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too).
 
         `shown` is the fingerprint (`ToolSpec`) of the tool that was shown, None for the one first asked about. False
         when the call doesn't wait, and when the tool is another now, the new arguments don't fit its schema or a rule
@@ -170,15 +222,15 @@ class Turn(Activity):
         return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Whether a call that waits is of the tool with that fingerprint; see `resolve`."""
+        """Tell whether a call that waits is of the tool with that fingerprint, as `resolve` asks."""
         return self._step is not None and self._step.approvals.is_as_shown(call_id, shown)
 
     def always_asks(self, call_id: str) -> bool:
-        """Whether a call waits that no rule could let run."""
+        """Tell whether a call waits that no rule could let run."""
         return self._step is not None and self._step.approvals.always_asks(call_id)
 
     def reconsider(self) -> int:
-        """Has the rules look again at every call that waits, after one has changed; how many they answered."""
+        """Have the rules look again at every call that waits, after one has changed; how many they answered."""
         return self._step.approvals.reconsider() if self._step else 0
 
     def _find(self, call_id: str) -> CallExecution | None:
@@ -188,28 +240,23 @@ class Turn(Activity):
 
     @property
     def settings(self) -> EngineSettings:
-        """The settings as they are now."""
         return self._session.settings
 
     @property
     def has_steering(self) -> bool:
-        """Whether the user said something that no request has carried yet."""
         return bool(self._steering)
 
     @property
     def open_todos(self) -> str:
-        """The items of the to-do list that are not completed, as a checklist; "" when all are."""
         left = open_items(self._session.transcript.todo)
         return as_checklist(left) if left else ""
 
     def spent(self) -> str | None:
-        """Which limit of money or tokens is used up, in one sentence; None while there is something left."""
         return self._budget.spent(self.settings)
 
     async def step(
         self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
     ) -> StepResult:
-        """One request, its answer and its calls."""
         self._join_what_the_user_did()
         self._step_number += 1
         self._repetition.next_step()
@@ -226,7 +273,7 @@ class Turn(Activity):
         return answered
 
     async def ask(self, question: str) -> bool:
-        """Asks the user in the strategy's own name, as a step of one given call: question and answer join the history.
+        """Ask the user in the strategy's own name, as a step of one given call: question and answer join the history.
         False when there is no answer."""
         self._step_number += 1
         self.emit(ev.StepStarted())
@@ -236,7 +283,7 @@ class Turn(Activity):
 
     async def _run_step(self, session: Session, ask: Ask) -> StepResult:
         ask = replace(ask, given=isinstance(session.provider, ManualCallsProvider))
-        self._step = step = Step(session, self, self._repetition, self.number, self._step_number, ask)
+        self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, ask)
         try:
             return await step.run()
         finally:
@@ -245,8 +292,8 @@ class Turn(Activity):
             self.approvals_missed.extend(step.approvals.missed)
 
     async def _make_room(self, *, refused: bool = False) -> bool:
-        """A summary in place of older turns when the next request might be too large, or the newest was `refused` as
-        that; False where none is to be had, which is tried once."""
+        """Put a summary in place of older turns when the next request might be too large, or the newest was `refused`
+        as that. False where none is to be had, which is tried once."""
         session = self._session
         if not self._may_compact or not (refused or compaction.is_needed(session)):
             return False
@@ -257,7 +304,7 @@ class Turn(Activity):
         return self._may_compact
 
     def _shorten(self) -> bool:
-        """The largest results shorter in what is sent; False where that gains nothing."""
+        """Shorten the largest results in what is sent; False where that gains nothing."""
         if (notice := shortening.shorten(self._session)) is None:
             return False
         self.emit(notice)
@@ -275,11 +322,9 @@ class Turn(Activity):
             self.add_message(note)
 
     def add_message(self, text: str) -> None:
-        """Adds a user message that Fanout wrote."""
         self.join(UserMessage(content=text, origin="fanout"))
 
     def notice(self, level: ev.Level, text: str) -> None:
-        """Tells the user something."""
         self.emit(ev.Notice(level=level, text=text))
 
     def emit(self, event: ev.Event) -> None:
@@ -302,11 +347,11 @@ class Turn(Activity):
         self._conclude(self._ending or ending)
 
     async def _follow(self) -> Ending:
-        """From the prompt to the end, as the strategy has it."""
+        """Go from the prompt to the end, as the strategy has it."""
         return await Loop(self, self._strategy()).run()
 
     def _strategy(self) -> Strategy:
-        """The strategy of the settings; without any tool only the plain one makes sense."""
+        """Return the strategy of the settings; without any tool only the plain one makes sense."""
         strategy = STRATEGIES[self.settings.strategy]
         if strategy.tools and not self._session.toolset.tools():
             self.notice("warning", f"Strategy {strategy.name} needs at least one tool; this turn is a plain chat.")
@@ -315,7 +360,7 @@ class Turn(Activity):
         return strategy
 
     def _conclude(self, ending: Ending) -> None:
-        """Ends the turn. Nothing is awaited here, so a second stop can't come in between."""
+        """End the turn. Nothing is awaited here, so a second stop can't come in between."""
         if self._deadline is not None:
             self._deadline.cancel()
         if ending.outcome in ("cancelled", "failed"):
@@ -329,7 +374,7 @@ class Turn(Activity):
             self.on_decided(self)
 
     def _join_note(self, note: str) -> None:
-        """Tells the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
+        """Tell the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
         when it came whole."""
         history = self._session.transcript.history
         last = history[-1] if history else None
@@ -357,7 +402,7 @@ class Turn(Activity):
 
 
 def as_message(message: str | UserMessage) -> UserMessage:
-    """What the user said, as a message that can be stored and sent."""
+    """Return what the user said as a message that can be stored and sent."""
     if isinstance(message, str):
         return UserMessage(content=encodable(message))
     attachments = tuple(

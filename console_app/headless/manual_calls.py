@@ -13,7 +13,7 @@ from console_app.domain.errors import UsageError
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine.manual_calls import ManualCall, nearest
+from console_app.engine import ManualCall
 from console_app.headless import servers
 from console_app.mcp_client.hub import Hub
 
@@ -80,15 +80,15 @@ class NamedTools:
         finally:
             for task in coming:
                 task.cancel()
-        label = self._calls[0].label
-        raise UsageError(f"no tool is called {label}", nearest(label, self._known))
+        call = self._calls[0]
+        raise UsageError(f"no tool is called {call.label}", call.nearest(self._known))
 
     async def tool_of(self, call: ManualCall) -> ToolSpec:
         """The tool of a call as soon as its server has it, or what stands for it where it isn't there."""
         await self._servers_of(call.label)
         if (spec := self._listed(call.label)) is None:
             why = self._down(call.label) or self._left_out(call.label)
-            why = why or f"No tool is called {call.label}. {nearest(call.label, self._known)}"
+            why = why or f"No tool is called {call.label}. {call.nearest(self._known)}"
             self._missing.setdefault(call.label, why)
             spec = next(one for one in self._stand_ins() if one.label == call.label)
         return spec

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from console_app.console.model_source import ModelListing
 from console_app.domain.safe_text import one_line
 from console_app.headless.json_outputs import ModelEntry
-from console_app.providers import catalog
+from console_app.providers import context_window
 
 
 def entries(listing: ModelListing, base_url: str | None) -> Iterator[ModelEntry]:
     """The models of a listing."""
     for name in listing.models:
-        window = catalog.context_window(listing.provider, name.partition("/")[2], base_url=base_url)
+        window = context_window(listing.provider, name.partition("/")[2], base_url=base_url)
         yield ModelEntry(name=name, context_window=window)
 
 

@@ -13,10 +13,7 @@ from console_app.console.talk.sessions import Disk
 from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
-from console_app.engine import approval_gate
-from console_app.engine.builtin_tools.specs import ENABLE, SERVER
-from console_app.engine.engine import Engine
-from console_app.engine.turn import Turn, as_message
+from console_app.engine import ENABLE, SERVER, Engine, Turn, Unwritten, as_message
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
 from console_app.headless.output import OutputStreams
 from console_app.headless.printing import Printing
@@ -154,18 +151,18 @@ def _approval_line(turn: Turn) -> str:
         match rule:
             case "":
                 continue
-            case approval_gate.REQUIRED:
+            case Unwritten.REQUIRED:
                 parts.append(f"{tool} always asks: to allow it, take it out of require_approval in mcp.json.")
-            case approval_gate.MUST_ASK if not of_text:
+            case Unwritten.MUST_ASK if not of_text:
                 parts.append(
                     f"A call of {tool} was mended to be read, which a person has to see: run it in the console."
                 )
-            case approval_gate.MUST_ASK:
+            case Unwritten.MUST_ASK:
                 parts.append(
                     f"A call of {tool} stands unmarked in the answer's text, or may be quoted there: a person has to "
                     "see it, in the console; --protocol text trusts what is only unmarked."
                 )
-            case approval_gate.CHANGED:
+            case Unwritten.CHANGED:
                 parts.append(f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).")
             case _:
                 parts.append(f"The rule “{one_line(rule, 100)}” asks for {tool}: to allow it, take the rule out.")

@@ -19,8 +19,7 @@ from console_app.domain.schema.fields import form_of
 from console_app.domain.shown_results import shown_text
 from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.transcript_parts import CallView
-from console_app.engine import manual_calls
-from console_app.engine.manual_calls import ManualCall
+from console_app.engine import ManualCall
 from console_app.line_console.result_commands import ResultWays
 from console_app.line_console.setting_commands import SettingWays
 from console_app.line_console.values import fill_in
@@ -179,7 +178,7 @@ class _LineWays:
             raise UsageError(f"no tool is called {one_line(label, 60)}", "/call alone lists them.")
         arguments = await fill_in(self._d, form_of(tools[label].input_schema).fields, {})
         if arguments is not None:
-            console.send(f"{MANUAL}{manual_calls.written([ManualCall(label, arguments)])}")
+            console.send(f"{MANUAL}{ManualCall(label, arguments)}")
 
     # The conversation
 

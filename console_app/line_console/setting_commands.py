@@ -14,7 +14,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
-from console_app.engine.approval_gate import Action
+from console_app.engine import Action
 from console_app.line_console.connect_command import ConnectCommand
 
 if TYPE_CHECKING:

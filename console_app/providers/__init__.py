@@ -1,1 +1,41 @@
 """Models behind APIs: each turns its wire format into chunks. The openai and anthropic SDKs stop here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.providers.catalog import context_window as context_window
+    from console_app.providers.catalog import cost as cost
+    from console_app.providers.endpoint.address import is_official as is_official
+    from console_app.providers.endpoint.rate_limiter import RateLimiter as RateLimiter
+    from console_app.providers.factory import list_models as list_models
+    from console_app.providers.factory import open_provider as open_provider
+    from console_app.providers.factory import preload as preload
+    from console_app.providers.fallback import WithFallback as WithFallback
+    from console_app.providers.offline.provider import OfflineProvider as OfflineProvider
+    from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
+    from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
+    from console_app.providers.pictures import picture_type as picture_type
+    from console_app.providers.script import Script as Script
+    from console_app.providers.script import read_script as read_script
+    from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
+    from console_app.providers.text_protocol.provider import TextProtocol as TextProtocol
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "catalog": "context_window cost",
+            "endpoint.address": "is_official",
+            "endpoint.rate_limiter": "RateLimiter",
+            "factory": "list_models open_provider preload",
+            "fallback": "WithFallback",
+            "offline.provider": "OfflineProvider",
+            "pictures": "LARGEST_FILE MOST_PIXELS picture_type",
+            "script": "Script read_script",
+            "scripted": "ScriptedProvider",
+            "text_protocol.provider": "TextProtocol",
+        },
+    )

@@ -1,4 +1,4 @@
-"""What is known of models without asking anyone: prices and context windows.
+"""Knows prices and context windows of models without asking anyone.
 
 Prices come from the table that genai-prices carries; nothing is downloaded. An endpoint is priced by its own name or
 URL only: a model of the same name at a server of your own costs nothing that we know of, so its cost is None.
@@ -16,7 +16,7 @@ _UNPRICED = frozenset({"ollama", "offline", "scripted"})
 
 
 def preload() -> None:
-    """Loads the price table (0.3 s the first time): called in a thread."""
+    """Load the price table (0.3 s the first time): called in a thread."""
     cost("openai", "gpt-4o", 1, 1, None)
 
 
@@ -30,8 +30,8 @@ def cost(
     cache_written: int = 0,
     base_url: str | None = None,
 ) -> float | None:
-    """US dollars of one request; `cached_tokens` and what was written to the cache are part of the input. None where
-    the price isn't known."""
+    """Return the US dollars of one request, None where the price isn't known. `cached_tokens` and what was written to
+    the cache are part of the input."""
     known = _where(provider, base_url)
     if known is None:
         return None
@@ -51,7 +51,7 @@ def cost(
 
 
 def context_window(provider: str, model: str, *, base_url: str | None = None) -> int | None:
-    """Tokens that fit into one request and its answer, None where not known."""
+    """Return the tokens that fit into one request and its answer, None where not known."""
     known = _where(provider, base_url)
     if known is None:
         return None
@@ -67,12 +67,12 @@ def context_window(provider: str, model: str, *, base_url: str | None = None) ->
 
 
 def may_have_price(provider: str, base_url: str | None) -> bool:
-    """Whether looking for a price is worth loading the table."""
+    """Tell whether looking for a price is worth loading the table."""
     return _where(provider, base_url) is not None
 
 
 def _where(provider: str, base_url: str | None) -> dict[str, Any] | None:
-    """How the price table finds the endpoint; None when it can't be in it."""
+    """Tell how the price table finds the endpoint; None when it can't be in it."""
     if provider in _UNPRICED:
         return None
     if base_url:

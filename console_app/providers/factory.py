@@ -7,6 +7,7 @@ from typing import assert_never
 
 from console_app.config.models.known_refusals import KnownRefusals
 from console_app.domain.endpoint import Api, ProviderConfig
+from console_app.providers.endpoint.client import sdk_of
 from console_app.providers.endpoint.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider
 
@@ -14,19 +15,19 @@ from console_app.providers.wire_provider import WireProvider
 def open_provider(
     config: ProviderConfig, known: KnownRefusals | None = None, limiter: RateLimiter | None = None
 ) -> WireProvider:
-    """The provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask the same
-    one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
+    """Return the provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask
+    the same one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
     match config.api:
         case "openai-chat":
-            from console_app.providers.openai_chat.provider import OpenAIChatProvider
+            from console_app.providers.formats.openai_chat import OpenAIChatProvider
 
             return OpenAIChatProvider(config, known=known, limiter=limiter)
         case "openai-responses":
-            from console_app.providers.openai_responses.provider import OpenAIResponsesProvider
+            from console_app.providers.formats.openai_responses import OpenAIResponsesProvider
 
             return OpenAIResponsesProvider(config, known=known, limiter=limiter)
         case "anthropic":
-            from console_app.providers.anthropic.provider import AnthropicMessagesProvider
+            from console_app.providers.formats.anthropic import AnthropicMessagesProvider
 
             return AnthropicMessagesProvider(config, known=known, limiter=limiter)
         case _:
@@ -34,23 +35,17 @@ def open_provider(
 
 
 def preload(api: Api) -> None:
-    """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
+    """Import the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
     read for calls (0.1 s): called in a thread after the first paint.
     """
     from console_app.textcalls import prepare
 
     prepare()
-    match api:
-        case "openai-chat" | "openai-responses":
-            import_module("openai")
-        case "anthropic":
-            import_module("anthropic")
-        case _:
-            assert_never(api)
+    import_module(sdk_of(api))
 
 
 async def list_models(config: ProviderConfig) -> list[str]:
-    """The models that the endpoint itself lists (`GET .../models`), in its order. Raises ProviderError."""
+    """Return the models that the endpoint itself lists (`GET .../models`), in its order. Raises ProviderError."""
     provider = open_provider(config)
     try:
         return await provider.models()

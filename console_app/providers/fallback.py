@@ -51,55 +51,52 @@ class WithFallback:
 
     @property
     def name(self) -> str:
-        """The provider's name in the configuration."""
         return self._now.name
 
     @property
     def model(self) -> str:
-        """The model's name, as the endpoint knows it."""
         return self._now.model
 
     @property
     def protocol(self) -> str:
-        """How tools are offered."""
+        """Tell how tools are offered."""
         return self._now.protocol
 
     @property
     def endpoint(self) -> str:
-        """Whose answers come from it."""
         return endpoint_of(self._now)
 
     @property
     def stand_in(self) -> StandIn | None:
-        """The other one, or what answers in its place, while that is so."""
+        """Return the other one, or what answers in its place, while that is so."""
         return stand_in(self._now) or self._described if self._now is self._other else None
 
     @property
     def no_pictures(self) -> str:
-        """Why its model is shown no pictures."""
+        """Say why its model is shown no pictures."""
         return no_pictures(self._now)
 
     @property
     def dialect(self) -> str | None:
-        """The dialect that its tools are offered in, None where the API's own are used."""
+        """Return the dialect that its tools are offered in, None where the API's own are used."""
         return self._now.dialect if speaks(self._now, ReadsText) else None
 
     def choose(self, mode: ProtocolMode) -> None:
-        """Another protocol for the first one."""
+        """Choose another protocol for the first one."""
         if speaks(self._first, ReadsText):
             self._first.choose(mode)
 
     def approved(self, dialect: str) -> None:
-        """A person approved a call that the one that answers wrote in `dialect`."""
+        """Note that a person approved a call that the one that answers wrote in `dialect`."""
         if speaks(self._now, ReadsText):
             self._now.approved(dialect)
 
     def effort_for(self, asked: Effort | None) -> str:
-        """How much its model is asked to think."""
+        """Tell how much its model is asked to think."""
         return effort_for(self._now, asked)
 
     def turn_began(self) -> None:
-        """The first one is tried again."""
+        """Try the first one again."""
         self._taken = False
         for provider in (self._first, self._other):
             if speaks(provider, KnowsTurns):
@@ -107,12 +104,11 @@ class WithFallback:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Sends `request`; leaving the context closes the connection at once."""
+        """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
 
     async def close(self) -> None:
-        """Closes both."""
         await self._first.close()
         if self._other is not None:
             await self._other.close()

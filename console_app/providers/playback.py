@@ -10,7 +10,23 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from console_app.domain.ports.provider import SLICE, Chunk
+from console_app.domain.ports.provider import SLICE, Chunk, ModelRequest
+
+_LONG = 20_000  # characters; a longer text is counted by its beginning, since results of megabytes are common
+
+
+def words(text: str) -> int:
+    """Return about how many words `text` has."""
+    if len(text) <= _LONG:
+        return len(text.split())
+    return len(text[:_LONG].split()) * len(text) // _LONG
+
+
+def request_words(request: ModelRequest) -> int:
+    """Return about how many words a request has: the system prompt, the conversation and the tools offered."""
+    conversation = sum(words(message.content) for message in request.messages)
+    offered = sum(words(f"{tool.name} {tool.description} {tool.input_schema}") for tool in request.tools)
+    return words(request.system) + conversation + offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +36,8 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What comes next, `delay` seconds after the beat before: a chunk, an error to raise, silence, or nothing."""
+    """The next thing to play, `delay` seconds after the beat before: a chunk, an error to raise, silence, or
+    nothing."""
 
     what: Chunk | Exception | Hang | None
     delay: float = 0.0
@@ -68,13 +85,13 @@ class Playback(AsyncIterator[Chunk]):
             await asyncio.sleep(0)
 
     def close(self) -> None:
-        """Ends the playback now; who waits for a chunk is told that there is none."""
+        """End the playback now; who waits for a chunk is told that there is none."""
         self._closed.set()
 
 
 @asynccontextmanager
 async def playing(beats: Iterable[Beat]) -> AsyncGenerator[Playback]:
-    """A playback that is closed when the context is left."""
+    """Return a playback that is closed when the context is left."""
     playback = Playback(beats)
     try:
         yield playback

@@ -1,8 +1,8 @@
-"""What the three wire formats share: one request from its first try to its last chunk.
+"""Sends one request in any of the three wire formats, from its first try to its last chunk.
 
-The official SDKs make the client, the authentication and the errors; the stream itself is read from the raw bytes,
-which costs a fifth of their own parsing and tells a finished answer from a cut one. Nothing is sent again once a
-chunk of the answer has left: a retry can't repeat what was shown.
+The official SDKs make the client, the authentication and the errors. The stream itself is read from the raw bytes,
+which costs a fifth of their own parsing and tells a finished answer from a cut one. Nothing is sent again once a chunk
+of the answer has left: a retry can't repeat what was shown.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ from console_app.domain.ports.provider import (
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
-from console_app.providers.concessions.learnt import Concession, Concessions, GivenUp
 from console_app.providers.endpoint.address import EndpointAddress
+from console_app.providers.endpoint.client import EndpointClient
 from console_app.providers.endpoint.rate_limiter import RateLimiter
-from console_app.providers.faults.fault import Fault, fault_of, not_a_stream
-from console_app.providers.faults.retrying import RetryPolicy
+from console_app.providers.faults.concessions import Concession, Concessions, GivenUp
+from console_app.providers.faults.error_bodies import ServerFault
+from console_app.providers.faults.fault import Fault, RetryPolicy, fault_of, not_a_stream
 from console_app.providers.faults.wordings import allowed_values, is_failed_call
-from console_app.providers.requests.pictures import fitted
-from console_app.providers.stream.answer import ServerFault, WireAnswer
+from console_app.providers.pictures import fitted
+from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
 
@@ -64,7 +65,7 @@ class WireProvider(ABC):
     """A model behind HTTP. Implements `domain.ports.Provider`; a subclass knows one wire format."""
 
     path: ClassVar[str]
-    models_path: ClassVar[str]
+    models_path: ClassVar[str] = "/models"
 
     def __init__(
         self,
@@ -84,61 +85,52 @@ class WireProvider(ABC):
         self._known = known or KnownRefusals()
         self._key = f"{identity(config)} {config.model}"
         self._conceded = Concessions(self._known.of(self._key))
-        self._client: Any = None
-        self._connecting = asyncio.Lock()
+        self._client = EndpointClient(self._where)
 
     @property
     def name(self) -> str:
-        """The provider's name in the configuration."""
         return self._config.name
 
     @property
     def model(self) -> str:
-        """The model's name, as the endpoint knows it."""
         return self._config.model
 
     @property
     def endpoint(self) -> str:
-        """Whose answers these are."""
         return identity(self._config)
 
     @property
     def protocol(self) -> str:
-        """Tools are offered in the API's own way."""
         return "native"
 
     # -- what a wire format adds
 
     @abstractmethod
-    def _make_client(self) -> Any:
-        """The SDK's client, without retries of its own. Slow (imports the SDK): runs in a thread."""
-
-    @abstractmethod
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        """The JSON body of `request`."""
+        """Return the JSON body of `request`."""
 
     @abstractmethod
     def _answer(self, request: ModelRequest) -> WireAnswer:
-        """An empty answer to read into."""
+        """Return an empty answer to read into."""
 
     @abstractmethod
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
-        """Notes in `_dropped` which optional field of `body` was refused, and returns its name, or what is sent in its
+        """Note in `_dropped` which optional field of `body` was refused, and return its name, or what is sent in its
         place; "" when none was."""
 
     # -- for callers
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Sends `request`; leaving the context closes the connection at once."""
+        """Send `request`; leaving the context closes the connection at once."""
         whole = replace(request, sampling=Sampling.merged(request.sampling, self._config.sampling))
         async with aclosing(self._chunks(whole)) as chunks:
             yield chunks
 
     async def models(self) -> list[str]:
-        """The names of the models that the endpoint lists, in its order. Raises ProviderError."""
+        """Return the names of the models that the endpoint lists, in its order. Raises ProviderError."""
         try:
-            async with self._send("get", self.models_path, None) as response:
+            async with self._client.request("get", self.models_path) as response:
                 body = (await response.aread()).decode("utf-8", "replace")
         except Exception as error:
             raise fault_of(error, self._where, tools_sent=False).error from error
@@ -151,10 +143,8 @@ class WireProvider(ABC):
         return list(dict.fromkeys(filter(None, names)))
 
     async def close(self) -> None:
-        """Closes connections. A closed provider is not used again."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        """Close connections. A closed provider is not used again."""
+        await self._client.close()
 
     # -- one request
 
@@ -216,17 +206,17 @@ class WireProvider(ABC):
             await self._retry.sleep(delay)
 
     def forget_refusals(self) -> None:
-        """All that was refused is sent again, until it is refused again."""
+        """Send all that was refused again, until it is refused again."""
         self._conceded.refused.clear()
         self._known.keep(self._key)
 
     @property
     def _dropped(self) -> dict[str, str | bool | None]:
-        """Optional fields that the endpoint refused, and what to send in their place."""
+        """Return the optional fields that the endpoint refused, and what to send in their place."""
         return self._conceded.refused.fields
 
     def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any], given_up: GivenUp) -> Concession | None:
-        """What is given up for the request to be taken: learnt here, told once, and remembered once it is."""
+        """Give up what it takes for the request to be taken: learnt here, told once, and remembered once it is."""
         before = deepcopy(self._conceded.refused)
         if conceded := self._learn(fault, sent, body):
             given_up.note(fault, before)
@@ -246,7 +236,7 @@ class WireProvider(ABC):
         return Concession(f"{dropped} (possible: {', '.join(possible)})" if possible else dropped)
 
     def effort_for(self, asked: Effort | None) -> str:
-        """How much the model is asked to think: as asked or configured, unless the endpoint refused that."""
+        """Tell how much the model is asked to think: as asked or configured, unless the endpoint refused that."""
         effort = asked or self._config.sampling.effort or ""
         return "" if effort in self._conceded.refused.efforts else effort
 
@@ -257,26 +247,26 @@ class WireProvider(ABC):
 
     @property
     def _sees(self) -> bool:
-        """Whether pictures are sent: until the endpoint says that its model takes none."""
+        """Tell whether pictures are sent: until the endpoint says that its model takes none."""
         return self._conceded.refused.sees
 
     @property
     def no_pictures(self) -> str:
-        """Why no pictures are sent, once that is so."""
+        """Say why no pictures are sent, once that is so."""
         return "" if self._sees else "its endpoint refused one"
 
     def _load_prices(self) -> asyncio.Future[None] | None:
-        """Loads the price table while the model is being waited for, so that it is there at the end."""
+        """Load the price table while the model is being waited for, so that it is there at the end."""
         if not catalog.may_have_price(self.name, self._config.base_url):
             return None
         return asyncio.get_running_loop().run_in_executor(None, catalog.preload)
 
     async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[Chunk]:
-        """One try: all chunks that could be read, also those before a failure."""
+        """Try once: all chunks that could be read, also those before a failure."""
         count = 0
         async with (
             nullcontext() if self._limiter is None else self._limiter.request(),
-            self._send("post", self.path, body) as response,
+            self._client.request("post", self.path, body) as response,
             aclosing(read_answer(response, answer, self._config.read_timeout)) as reads,
         ):
             if self._limiter is not None:
@@ -294,32 +284,6 @@ class WireProvider(ABC):
                 for chunk in answer.take():
                     yield chunk
                 raise
-
-    @asynccontextmanager
-    async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> AsyncGenerator[Any]:
-        """Sends one request and gives its response, unread; the SDK raises on an error status."""
-        import httpx2  # loaded by the SDK in any case
-
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._make_client)
-        options: dict[str, Any] = {"options": {"headers": self._headers()}, "cast_to": httpx2.Response, "stream": True}
-        if method == "get":
-            response: Any = await self._client.get(path, stream_cls=self._stream_class(), **options)
-        else:
-            response = await self._client.post(path, body=body, stream_cls=self._stream_class(), **options)
-        try:
-            yield response
-        finally:
-            await response.aclose()
-
-    @abstractmethod
-    def _stream_class(self) -> Any:
-        """The SDK's own stream class, which its `post` wants named."""
-
-    def _headers(self) -> dict[str, Any]:
-        """Headers of every request, over those of the client."""
-        return {}
 
     def _last(self, answer: WireAnswer) -> list[Chunk]:
         if is_failed_call(answer.said):
@@ -378,7 +342,7 @@ class WireProvider(ABC):
 
 
 def _with_word(request: ModelRequest) -> ModelRequest:
-    """`request` with a word on the call that could not be read, for this step alone."""
+    """Return `request` with a word on the call that could not be read, for this step alone."""
     *before, last = request.messages
     if isinstance(last, UserMessage):
         last = last.model_copy(update={"content": f"{last.content}\n\n{UNREADABLE_CALL}"})

@@ -20,8 +20,7 @@ from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, FanoutError
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine
 from tests.console.local_endpoints import MODELS, endpoint
 from tests.tui.parts import Tools
 from tests.wire_bytes import Answer, Text

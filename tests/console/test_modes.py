@@ -19,7 +19,7 @@ from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.tools import ToolAnnotations, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine import ApprovalGate, Rule
 from tests.acp_agent.editor import opened as opened_editor
 from tests.acp_agent.editor import stdio
 from tests.acp_agent.model import Model as Endpoint

@@ -12,7 +12,7 @@ from console_app.console.permissions import SESSION, ApprovalDecision, Permissio
 from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.engine.approval_gate import Rule
+from console_app.engine import Rule
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Model, Tools, calls, engine_of, outcomes, spec, tool_texts
 

@@ -15,8 +15,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine
 from console_app.sessions.export import export
 from console_app.sessions.library import Library
 from console_app.sessions.store import Store

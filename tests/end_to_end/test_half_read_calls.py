@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.providers.stream.unowned import UNOWNED
+from console_app.providers.stream.calls_in_pieces import UNOWNED
 from tests.each import each
 from tests.engine.peers import Tools, engine_of, only, play, results_of, spec
 from tests.providers.reading import provider_at

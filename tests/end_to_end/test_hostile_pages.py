@@ -15,11 +15,9 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.tools import Outcome
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client.hub import Hub
-from console_app.providers.factory import open_provider
-from console_app.providers.text_protocol import TextProtocol
+from console_app.providers import TextProtocol, open_provider
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from tests.each import each
 from tests.patience import PATIENCE

@@ -9,12 +9,10 @@ import pytest
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.endpoint import ProviderConfig
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
-from console_app.engine.strategies.loop import NUDGE
+from console_app.engine import ApprovalGate, Engine
+from console_app.engine.strategies import NUDGE
 from console_app.mcp_client.hub import Hub
-from console_app.providers.factory import open_provider
-from console_app.providers.text_protocol import TextProtocol
+from console_app.providers import TextProtocol, open_provider
 from tests.each import each
 from tests.wire_bytes import APIS, Answer, Api, Reasoning, Text
 from tests.wire_server import Request, Scripted, WireServer

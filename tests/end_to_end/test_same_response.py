@@ -14,10 +14,9 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import Chunk, FinishChunk, Provider, TextChunk
 from console_app.domain.todo import TodoItem
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client.hub import Hub
-from console_app.providers.offline import OfflineProvider
+from console_app.providers import OfflineProvider
 from tests.engine.peers import Model, call
 from tests.patience import PATIENCE
 

@@ -11,8 +11,8 @@ from console_app.console.reports.context_report import context_report
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
-from console_app.engine.strategies.loop import MOST_PAUSES
+from console_app.engine import Engine
+from console_app.engine.strategies import MOST_PAUSES
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import Tools, ending, engine_of, only, play, results_of, spec
 from tests.providers import strict_wire

@@ -12,11 +12,9 @@ from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import ProtocolMode as Mode
 from console_app.domain.tools import Outcome
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client.hub import Hub
-from console_app.providers.factory import open_provider
-from console_app.providers.text_protocol import TextProtocol
+from console_app.providers import TextProtocol, open_provider
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from tests.each import each
 from tests.wire_bytes import Answer, Call, Text

@@ -26,9 +26,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
-from console_app.engine.turn import Turn
+from console_app.engine import ApprovalGate, Engine, Turn
 
 Line = Chunk | BaseException | asyncio.Event | Callable[[], None]
 DONE: list[Line] = [TextChunk("done"), FinishChunk("stop")]

@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from console_app.domain import events as ev
-from console_app.domain.messages import UserMessage
+from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
-from console_app.engine.history import AnyMessage, normalise
+from console_app.engine import Engine
+from console_app.engine.history import normalise
 from tests.providers import strict_wire
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def check_messages(messages: Sequence[AnyMessage]) -> None:
+def check_messages(messages: Sequence[Message]) -> None:
     """The rules that OpenAI chat, OpenAI Responses and Anthropic have in common, at their strictest."""
     ids: set[str] = set()
     place = 0
@@ -79,7 +79,7 @@ def _is_beginning(request: ModelRequest, later: ModelRequest) -> bool:
     return request.messages[-1].role != "assistant" and later.messages[end].role == "assistant"
 
 
-def _results(messages: Sequence[AnyMessage]) -> list[tuple[str, str]]:
+def _results(messages: Sequence[Message]) -> list[tuple[str, str]]:
     return [(message.tool_call_id, message.content) for message in messages if message.role == "tool"]
 
 

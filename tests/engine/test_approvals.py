@@ -12,8 +12,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
 from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk
 from console_app.domain.tools import ToolAnnotations
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.turn import Turn
+from console_app.engine import ApprovalGate, Rule, Turn
 from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn

@@ -25,7 +25,7 @@ from console_app.domain.ports.provider import (
     TextChunk,
 )
 from console_app.engine.answer import LARGEST_KEPT, LARGEST_SAID
-from console_app.engine.batch import LONGEST_NAME
+from console_app.engine.execution.batch import LONGEST_NAME
 from console_app.engine.session import LONGEST_ID
 from tests.engine.peers import (
     Line,

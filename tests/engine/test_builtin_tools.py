@@ -14,10 +14,8 @@ from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened,
 from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.builtin_tools.todo_list import as_checklist, read_items
-from console_app.engine.engine import Engine
-from console_app.engine.turn import Turn
+from console_app.engine import ApprovalGate, Engine, Rule, Turn
+from console_app.engine.execution.builtin_specs import as_checklist, read_items
 from tests.engine.peers import (
     Line,
     Model,

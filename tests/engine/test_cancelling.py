@@ -15,8 +15,8 @@ from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened,
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import Transcript
-from console_app.engine.executor import GRACE
-from console_app.engine.turn import Turn
+from console_app.engine import Turn
+from console_app.engine.activity import GRACE
 from tests.engine.peers import (
     Line,
     Model,

@@ -10,9 +10,9 @@ from console_app.domain import events as ev
 from console_app.domain.errors import ContextOverflow, ProviderError, UsageError
 from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.transcript import Transcript
+from console_app.engine import Engine
 from console_app.engine.compaction import REFUSED
 from console_app.engine.context import SUMMARY_OPENS
-from console_app.engine.engine import Engine
 from tests.engine.peers import Line, Model, calls, ending, engine_of, only, play
 from tests.engine.strict_history import check_history
 from tests.engine.virtual_time import run

@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.events import HistoryCompacted
-from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Attachment, Message, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.context import SUMMARY_OPENS, breakdown, covered, in_context, trimmed
-from console_app.engine.history import AnyMessage, normalise
+from console_app.engine.compaction import covered
+from console_app.engine.context import SUMMARY_OPENS, breakdown, in_context, trimmed
+from console_app.engine.history import normalise
 
 
-def turn(number: int, calls: int = 2) -> list[AnyMessage]:
+def turn(number: int, calls: int = 2) -> list[Message]:
     asked = tuple(ToolCall(id=f"c{number}_{n}", name="lab_work", arguments="{}") for n in range(calls))
     return [
         UserMessage(content=f"prompt {number}"),

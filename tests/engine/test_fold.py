@@ -18,9 +18,10 @@ from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.todo import TodoItem
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import GrowingText
-from console_app.engine.engine import Activities, Engine
+from console_app.engine import Engine
+from console_app.engine.context import WireHistory
+from console_app.engine.engine import Activities
 from console_app.engine.history import normalise
-from console_app.engine.wire_history import WireHistory
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import DONE, Line, Model, Tools, call, engine_of
@@ -116,7 +117,7 @@ class Play:
                 model.answers[:] = [*([DONE] * len(model.requests)), answer(self.data), answer(self.data)]
                 await self.drain(engine.start("go"))
             case "manual":
-                from console_app.engine.manual_calls import ManualCall
+                from console_app.engine import ManualCall
 
                 given = {"n": "m", "do": self.data.draw(st.sampled_from(WHAT), "do")}
                 await self.drain(engine.start_manual("/call", [ManualCall("demo.do", given)]))

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.domain.tools import Outcome
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.engine import Engine
-from console_app.engine.manual_calls import ManualCall, read, written
+from console_app.engine import ApprovalGate, Engine, ManualCall, Rule
 from tests.tui.parts import Tools, WrittenModel, echo
 
 labels = st.sampled_from(["a.b", "my server.tool", "s.t/u", "x.y"])
@@ -23,11 +21,11 @@ arguments = st.dictionaries(st.text(max_size=6), values, max_size=3)
 
 @given(st.lists(st.builds(ManualCall, labels, arguments), min_size=1, max_size=4))
 def test_what_is_written_is_read_again(calls: list[ManualCall]) -> None:
-    assert read(written(calls), {"a.b", "my server.tool", "s.t/u", "x.y"}) == calls
+    assert ManualCall.read(" ".join(map(str, calls)), {"a.b", "my server.tool", "s.t/u", "x.y"}) == calls
 
 
 def test_arguments_may_be_left_out() -> None:
-    assert read('a.b c.d {"x": 1} e.f', set()) == [
+    assert ManualCall.read('a.b c.d {"x": 1} e.f', set()) == [
         ManualCall("a.b", {}),
         ManualCall("c.d", {"x": 1}),
         ManualCall("e.f", {}),
@@ -37,7 +35,7 @@ def test_arguments_may_be_left_out() -> None:
 @pytest.mark.parametrize("text", ['{"x": 1}', 'a.b {"x": }', 'a.b {"x": 1} {"y": 2}'])
 def test_what_is_no_call_is_said(text: str) -> None:
     with pytest.raises(UsageError):
-        read(text, set())
+        ManualCall.read(text, set())
 
 
 async def test_they_run_without_a_model_and_the_history_has_their_results() -> None:

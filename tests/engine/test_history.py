@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.history import AnyMessage, normalise
+from console_app.engine.history import normalise
 from tests.engine.strict_history import check_messages
 from tests.providers import strict_wire
 
@@ -23,7 +23,7 @@ def result(call_id: str, content: str = "ok") -> ToolMessage:
     return ToolMessage(tool_call_id=call_id, content=content, name="t")
 
 
-def pairs(messages: tuple[AnyMessage, ...]) -> list[tuple[str, str]]:
+def pairs(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
     return [(message.tool_call_id, message.content) for message in messages if message.role == "tool"]
 
 
@@ -105,7 +105,7 @@ messages_of_any_kind = st.one_of(
 
 
 @given(st.lists(messages_of_any_kind, max_size=14))
-def test_any_history_becomes_valid(history: list[AnyMessage]) -> None:
+def test_any_history_becomes_valid(history: list[Message]) -> None:
     once = normalise(history)
     check_messages(once)
     assert normalise(once) == once

@@ -8,7 +8,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.tools import ToolSpec
-from console_app.engine.arguments import declared
+from console_app.engine.calls.arguments import declared
 from tests.engine.peers import Model, Tools, calls, engine_of, only, play, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run

@@ -8,7 +8,7 @@ from console_app.domain import events as ev
 from console_app.domain.ports.provider import SLICE, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.engine.outbox import FLOOD, HIGH, MOST, Outbox
+from console_app.engine.activity import FLOOD, HIGH, MOST, Outbox
 from tests.engine.peers import Model, Tools, calls, engine_of, only
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run

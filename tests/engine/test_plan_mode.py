@@ -12,10 +12,8 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.manual_calls import ManualCall
-from console_app.engine.plan_mode import PLAN_OFF, PLAN_ON
-from console_app.engine.turn import Turn
+from console_app.engine import ApprovalGate, ManualCall, Rule, Turn
+from console_app.engine.turn import PLAN_OFF, PLAN_ON
 from tests.engine.peers import Model, Tools, call, calls, engine_of, only, play, results_of, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run

@@ -19,7 +19,7 @@ from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.tools import Outcome, ToolAnnotations
-from console_app.engine.turn import Turn
+from console_app.engine import Turn
 from tests.engine.peers import Line, Model, Tools, call, engine_of, play, spec
 from tests.engine.strict_history import check_events, check_history, check_turn
 from tests.engine.virtual_time import run

@@ -10,8 +10,7 @@ from console_app.config.trust.rule_servers import RuleServers
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import ServerIdentity, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.rule_bindings import RuleBindings, RuleKey
+from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec
 
 MINE, THEIRS = (ServerIdentity(digest=text, text=text) for text in ("uvx files", "python evil.py"))

@@ -16,10 +16,8 @@ from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChun
 from console_app.domain.remarks import without_remarks
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.engine import Engine
-from console_app.engine.restarts import TWICE
-from console_app.engine.turn import Turn
+from console_app.engine import ApprovalGate, Engine, Rule, Turn
+from console_app.engine.rerun import TWICE
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import Model, Tools, call, calls, engine_of, only, outcomes, play, results_of, spec, tool_texts
 from tests.engine.strict_history import check_history, check_turn

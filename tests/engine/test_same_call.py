@@ -6,7 +6,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
-from console_app.engine.turn import Turn
+from console_app.engine import Turn
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run

@@ -10,9 +10,7 @@ import pytest
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
-from console_app.engine.slots import Slots
+from console_app.engine import ApprovalGate, Engine, Slots
 from tests.engine.peers import DONE, Model, Tools, calls, play, results_of, spec
 from tests.patience import until_so
 

@@ -15,9 +15,9 @@ from console_app.domain.messages import ToolMessage
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
+from console_app.engine import Engine
+from console_app.engine.compaction import LEAST, WORTH, shorten
 from console_app.engine.session import Session
-from console_app.engine.shortening import LEAST, WORTH, shorten
 from tests.engine.peers import Line, Model, Tools, calls, ending, engine_of, only, play, spec
 from tests.engine.strict_history import check_history
 from tests.engine.virtual_time import run

@@ -13,10 +13,8 @@ from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
+from console_app.engine import ApprovalGate, Engine, Turn
 from console_app.engine.strategies import STRATEGIES
-from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
     Model,

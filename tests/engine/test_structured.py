@@ -8,7 +8,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.engine.results import MOST_STRUCTURED, structured_beside
+from console_app.engine.calls.results import MOST_STRUCTURED, structured_beside
 
 DEEP: dict[str, Any] = {}
 at = DEEP

@@ -8,17 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.events import HistoryCompacted
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import ToolCall
-from console_app.engine.context import in_context
-from console_app.engine.history import AnyMessage, normalise
-from console_app.engine.wire_history import LONG, WireHistory
+from console_app.engine.context import LONG, WireHistory, in_context
+from console_app.engine.history import normalise
 from tests.engine.test_history import messages_of_any_kind
 
 NOTE = UserMessage(content="Now act.", origin="fanout")
 
 
-def turn(number: int, size: int = 2) -> list[AnyMessage]:
+def turn(number: int, size: int = 2) -> list[Message]:
     calls = tuple(ToolCall(id=f"c{number}_{n}", name="lab_work", arguments="{}") for n in range(3))
     results = [ToolMessage(tool_call_id=call.id, content="r" * size, name=call.name) for call in calls]
     return [
@@ -30,8 +29,8 @@ def turn(number: int, size: int = 2) -> list[AnyMessage]:
 
 
 def afresh(
-    history: Sequence[AnyMessage], compaction: HistoryCompacted | None, most: int | None, note: UserMessage | None
-) -> tuple[AnyMessage, ...]:
+    history: Sequence[Message], compaction: HistoryCompacted | None, most: int | None, note: UserMessage | None
+) -> tuple[Message, ...]:
     return normalise([*in_context(history, compaction, most), *([note] if note else [])])
 
 
@@ -43,9 +42,9 @@ pieces = st.lists(st.one_of(of_turns, st.lists(messages_of_any_kind, max_size=4)
 
 @given(pieces, st.integers(0, 12), st.sampled_from([None, 10, LONG + 10]), st.booleans())
 def test_whatever_the_history_it_is_as_if_looked_at_anew(
-    parts: list[list[AnyMessage]], covers: int, most: int | None, noted: bool
+    parts: list[list[Message]], covers: int, most: int | None, noted: bool
 ) -> None:
-    wire, history = WireHistory(worth_keeping=1), list[AnyMessage]()
+    wire, history = WireHistory(worth_keeping=1), list[Message]()
     compaction = HistoryCompacted(summary="S", covers=covers) if covers else None
     note = NOTE if noted else None
     for part in parts:
@@ -55,7 +54,7 @@ def test_whatever_the_history_it_is_as_if_looked_at_anew(
 
 @given(of_turns, st.integers(0, 30), of_turns)
 def test_a_history_that_was_cut_or_replaced_is_looked_at_anew(
-    first: list[AnyMessage], kept: int, second: list[AnyMessage]
+    first: list[Message], kept: int, second: list[Message]
 ) -> None:
     wire, history = WireHistory(worth_keeping=1), first.copy()
     for compaction in (None, HistoryCompacted(summary="S", covers=5), HistoryCompacted(summary="T", covers=5)):
@@ -65,8 +64,8 @@ def test_a_history_that_was_cut_or_replaced_is_looked_at_anew(
 
 
 def test_older_turns_are_gone_through_once() -> None:
-    wire, history = WireHistory(), list[AnyMessage]()
-    before: tuple[AnyMessage, ...] = ()
+    wire, history = WireHistory(), list[Message]()
+    before: tuple[Message, ...] = ()
     for number in range(200):
         history += turn(number)
         sent = wire.messages(history, None, 100_000)

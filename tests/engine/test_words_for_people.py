@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console_app.domain.remarks import FORBIDDEN, without_remarks
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.engine import results
+from console_app.engine.calls import results
 from tests.each import each
 
 

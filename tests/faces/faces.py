@@ -18,7 +18,7 @@ from console_app.domain import events as ev
 from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from tests.console.peers import Memory, Screen
 from tests.line_console.test_typed_ahead import opened as lines_opened
 from tests.tui.parts import Answer, WrittenModel, app, chat, decide, pass_by, say, see, seen, services, until

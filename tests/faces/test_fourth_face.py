@@ -14,7 +14,7 @@ from console_app.console.ui_port import UiPort
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.events import ApprovalRequested, Event, Level
 from console_app.domain.transcript import Transcript
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services
 
 WAYS = {**dict.fromkeys(INTENTS, Cannot("a plain prompt has no room for it")), "cost": Slash(), "policy": Slash()}

@@ -10,8 +10,7 @@ import pytest
 
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.engine.rule_bindings import RuleBindings, RuleKey
+from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from tests.faces.faces import FACES, EditorFace, OneTool, answer
 
 TRAITS = ("must ask", "changed tool", "other server", "misfit", "require_approval")

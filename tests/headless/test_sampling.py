@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from console_app.domain.sampling import Sampling
-from console_app.providers.requests.sampling_parameters import PARAMETERS
+from console_app.providers.formats.request_parts import PARAMETERS
 from tests.headless.inside import Inside
 from tests.providers.reading import ASK, provider_at, read
 from tests.wire_bytes import APIS, Answer, Api, Text

@@ -22,7 +22,7 @@ from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
-from console_app.providers.factory import open_provider
+from console_app.providers import open_provider
 from console_app.providers.wire_provider import WireProvider
 from tests.engine.peers import Tools, ending, engine_of, only, play, results_of, spec
 from tests.integration.served import served

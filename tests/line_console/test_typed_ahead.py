@@ -15,7 +15,7 @@ from typing import Any
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.headless.output import OutputStreams
 from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from console_app.domain.tools import CallState, Outcome, ToolResult
-from console_app.engine import results
+from console_app.engine.calls import results
 from console_app.line_console.wording import came_of
 from tests.tui.lineview.test_blocks import a_call
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.offline import OfflineProvider
-
-AnyMessage = UserMessage | AssistantMessage | ToolMessage
+from console_app.providers import OfflineProvider
 
 
 @dataclass
@@ -36,7 +34,7 @@ class Reply:
 
 
 async def ask(
-    messages: str | Sequence[AnyMessage],
+    messages: str | Sequence[Message],
     tools: Sequence[ToolSpec],
     *,
     tool_choice: Literal["auto", "none", "required"] = "auto",

@@ -27,8 +27,8 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.providers.factory import open_provider
-from console_app.providers.faults.retrying import RetryPolicy
+from console_app.providers import open_provider
+from console_app.providers.faults.fault import RetryPolicy
 from console_app.providers.wire_provider import WireProvider
 from tests.wire_bytes import Api
 from tests.wire_server import WireServer

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.ports.provider import Chunk
-from console_app.providers.anthropic.answer import AnthropicAnswer
-from console_app.providers.openai_chat.answer import ChatAnswer
-from console_app.providers.openai_responses.answer import ResponsesAnswer
+from console_app.providers.formats.anthropic_answer import AnthropicAnswer
+from console_app.providers.formats.openai_chat_answer import ChatAnswer
+from console_app.providers.formats.openai_responses_answer import ResponsesAnswer
+from console_app.providers.formats.placed_blocks import APART
 from console_app.providers.stream.answer import WireAnswer as Decoder
-from console_app.providers.stream.placed_blocks import APART
 from console_app.providers.stream.reading import read_answer
 from console_app.providers.stream.sse import SseReader
 from tests.providers.reading import TOOLS, assert_well_formed, calls_of, text_of

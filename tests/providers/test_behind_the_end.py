@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.providers.openai_chat.answer import ChatAnswer
+from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from tests.providers.reading import TOOLS, answer_to, calls_of, finish_of, text_of, usage_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import read_body

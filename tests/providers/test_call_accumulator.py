@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.providers.openai_chat.calls import ChatCalls
-from console_app.providers.stream.call_accumulator import CallAccumulator, Label
-from console_app.providers.stream.chunk_buffer import ChunkBuffer
+from console_app.domain.tools import ToolSpec
+from console_app.providers.formats.openai_chat_calls import ChatCalls, Label
+from console_app.providers.stream.answer import ChunkBuffer
+from console_app.providers.stream.offered_tools import OfferedTools
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 
 NAMES = ("get", "get_all", "calculator_evaluate")
@@ -23,11 +24,11 @@ class Gathered:
     """Fragments as Chat Completions labels them."""
 
     def __init__(self, out: ChunkBuffer) -> None:
-        self.calls = CallAccumulator(out)
-        self._fragments = ChatCalls(self.calls, frozenset(NAMES))
+        specs = [ToolSpec(name=name, server="a", tool=name) for name in NAMES]
+        self.calls = ChatCalls(out, OfferedTools(specs))
 
     def fragment(self, key: int | None, id: str = "", name: str = "", arguments: Any = None) -> None:
-        self._fragments.fragment(Label(key, id), name, arguments)
+        self.calls.fragment(Label(key, id), name, arguments)
 
 
 def pieces(draw: Any, text: str) -> list[str]:

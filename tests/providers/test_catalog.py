@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from console_app.domain.endpoint import ProviderConfig
-from console_app.providers import catalog
-from console_app.providers.factory import list_models
+from console_app.providers import catalog, list_models
 from tests.patience import PATIENCE
 from tests.providers.reading import answer_to, provider_at, read, usage_of
 from tests.wire_bytes import APIS, Answer, Api, Text

@@ -18,9 +18,9 @@ from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, Chunk, ModelRequest
 from console_app.engine.history import normalise
-from console_app.providers.openai_chat.answer import ChatAnswer
-from console_app.providers.openai_chat.provider import OpenAIChatProvider
-from console_app.providers.stream.unowned import PAIRED
+from console_app.providers.formats.openai_chat import OpenAIChatProvider
+from console_app.providers.formats.openai_chat_answer import ChatAnswer
+from console_app.providers.stream.calls_in_pieces import PAIRED
 from tests.providers import strict_wire
 from tests.providers.chat_vendors import VENDORS, Delta, Vendor, Written
 from tests.providers.reading import TOOLS, assert_well_formed, finish_of, message_of, text_of

@@ -15,9 +15,7 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.providers.concessions.learnt import MOST_TOOLS, NO_SIGNATURE
-from console_app.providers.concessions.message_order import BETWEEN
-from console_app.providers.concessions.output_limits import OutputLimit, output_limit
+from console_app.providers.faults.concessions import BETWEEN, MOST_TOOLS, NO_SIGNATURE, OutputLimit, output_limit
 from console_app.providers.wire_provider import UNREADABLE_CALL
 from tests.providers.reading import (
     ASK,

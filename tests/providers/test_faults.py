@@ -383,7 +383,7 @@ async def test_an_event_without_an_end_is_bounded_in_lines_and_keep_alives_are_n
 async def test_compressed_bytes_are_counted_as_what_they_become(
     server: WireServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console_app.providers.endpoint.http_client.LARGEST_ANSWER", 3 * 2**20)
+    monkeypatch.setattr("console_app.providers.endpoint.client.LARGEST_ANSWER", 3 * 2**20)
     bomb = gzip.compress(b": " + b"x" * 8 * 2**20 + b"\n\n")
     assert len(bomb) < 10_000
     server.script(*[Reply([bomb], headers={"content-encoding": "gzip"})] * 8)

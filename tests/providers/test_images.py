@@ -18,8 +18,8 @@ from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_
 from console_app.domain.ports.provider import ModelRequest, no_pictures
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.history import normalise
-from console_app.providers.openai_chat.request import chat_messages
-from console_app.providers.requests.pictures import LARGEST, pictures_of
+from console_app.providers.formats.openai_chat import chat_messages
+from console_app.providers.pictures import LARGEST, pictures_of
 from tests.providers import strict_wire
 from tests.providers.reading import TOOLS, notices_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text

@@ -21,7 +21,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest, NoticeChunk
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall
-from console_app.engine.engine import Engine
+from console_app.engine import Engine
 from tests.engine.peers import Tools, engine_of, only, play
 from tests.providers.reading import TOOLS
 from tests.wire_bytes import APIS, Answer, Api, Text

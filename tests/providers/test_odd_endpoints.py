@@ -12,7 +12,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.safe_text import is_safe
-from console_app.engine.turn import Turn
+from console_app.engine import Turn
 from console_app.providers.stream.loose_json import arr, obj, text
 from tests.each import each
 from tests.engine.peers import Tools, ending, engine_of, play, spec

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.history import normalise
-from tests.providers.offline_play import AnyMessage, ask, results
+from tests.providers.offline_play import ask, results
 from tests.providers.offline_tools import CALCULATOR, ENABLE, EVERYTHING, FAIL, FINISHED, READ_FILE, SLIDES, TODO
 
 BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
 
 
 async def test_three_results_come_back_as_a_table_in_call_order() -> None:
-    said: list[AnyMessage] = [UserMessage(content="(1) 355/113, (2) sqrt(2), (3) e^pi")]
+    said: list[Message] = [UserMessage(content="(1) 355/113, (2) sqrt(2), (3) e^pi")]
     first = await ask(said, EVERYTHING)
     assert first.text == "I'll work these three out together – none depends on another."
     history = [*said, first.message, *results(first, "3.14159292", "1.41421356", "23.14069263")]
@@ -24,7 +24,7 @@ async def test_three_results_come_back_as_a_table_in_call_order() -> None:
 
 
 async def test_a_failure_is_said_with_what_to_do_and_leaves_its_siblings_alone() -> None:
-    said: list[AnyMessage] = [UserMessage(content="2^8 and 1/0 = and demo.fail {}")]
+    said: list[Message] = [UserMessage(content="2^8 and 1/0 = and demo.fail {}")]
     first = await ask(said, EVERYTHING)
     outcomes = results(first, "256", (Outcome.FAILED, "Tool execution failed: division by zero"), (Outcome.DENIED, ""))
     last = await ask([*said, first.message, *outcomes], EVERYTHING)
@@ -36,7 +36,7 @@ async def test_a_failure_is_said_with_what_to_do_and_leaves_its_siblings_alone()
 
 
 async def test_every_outcome_is_told() -> None:
-    said: list[AnyMessage] = [UserMessage(content="demo.fail {}")]
+    said: list[Message] = [UserMessage(content="demo.fail {}")]
     first = await ask(said, EVERYTHING)
     for outcome in Outcome:
         last = await ask([*said, first.message, *results(first, (outcome, "why it was so"))], EVERYTHING)
@@ -46,7 +46,7 @@ async def test_every_outcome_is_told() -> None:
 
 async def test_results_are_quoted_so_that_no_markup_of_theirs_can_act() -> None:
     hostile = "| a | `x` ``` [click](http://evil) <b> [/red] \x1b]52;c;AAAA\x07 \u202e"
-    said: list[AnyMessage] = [UserMessage(content="2^8, 3^8")]
+    said: list[Message] = [UserMessage(content="2^8, 3^8")]
     first = await ask(said, EVERYTHING)
     last = await ask([*said, first.message, *results(first, hostile, "6561")], EVERYTHING)
     assert "\x1b" not in last.text
@@ -58,7 +58,7 @@ async def test_results_are_quoted_so_that_no_markup_of_theirs_can_act() -> None:
 
 async def test_a_long_result_is_shown_from_its_beginning() -> None:
     content = "".join(f"line {number}\n" for number in range(100_000))
-    said: list[AnyMessage] = [UserMessage(content="read big.txt")]
+    said: list[Message] = [UserMessage(content="read big.txt")]
     first = await ask(said, EVERYTHING)
     last = await ask([*said, first.message, *results(first, content)], EVERYTHING)
     assert "line 1\n" in last.text
@@ -67,9 +67,9 @@ async def test_a_long_result_is_shown_from_its_beginning() -> None:
 
 
 async def test_again_runs_the_last_prompt_again_and_a_follow_up_only_its_own_part() -> None:
-    said: list[AnyMessage] = [UserMessage(content="2^8 and 3^8")]
+    said: list[Message] = [UserMessage(content="2^8 and 3^8")]
     first = await ask(said, EVERYTHING)
-    history: list[AnyMessage] = [*said, first.message, *results(first, "256", "6561")]
+    history: list[Message] = [*said, first.message, *results(first, "256", "6561")]
     history.append((await ask(history, EVERYTHING)).message)
     again = await ask([*history, UserMessage(content="Do it again, please")], EVERYTHING)
     assert [arguments["expression"] for _, arguments in again.named] == ["2^8", "3^8"]
@@ -79,9 +79,9 @@ async def test_again_runs_the_last_prompt_again_and_a_follow_up_only_its_own_par
 
 
 async def test_what_you_say_while_calls_run_is_planned_too_and_everything_is_reported() -> None:
-    said: list[AnyMessage] = [UserMessage(content="2^8")]
+    said: list[Message] = [UserMessage(content="2^8")]
     first = await ask(said, EVERYTHING)
-    steered: list[AnyMessage] = [*said, first.message, *results(first, "256"), UserMessage(content="also 3^8")]
+    steered: list[Message] = [*said, first.message, *results(first, "256"), UserMessage(content="also 3^8")]
     second = await ask(steered, EVERYTHING)
     assert [arguments["expression"] for _, arguments in second.named] == ["3^8"]
     last = await ask([*steered, second.message, *results(second, "6561")], EVERYTHING)
@@ -92,7 +92,7 @@ async def test_what_you_say_while_calls_run_is_planned_too_and_everything_is_rep
 async def test_a_stopped_turn_is_not_taken_up_again() -> None:
     note = UserMessage(content="The user stopped this turn.", origin="fanout")
     call = ToolCall(id="a", name="calculator_evaluate", arguments='{"expression": "2^8"}')
-    stopped: list[AnyMessage] = [
+    stopped: list[Message] = [
         UserMessage(content="2^8"),
         AssistantMessage(content="I'll", tool_calls=(call,)),
         ToolMessage(tool_call_id="a", content="", outcome=Outcome.CANCELLED),
@@ -122,7 +122,7 @@ async def test_what_fanout_notes_before_a_prompt_is_not_what_the_user_asks_for()
 
 
 async def test_one_call_at_a_time_when_that_is_asked_for_until_all_are_done() -> None:
-    history: list[AnyMessage] = [UserMessage(content="2^8, 3^8 and 4^8")]
+    history: list[Message] = [UserMessage(content="2^8, 3^8 and 4^8")]
     asked: list[str] = []
     for _ in range(3):
         reply = await ask(history, EVERYTHING, parallel=False)
@@ -135,7 +135,7 @@ async def test_one_call_at_a_time_when_that_is_asked_for_until_all_are_done() ->
 
 async def test_calls_that_were_put_off_are_asked_for_again_but_not_for_ever() -> None:
     put_off = (Outcome.SKIPPED, "not executed: one tool a message")
-    history: list[AnyMessage] = [UserMessage(content="2^8, 3^8")]
+    history: list[Message] = [UserMessage(content="2^8, 3^8")]
     first = await ask(history, EVERYTHING)
     history += [first.message, *results(first, "256", put_off)]
     second = await ask(history, EVERYTHING)
@@ -163,7 +163,7 @@ async def test_it_says_what_it_can_do_with_the_tools_that_are_on_and_how_to_get_
 
 
 async def test_the_todo_list_grows_and_items_are_ticked_over_turns() -> None:
-    history: list[AnyMessage] = [UserMessage(content="add 'milk' to my to-do list")]
+    history: list[Message] = [UserMessage(content="add 'milk' to my to-do list")]
     for prompt in ("add 'bread' to my to-do list", "mark 'milk' as done"):
         reply = await ask(history, EVERYTHING)
         history += [
@@ -180,9 +180,7 @@ async def test_the_todo_list_grows_and_items_are_ticked_over_turns() -> None:
 
 async def test_completion_is_a_call_where_there_is_one_and_a_blocked_one_is_explained() -> None:
     tools = [READ_FILE, TODO, FAIL, FINISHED]
-    history: list[AnyMessage] = [
-        UserMessage(content="Read the README.md, and add 'Check for coolness' to the to-do list")
-    ]
+    history: list[Message] = [UserMessage(content="Read the README.md, and add 'Check for coolness' to the to-do list")]
     first = await ask(history, tools)
     assert [name for name, _ in first.named] == ["files_read_file", "fanout_update_todo_list"]
     history += [first.message, *results(first, (Outcome.FAILED, "Tool execution failed: no such file"), "1 item")]
@@ -204,7 +202,7 @@ SLIDES_AND_SUM = "create a one-slide PowerPoint about parallel computing and cal
 
 
 async def test_a_server_that_is_off_is_asked_for_beside_what_can_run_and_then_used() -> None:
-    said: list[AnyMessage] = [UserMessage(content=SLIDES_AND_SUM)]
+    said: list[Message] = [UserMessage(content=SLIDES_AND_SUM)]
     first = await ask(said, [CALCULATOR, ENABLE])
     assert first.named == [
         ("fanout_enable_server", {"server": "pptx_generator"}),
@@ -221,7 +219,7 @@ async def test_a_server_that_is_off_is_asked_for_beside_what_can_run_and_then_us
 
 
 async def test_a_server_that_you_do_not_switch_on_is_asked_for_once() -> None:
-    said: list[AnyMessage] = [UserMessage(content=SLIDES_AND_SUM)]
+    said: list[Message] = [UserMessage(content=SLIDES_AND_SUM)]
     first = await ask(said, [CALCULATOR, ENABLE])
     history = [*said, first.message, *results(first, (Outcome.DENIED, "The user denied this call."), "18")]
     last = await ask(history, [CALCULATOR, ENABLE])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from console_app.providers.offline.rules.arithmetic import expressions
+from console_app.providers.offline.arithmetic import expressions
 from tests.each import each
 from tests.providers.offline_play import ask
 from tests.providers.offline_tools import CALCULATOR, EVERYTHING, LONG_TASK, tool

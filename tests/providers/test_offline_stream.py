@@ -9,7 +9,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import (
     CallClosed,
     CallDelta,
@@ -23,9 +23,9 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.schema.reading import required
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.offline import OfflineProvider
+from console_app.providers import OfflineProvider
 from tests.patience import PATIENCE
-from tests.providers.offline_play import AnyMessage, ask
+from tests.providers.offline_play import ask
 from tests.providers.offline_tools import EVERYTHING, FINISHED
 
 PIECES = (
@@ -109,7 +109,7 @@ async def test_any_prompt_with_any_tools_gives_a_whole_answer_with_calls_that_fi
 )
 async def test_any_history_ends_in_a_whole_answer(turns: list[tuple[str, Outcome, str, bool]]) -> None:
     tools = [*EVERYTHING, FINISHED]
-    history: list[AnyMessage] = []
+    history: list[Message] = []
     for number, (prompt, outcome, content, interrupted) in enumerate(turns):
         history.append(UserMessage(content=prompt, origin="fanout" if number and interrupted else "user"))
         call = ToolCall(id=f"c{number}", name=tools[number].name, arguments=content)
@@ -120,7 +120,7 @@ async def test_any_history_ends_in_a_whole_answer(turns: list[tuple[str, Outcome
 
 async def test_every_turn_ends_after_finitely_many_answers_whatever_the_calls_come_to() -> None:
     for outcome in Outcome:
-        history: list[AnyMessage] = [UserMessage(content="2^8, 3^8, demo.fail {} and read README.md")]
+        history: list[Message] = [UserMessage(content="2^8, 3^8, demo.fail {} and read README.md")]
         for _ in range(6):
             reply = await ask(history, EVERYTHING)
             if not reply.calls:

@@ -12,8 +12,8 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall
-from console_app.providers.openai_chat.request import chat_messages
-from console_app.providers.requests.cache_marks import MARK, forwards_marks, mark_anthropic, mark_chat
+from console_app.providers.formats.cache_marks import MARK, forwards_marks, mark_anthropic, mark_chat
+from console_app.providers.formats.openai_chat import chat_messages
 from tests.prompt_cache import Counted, PromptCache, as_messages
 from tests.providers import strict_wire
 from tests.providers.reading import TOOLS, answer_to, message_of, notices_of, provider_at, read

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from console_app.providers.endpoint.proxy_in_use import proxy_in_use
+from console_app.providers.faults.fault import proxy_in_use
 from tests.providers.reading import failure_of, finish_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text
 from tests.wire_server import Reply, WireServer, free_port

@@ -14,11 +14,11 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.anthropic.request import anthropic_messages
-from console_app.providers.factory import open_provider
-from console_app.providers.openai_chat.request import chat_messages
-from console_app.providers.openai_responses.request import responses_input
-from console_app.providers.requests.wire_parts import legal_id, tool_schema, wire_name
+from console_app.providers import open_provider
+from console_app.providers.formats.anthropic import anthropic_messages
+from console_app.providers.formats.openai_chat import chat_messages
+from console_app.providers.formats.openai_responses import responses_input
+from console_app.providers.formats.request_parts import legal_id, tool_schema, wire_name
 from tests.providers import strict_wire
 from tests.providers.reading import ASK, TOOLS, message_of, provider_at, read
 from tests.wire_bytes import APIS, Answer, Api, Call, Text

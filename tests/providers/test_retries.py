@@ -10,7 +10,7 @@ import pytest
 
 from console_app.domain.ports.provider import ModelRequest, RetryChunk
 from console_app.domain.sampling import Sampling
-from console_app.providers.faults.retrying import RetryPolicy, retry_after, status_may_pass
+from console_app.providers.faults.fault import RetryPolicy, retry_after, status_may_pass
 from tests.providers.reading import (
     ASK,
     Waits,

@@ -29,7 +29,8 @@ from console_app.domain.ports.provider import (
     UsageChunk,
 )
 from console_app.domain.tools import ToolSpec
-from console_app.providers.scripted import ScriptedProvider, parse_script, read_script
+from console_app.providers import ScriptedProvider, read_script
+from console_app.providers.script import parse_script
 from tests.patience import PATIENCE
 
 SCRIPTS = Path(__file__).parent / "scripts"

@@ -14,7 +14,7 @@ import pytest
 from console_app import textcalls
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol import TextProtocol
+from console_app.providers import TextProtocol
 from tests.providers.reading import provider_at, request_with
 from tests.textcalls.test_work import MOST_ENDED
 from tests.wire_bytes import Answer, Text

@@ -18,9 +18,8 @@ from pptx import Presentation
 from console_app import resources
 from console_app.config.servers.mcp_servers import load_mcp_config
 from console_app.domain.approvals import ApprovalMode
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.engine import Engine
-from console_app.providers.offline import OfflineProvider
+from console_app.engine import ApprovalGate, Engine
+from console_app.providers import OfflineProvider
 from tests.patience import PATIENCE
 from tests.servers.conftest import Serve
 from tests.servers.web_stand_in import Page, results_page, web_stand_in

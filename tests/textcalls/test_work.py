@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from console_app.providers.text_protocol.pace import SLICE
+from console_app.providers.text_protocol.reading import SLICE
 from console_app.textcalls import Scanner, ToolSignature, parse
 from console_app.textcalls.position import Structure
 from console_app.textcalls.scanner import LOOSE, UNREAD

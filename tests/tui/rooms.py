@@ -24,7 +24,7 @@ from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.sessions.library import Library
 from console_app.sessions.store import Store
 from console_app.tui.app import FanoutApp

@@ -15,7 +15,7 @@ from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import Event
 from console_app.domain.ports.provider import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.activity_line import ActivityLine
 from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until

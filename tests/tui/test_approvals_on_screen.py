@@ -17,8 +17,8 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.todo import TodoItem
 from console_app.domain.tools import ToolSpec
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.providers.text_protocol import TextProtocol
+from console_app.engine import ApprovalGate, Rule
+from console_app.providers import TextProtocol
 from console_app.tui.approvals.arguments_editor import ArgumentsEditor
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board import ApprovalBoard

@@ -14,7 +14,7 @@ from console_app.console.services import AttentionSettings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
 from console_app.domain.safe_text import is_safe
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.tui.terminal.attention import (
     RESTORE_TITLE,
     SAVE_TITLE,

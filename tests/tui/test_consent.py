@@ -10,7 +10,7 @@ import pytest
 from textual.app import App
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 
 SIZES = [(60, 15), (80, 24), (120, 40)]

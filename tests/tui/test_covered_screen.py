@@ -8,7 +8,7 @@ import pytest
 from textual.widget import Widget
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, pass_by, say, see, seen, until
 
 QUESTION = '{"question": "Which format?", "options": ["Markdown", "CSV"]}'

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from tests.engine.strict_history import check_events, check_history
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_by, say, until
 

@@ -19,7 +19,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
 from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, say, seen, until
 

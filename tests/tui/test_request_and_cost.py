@@ -8,7 +8,7 @@ from console_app.console.reports.cost_report import cost_report
 from console_app.console.reports.request_report import LAST, MOST_OF_ONE, NEXT, request_report
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
-from console_app.engine.engine import Engine
+from console_app.engine import Engine
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 
 PROMISED = """

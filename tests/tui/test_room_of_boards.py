@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.prompt.prompt_box import AttachmentChips
 from console_app.tui.widgets.key_hints import KeyHints

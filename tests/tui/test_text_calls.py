@@ -12,8 +12,8 @@ import pytest
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.providers.text_protocol import TextProtocol
+from console_app.engine import ApprovalGate, Rule
+from console_app.providers import TextProtocol
 from console_app.textcalls import ToolSignature, render_calls
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, chat, say, see, seen, until
 

@@ -21,8 +21,8 @@ from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
 from console_app.domain.picture_size import picture_size, scaled, sides_sent
 from console_app.domain.safe_text import one_line
-from console_app.providers.requests.pictures import LARGEST_FILE as LARGEST_PICTURE
-from console_app.providers.requests.pictures import MOST_PIXELS, picture_type
+from console_app.providers import LARGEST_FILE as LARGEST_PICTURE
+from console_app.providers import MOST_PIXELS, picture_type
 
 LARGEST_TEXT = 100_000  # bytes of a file: about 25,000 tokens, an eighth of a common window; more is read by tools
 MOST_SCANNED = 64_000_000  # bytes that are read to find lines: a tenth of a second

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from console_app.config.secrets.child_environment import for_own_programs
 from console_app.domain.amounts import size
 from console_app.domain.errors import FanoutError
-from console_app.providers.requests.pictures import LARGEST_FILE, picture_type
+from console_app.providers import LARGEST_FILE, picture_type
 
 PATIENCE = 5.0  # seconds that one program is given: whoever owns the clipboard may not answer
 LARGEST_TEXT = 10_000_000  # bytes

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from console_app.domain.amounts import plural
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.ports.provider import protocol_label
 from console_app.domain.transcript import Transcript
-from console_app.engine.context import CHARACTERS_A_TOKEN, NEARLY_FULL, breakdown
-from console_app.engine.engine import Engine
+from console_app.engine import NEARLY_FULL, Engine
 
 _BAR = 30  # cells of the meter
 
@@ -31,23 +30,14 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         lines.append(
             f"{usage.cached_tokens:,} of {usage.input_tokens:,} tokens sent so far came from the cache ({share:.0%})."
         )
-    settings = engine.settings
-    parts = breakdown(
-        settings.system_prompt,
-        engine.toolset.tools(),
-        transcript.history,
-        transcript.compaction,
-        settings.max_result_chars,
-        transcript.shortened,
-    )
     lines += ["", f"The next request, counted at {CHARACTERS_A_TOKEN} characters a token:"]
     lines += [
         f"  {part.name:<13} {_column(part.tokens, 'token', 9)}   {_column(part.messages, 'part', 5)}".rstrip()
-        for part in parts
+        for part in engine.context_parts(transcript)
     ]
     lines += [
         "",
-        f"Results of more than {settings.max_result_chars:,} characters lose their middle (max_result_chars).",
+        f"Results of more than {engine.settings.max_result_chars:,} characters lose their middle (max_result_chars).",
     ]
     if count := len(transcript.shortened):
         lines += [

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from console_app.domain.amounts import plural
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
-from console_app.engine.context import LEFT_OUT
-from console_app.engine.engine import Engine
-from console_app.engine.history import AnyMessage
+from console_app.engine import LEFT_OUT, Engine
 
 MOST_MESSAGES = 200  # the newest
 MOST_OF_ONE = 4_000  # characters
@@ -30,7 +28,7 @@ def _lines(request: ModelRequest) -> Iterator[str]:
     yield ""
     if request.system:
         yield from ("INSTRUCTIONS", _cut(request.system), "")
-    shown: Sequence[AnyMessage] = request.messages[-MOST_MESSAGES:]
+    shown = request.messages[-MOST_MESSAGES:]
     if before := len(request.messages) - len(shown):
         went = "message before these goes" if before == 1 else "messages before these go"
         yield from (f"({before:,} {went} along)", "")
@@ -42,7 +40,7 @@ def _count(things: Sequence[object], word: str) -> str:
     return f"{len(things):,} {word}{'' if len(things) == 1 else 's'}"
 
 
-def _message(message: AnyMessage) -> Iterator[str]:
+def _message(message: Message) -> Iterator[str]:
     match message:
         case UserMessage():
             yield "YOU" if message.origin == "user" else "FANOUT, in your place"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.rules import parse_rule
-from console_app.engine.approval_gate import Rule
+from console_app.engine import Rule
 
 if TYPE_CHECKING:
     from console_app.config.trust.custom_commands import CustomCommand
     from console_app.console.models import Models
-    from console_app.engine.engine import Engine
+    from console_app.engine import Engine
 
 log = logging.getLogger(__name__)
 

@@ -19,15 +19,12 @@ from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.steady_time import steady_time
-from console_app.engine import manual_calls
-from console_app.engine.turn import Turn
+from console_app.engine import ManualCall, Turn
 
 if TYPE_CHECKING:
     from console_app.console.files.attachments import Attachments
     from console_app.domain.ports.store import SessionStore
-    from console_app.engine.compaction import Compacting
-    from console_app.engine.engine import Engine
-    from console_app.engine.rerun import Rerun
+    from console_app.engine import Compacting, Engine, Rerun
 
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."
@@ -84,7 +81,7 @@ class Conversation:
     @property
     def calls_of(self) -> Turn | Rerun | None:
         """What runs now and has calls, which can be approved and cancelled."""
-        from console_app.engine.compaction import Compacting
+        from console_app.engine import Compacting
 
         return None if isinstance(self.activity, Compacting) else self.activity
 
@@ -394,7 +391,7 @@ class Conversation:
         if prompt.message is not None or not prompt.text.startswith(MANUAL):
             return self.engine.start(message)
         known = {spec.label for spec in self.engine.toolset.tools()}
-        return self.engine.start_manual(prompt.text, manual_calls.read(prompt.text.removeprefix(MANUAL), known))
+        return self.engine.start_manual(prompt.text, ManualCall.read(prompt.text.removeprefix(MANUAL), known))
 
     async def _play(self, activity: Turn | Rerun | Compacting) -> str:
         """Shows all that happens in a turn, or in what is done between two; how the turn ended."""

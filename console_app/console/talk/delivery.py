@@ -16,7 +16,7 @@ from console_app.sessions.recorder import recorded, to_store
 
 if TYPE_CHECKING:
     from console_app.domain.ports.store import SessionStore
-    from console_app.engine.activity import Activity
+    from console_app.engine import Activity
 
 FAULT = "Fanout failed"
 

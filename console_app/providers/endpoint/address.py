@@ -38,12 +38,12 @@ class EndpointAddress:
         return self._line
 
     def scrub(self, text: str) -> str:
-        """`text` without keys: ours, those in headers and in the URL, and whatever looks like one."""
+        """Return `text` without keys: ours, those in headers and in the URL, and whatever looks like one."""
         return _PART_OF_A_KEY.sub(HIDDEN, self._redactor.clean(text))
 
 
 def is_official(base_url: str | None) -> bool:
-    """Whether a URL (None: the vendor's own) is that of a vendor, or of one of its regions: tools work there."""
+    """Tell whether a URL (None: the vendor's own) is that of a vendor, or of one of its regions: tools work there."""
     host = urlsplit(base_url).hostname or "" if base_url else ""
     return not base_url or any(host == vendor or host.endswith(f".{vendor}") for vendor in _VENDOR_HOSTS)
 

@@ -1,4 +1,4 @@
-"""What many conversations together may ask of one endpoint: a refusal for being too fast holds back all of them.
+"""Holds back all conversations that ask one endpoint together, once it refuses one for being too fast.
 
 After a 429 nobody asks until the time that it named, and then half as many at once as before; each answer that comes
 lets in a little more. How many requests a minute there are, the headers of answers say.
@@ -42,7 +42,7 @@ class RateLimiter:
 
     @asynccontextmanager
     async def request(self) -> AsyncGenerator[None]:
-        """Waits for its turn; open while a request is under way."""
+        """Wait for its turn; open while a request is under way."""
         while True:
             if (left := self._until - self._clock()) > 0:
                 await self._sleep(left)
@@ -61,7 +61,7 @@ class RateLimiter:
             self._freed.set()
 
     def refused(self, seconds: float) -> None:
-        """The endpoint wants nobody to come before `seconds` have passed."""
+        """Hold everybody back for `seconds`, as the endpoint wants."""
         now = self._clock()
         if now >= self._until:  # the first of those that were refused together
             self._most = max(1.0, min(self._most, self._running) / 2)
@@ -69,7 +69,7 @@ class RateLimiter:
         self.refusals += 1
 
     def learned(self, headers: Mapping[str, str]) -> None:
-        """Reads what an answer's headers say of limits."""
+        """Read what an answer's headers say of limits."""
         for name in _LIMITS:
             found = re.match(r"\d+", headers.get(name, ""))
             if found and int(found[0]) > 0:
@@ -85,7 +85,7 @@ class RateLimiter:
 
     @property
     def fits(self) -> int | None:
-        """How many requests at once use up what the endpoint allows in a minute, as long as they take so far; None
+        """Tell how many requests at once use up what the endpoint allows in a minute, as long as they take so far; None
         while it hasn't said."""
         if self._a_minute is None or self._duration is None:
             return None
@@ -93,7 +93,7 @@ class RateLimiter:
 
     @property
     def paused(self) -> float:
-        """Seconds until the next request may go out; 0 where it may now."""
+        """Return the seconds until the next request may go out; 0 where it may now."""
         return max(self._until - self._clock(), 0.0)
 
     def _ended(self, seconds: float) -> None:
@@ -104,7 +104,7 @@ class RateLimiter:
 
 
 def _seconds(text: str) -> float:
-    """`6m0s`, `20ms`, `1.5` or an instant of RFC 3339 as seconds from now; 0 where it is none."""
+    """Return `6m0s`, `20ms`, `1.5` or an instant of RFC 3339 as seconds from now; 0 where it is none."""
     text = text.strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)

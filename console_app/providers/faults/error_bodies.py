@@ -33,9 +33,17 @@ _MOST_FINDINGS = 5
 _TAGS = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
+class ServerFault(Exception):
+    """The endpoint reported an error inside its stream. `body` is the error as it wrote it."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__("error event")
+        self.body = body
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an error says: its message, its code (or type) and the field it complains of; "" where it doesn't say."""
+    """The message of an error, its code (or type) and the field it complains of; "" where it doesn't say."""
 
     message: str = ""
     code: str = ""
@@ -44,8 +52,8 @@ class ErrorBody:
 
 
 def read_error(body: Any) -> ErrorBody:
-    """The error in `body`: parsed JSON of any shape, or a text. Of long words the beginning, as what an endpoint means
-    is looked for in them with patterns that a hostile one could keep busy."""
+    """Return the error in `body`: parsed JSON of any shape, or a text. Of long words the beginning, as what an endpoint
+    means is looked for in them with patterns that a hostile one could keep busy."""
     found = _read(body, 0)
     return ErrorBody(
         found.message[:_LONGEST],
@@ -74,14 +82,14 @@ def _read(body: Any, depth: int) -> ErrorBody:
     return _with_upstream(found, fields, depth)
 
 
-def error_message(body: Any) -> tuple[str, str]:
-    """Message and code (or type) of an error body."""
-    found = read_error(body)
-    return found.message, found.code
+def raise_for_error(name: str, data: dict[str, Any]) -> None:
+    """Raise ServerFault when an event is an error, in any of the shapes that servers use."""
+    if name == "error" or "error" in (data.get("type"), data.get("object")) or data.get("error"):
+        raise ServerFault(data)
 
 
 def html_title(page: str) -> str:
-    """What a web page says it is: its title, its first heading, its first words, or "untitled"."""
+    """Return what a web page says it is: its title, its first heading, its first words, or "untitled"."""
     page = page[:20_000]
     lowered = page.lower()
     for tag in ("title", "h1"):
@@ -111,7 +119,8 @@ def _of_text(body: str, depth: int) -> ErrorBody:
 
 
 def _of_list(body: list[Any], depth: int) -> ErrorBody:
-    """The findings of a list, each with the place it names; code and field are those of the first that has some."""
+    """Return the findings of a list, each with the place it names; code and field are those of the first that has
+    some."""
     found = [_read(one, depth + 1) for one in body[:_MOST_FINDINGS]]
     messages = [f"{_place(obj(one))}{error.message}" for one, error in zip(body, found, strict=False) if error.message]
     code = next((error.code for error in found if error.code), "")
@@ -144,7 +153,7 @@ def _word(value: Any) -> str:
 
 
 def _with_upstream(error: ErrorBody, fields: dict[str, Any], depth: int) -> ErrorBody:
-    """`error` with what a router was told itself: its own words are no more than "Provider returned error"."""
+    """Return `error` with what a router was told itself: its own words are no more than "Provider returned error"."""
     raw: Any = obj(fields.get("metadata")).get("raw")
     found = _read(raw, depth + 1) if raw else ErrorBody()
     if not found.message or found.message in error.message:

@@ -7,22 +7,96 @@ keys are taken out of every line.
 
 from __future__ import annotations
 
+import asyncio
+import random
 import re
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, cast
+from urllib.parse import urlsplit
 
+from console_app.domain.endpoint import is_loopback
 from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
 from console_app.domain.safe_text import one_line
 from console_app.providers.endpoint.address import EndpointAddress
-from console_app.providers.endpoint.proxy_in_use import proxy_in_use
-from console_app.providers.faults.error_bodies import ErrorBody, html_title, read_error
-from console_app.providers.faults.retrying import LONGEST_WAIT, retry_after, status_may_pass
+from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, html_title, read_error
 from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
-from console_app.providers.stream.answer import ServerFault
+
+LONGEST_WAIT = 60.0  # seconds; an endpoint that wants longer ends the turn, which says when to come back
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 20.0
+NEVER_RETRIED = frozenset({400, 401, 403, 404, 413, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long to wait between tries. Tests pass a `sleep` that returns at once."""
+
+    max_tries: int = 5
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+
+    def delay(self, tries: int, retry_after: float | None) -> float:
+        """Return the seconds before the next try, when `tries` have failed: what the endpoint asked for, else growing
+        ones."""
+        if retry_after is not None and retry_after > 0:
+            return retry_after
+        # Full backoff less up to a quarter, so that many clients don't come back at the same instant.
+        return min(FIRST_DELAY * 2 ** (tries - 1), LONGEST_DELAY) * (1 - self.jitter() / 4)
+
+
+def status_may_pass(status: int, headers: Mapping[str, str]) -> bool:
+    """Tell whether a request refused with `status` is worth another try; the server's `x-should-retry` is believed."""
+    if status in NEVER_RETRIED:
+        return False
+    advice = headers.get("x-should-retry", "").lower()
+    if advice in ("true", "false"):
+        return advice == "true"
+    return status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505))
+
+
+def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Return the seconds that the endpoint asks to wait (`retry-after-ms`, or `Retry-After` in seconds or as an HTTP
+    date)."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    seconds = _number(value)
+    if seconds is not None:
+        return seconds
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - now(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value) if value is not None else None
+    except ValueError:
+        return None
+    return number if number is not None and 0 <= number < 10**9 else None
+
+
+def proxy_in_use(url: str) -> str:
+    """Return `HOST:PORT` of the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY (or the system) names for `url`,
+    without what it may hold of a password; "" when none is used, as for this machine."""
+    from urllib.request import getproxies, proxy_bypass  # 50 ms, and only for what failed
+
+    parts = urlsplit(url)
+    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
+        return ""
+    proxies = getproxies()
+    named = proxies.get(parts.scheme) or proxies.get("all") or ""
+    place = named.partition("://")[2] or named
+    return one_line(place.rpartition("@")[2].partition("/")[0], 120)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +113,7 @@ class Fault:
 
 
 def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) -> Fault:
-    """The fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
+    """Return the fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
     if isinstance(error, ServerFault):
         return _reported(error.body, where, tools_sent)
     response: Any = getattr(error, "response", None)
@@ -71,7 +145,7 @@ def _refused(status: int, body: Any, headers: Mapping[str, str], where: Endpoint
 
 
 def _codes(error: ErrorBody) -> str:
-    """The code that the endpoint gave, and that of the one behind it."""
+    """Return the code that the endpoint gave, and that of the one behind it."""
     return f"{error.code} {error.upstream}".strip()
 
 
@@ -225,7 +299,7 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
 
 
 def _by_proxy(make: _Maker, chain: list[BaseException], names: set[str]) -> Fault | None:
-    """What went wrong on the way to a proxy, or was refused by it."""
+    """Return what went wrong on the way to a proxy, or was refused by it."""
     proxy = proxy_in_use(make.where.url)
     hint = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it; NO_PROXY lists the hosts that are reached without."
     if any(isinstance(link, ImportError) and "socksio" in str(link) for link in chain):
@@ -247,7 +321,7 @@ def _names(error: BaseException) -> set[str]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what it came from, members of groups included; each once."""
+    """Return `error` and what it came from, members of groups included; each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         link = waiting.pop()
@@ -264,7 +338,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> ProviderError:
-    """An answer that is neither a stream of events nor JSON: most often a web page."""
+    """Return an answer that is neither a stream of events nor JSON: most often a web page."""
     make = _Maker(where, 200)
     hint = "Check the base URL: for OpenAI formats it ends in /v1, for Anthropic not."
     if not body.strip():

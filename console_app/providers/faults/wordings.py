@@ -1,5 +1,5 @@
-"""How endpoints word the errors that have no code of their own: overflow, tools refused, quota spent, overload, and
-which part of an older answer they no longer take.
+"""Tells errors that have no code of their own by their words: overflow, tools refused, quota spent, overload, and which
+part of an older answer is no longer taken.
 
 Seen in answers of OpenAI, Anthropic, Gemini, xAI, Groq, Mistral, DeepSeek, Qwen, Kimi, Cohere, Together, OpenRouter,
 Bedrock proxies, vLLM, SGLang, llama.cpp, Ollama and LM Studio.
@@ -54,29 +54,29 @@ _OVERLOAD = re.compile(
 
 
 def is_overflow(message: str, code: str) -> bool:
-    """Whether the request is larger than the model's context window."""
+    """Tell whether the request is larger than the model's context window."""
     if _RATE.search(message) and "reduce your message size" not in message:
         return False
     return _OVERFLOW.search(message) is not None or _OVERFLOW.search(code) is not None
 
 
 def refuses_tools(message: str) -> bool:
-    """Whether the endpoint or model takes no tools at all."""
+    """Tell whether the endpoint or model takes no tools at all."""
     return _NO_TOOLS.search(message) is not None
 
 
 def too_many_tools(message: str) -> bool:
-    """Whether the request offers more tools than the endpoint takes."""
+    """Tell whether the request offers more tools than the endpoint takes."""
     return _MANY_TOOLS.search(message) is not None
 
 
 def is_spent(message: str, code: str) -> bool:
-    """Whether money or quota has run out: waiting seconds doesn't help."""
+    """Tell whether money or quota has run out: waiting seconds doesn't help."""
     return _SPENT.search(message) is not None or _SPENT.search(code) is not None
 
 
 def is_overload(message: str, code: str) -> bool:
-    """Whether an error without a status is one that may pass by itself."""
+    """Tell whether an error without a status is one that may pass by itself."""
     return _OVERLOAD.search(f"{code} {message}") is not None
 
 
@@ -96,91 +96,61 @@ class Refused(Enum):
     STREAM = auto()
 
 
-_PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
-    (
-        Refused.UNTHOUGHT,
-        re.compile(
-            r"(missing|requires?|lacks?) .{0,12}reasoning_content"
-            r"|reasoning_content\b.{0,60}(missing|is required|must be (passed|sent|provided|included|returned))",
-            re.IGNORECASE,
-        ),
+_PARTS: dict[Refused, re.Pattern[str]] = {
+    Refused.UNTHOUGHT: re.compile(
+        r"(missing|requires?|lacks?) .{0,12}reasoning_content"
+        r"|reasoning_content\b.{0,60}(missing|is required|must be (passed|sent|provided|included|returned))",
+        re.IGNORECASE,
     ),
-    (
-        Refused.ORDER,
-        re.compile(
-            r"unexpected role .{1,12} after role|roles? must alternate|invalid_request_message_order", re.IGNORECASE
-        ),
+    Refused.ORDER: re.compile(
+        r"unexpected role .{1,12} after role|roles? must alternate|invalid_request_message_order", re.IGNORECASE
     ),
-    (
-        Refused.STREAM,
-        re.compile(
-            r"\bstream(ing|ed)?\b(?!\W{0,3}options).{0,40}(not|n't|un) ?(yet |currently )?"
-            r"(support|allowed|enabled|available|permitted)"
-            r"|(cannot|can't|can not|(do|does|is|are)( not|n't)|not (yet )?support) (support |use )?"
-            r"[\w ]{0,30}\bstream(ing)?\b(?!\W{0,3}options)"
-            r"|unsupported[^.]{0,30}['\"`]stream['\"`]|must be verified to stream",
-            re.IGNORECASE,
-        ),
+    Refused.STREAM: re.compile(
+        r"\bstream(ing|ed)?\b(?!\W{0,3}options).{0,40}(not|n't|un) ?(yet |currently )?"
+        r"(support|allowed|enabled|available|permitted)"
+        r"|(cannot|can't|can not|(do|does|is|are)( not|n't)|not (yet )?support) (support |use )?"
+        r"[\w ]{0,30}\bstream(ing)?\b(?!\W{0,3}options)"
+        r"|unsupported[^.]{0,30}['\"`]stream['\"`]|must be verified to stream",
+        re.IGNORECASE,
     ),
-    (
-        Refused.SYSTEM,
-        re.compile(
-            r"(system|developer)[ _]?(role|messages?|prompts?|instructions?) (is |are )?not (supported|enabled|allowed)"
-            r"|(not|n't) support .{0,12}system['\"`]?( (role|messages?|prompts?|instructions?)| with|$)"
-            r"|role.{0,6}['\"`]system['\"`] (is )?not (supported|allowed)|only user and assistant roles are supported",
-            re.IGNORECASE,
-        ),
+    Refused.SYSTEM: re.compile(
+        r"(system|developer)[ _]?(role|messages?|prompts?|instructions?) (is |are )?not (supported|enabled|allowed)"
+        r"|(not|n't) support .{0,12}system['\"`]?( (role|messages?|prompts?|instructions?)| with|$)"
+        r"|role.{0,6}['\"`]system['\"`] (is )?not (supported|allowed)|only user and assistant roles are supported",
+        re.IGNORECASE,
     ),
-    (
-        Refused.SIGNATURE,
-        re.compile(
-            r"(missing|corrupted|invalid|no|lacks?) (an? )?.?thought.?signature"
-            r"|thought.?signature.{0,20} (is )?(missing|required|not valid|invalid|corrupt)",
-            re.IGNORECASE,
-        ),
+    Refused.SIGNATURE: re.compile(
+        r"(missing|corrupted|invalid|no|lacks?) (an? )?.?thought.?signature"
+        r"|thought.?signature.{0,20} (is )?(missing|required|not valid|invalid|corrupt)",
+        re.IGNORECASE,
     ),
-    (
-        Refused.REASONING,
-        re.compile(
-            r"invalid.{0,12}signature.{0,30}(thinking|reasoning)"
-            r"|signature.{0,60}(thinking|reasoning).{0,60}(invalid|verif|match)"
-            r"|(thinking|reasoning).{0,60}signature.{0,60}(invalid|verif|match|required)"
-            r"|invalid_encrypted_content|encrypted content.{0,200}(could not|cannot|can't|not) be"
-            r"|item.{0,80}(rs|msg|fc)_.{0,120}(not found|without its required)|items? (with id )?.{0,80} not found"
-            r"|(thinking|redacted_thinking).{0,80}(cannot|can't|must not) be modified"
-            r"|without its required (following|preceding|reasoning)",
-            re.IGNORECASE | re.DOTALL,
-        ),
+    Refused.REASONING: re.compile(
+        r"invalid.{0,12}signature.{0,30}(thinking|reasoning)"
+        r"|signature.{0,60}(thinking|reasoning).{0,60}(invalid|verif|match)"
+        r"|(thinking|reasoning).{0,60}signature.{0,60}(invalid|verif|match|required)"
+        r"|invalid_encrypted_content|encrypted content.{0,200}(could not|cannot|can't|not) be"
+        r"|item.{0,80}(rs|msg|fc)_.{0,120}(not found|without its required)|items? (with id )?.{0,80} not found"
+        r"|(thinking|redacted_thinking).{0,80}(cannot|can't|must not) be modified"
+        r"|without its required (following|preceding|reasoning)",
+        re.IGNORECASE | re.DOTALL,
     ),
-    (
-        Refused.ID,
-        re.compile(
-            r"(tool.?call.?id|tool_use_id|tool_use\.id|call_id|tool_calls\W*\d+\W*id|\binput\W*\d+\W*id)\b"
-            r".{0,160}(must be a-z|too long|maximum length|length of|pattern|invalid|begins with|alphanum)"
-            r"|invalid.{0,40}(tool.?call.?id|tool_use_id|call_id|tool_calls\W*\d+\W*id)\b(?!.{0,80}not found)",
-            re.IGNORECASE | re.DOTALL,
-        ),
+    Refused.ID: re.compile(
+        r"(tool.?call.?id|tool_use_id|tool_use\.id|call_id|tool_calls\W*\d+\W*id|\binput\W*\d+\W*id)\b"
+        r".{0,160}(must be a-z|too long|maximum length|length of|pattern|invalid|begins with|alphanum)"
+        r"|invalid.{0,40}(tool.?call.?id|tool_use_id|call_id|tool_calls\W*\d+\W*id)\b(?!.{0,80}not found)",
+        re.IGNORECASE | re.DOTALL,
     ),
-    (
-        Refused.BLANK,
-        re.compile(
-            r"content\b.{0,80}(valid string|must be (a )?string|none is not|(not|cannot) be (null|none|empty)"
-            r"|received null|null, expected|null is not|str type expected)|invalid type: null, expected a string",
-            re.IGNORECASE | re.DOTALL,
-        ),
+    Refused.BLANK: re.compile(
+        r"content\b.{0,80}(valid string|must be (a )?string|none is not|(not|cannot) be (null|none|empty)"
+        r"|received null|null, expected|null is not|str type expected)|invalid type: null, expected a string",
+        re.IGNORECASE | re.DOTALL,
     ),
-    (
-        Refused.ITEMS,
-        re.compile(
-            r"(missing|must have|requires?|lacks?) .{0,3}items\b|\bitems\W{0,4}(missing|field required)", re.IGNORECASE
-        ),
+    Refused.ITEMS: re.compile(
+        r"(missing|must have|requires?|lacks?) .{0,3}items\b|\bitems\W{0,4}(missing|field required)", re.IGNORECASE
     ),
-    (Refused.NAMES, re.compile(r"propert(y|ies) (keys?|names?)\b.{0,40}(match|pattern)", re.IGNORECASE)),
-    (
-        Refused.KEYWORD,
-        re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
-    ),
-)
+    Refused.NAMES: re.compile(r"propert(y|ies) (keys?|names?)\b.{0,40}(match|pattern)", re.IGNORECASE),
+    Refused.KEYWORD: re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
+}
 _DESCRIPTION = re.compile(r"\b(tools?|functions?|function_?declarations)\b.{0,40}\bdescription", re.IGNORECASE)
 _TOO_LONG = re.compile(r"too long|at most|max(imum)?[ _](length|of)|exceed|above_max|longer than", re.IGNORECASE)
 _AT_MOST = re.compile(r"(?:max(?:imum)?[ _](?:length|of)|at most|exceeds?|longer than)\D{0,30}(\d{2,6})", re.IGNORECASE)
@@ -194,7 +164,7 @@ _ALLOWED = re.compile(
 
 
 def longest_description(words: str) -> int | None:
-    """How long a tool's description may be, where one was refused for its length; None where none was."""
+    """Tell how long a tool's description may be, where one was refused for its length; None where none was."""
     if not _DESCRIPTION.search(words) or not _TOO_LONG.search(words):
         return None
     found = _AT_MOST.search(words)
@@ -202,16 +172,16 @@ def longest_description(words: str) -> int | None:
 
 
 def refused_part(words: str) -> Refused | None:
-    """What a request was refused for, by the endpoint's words; None when it is none of these."""
-    return next((part for part, wording in _PARTS if wording.search(words)), None)
+    """Return what a request was refused for, by the endpoint's words; None when it is none of these."""
+    return next((part for part, wording in _PARTS.items() if wording.search(words)), None)
 
 
 def is_failed_call(words: str) -> bool:
-    """Whether the model wrote a call that its own endpoint could not read: it may do better when told."""
+    """Tell whether the model wrote a call that its own endpoint could not read: it may do better when told."""
     return _FAILED_CALL.search(words) is not None
 
 
 def allowed_values(message: str) -> list[str]:
-    """What a refusal of a value says is possible: its quoted words."""
+    """Return what a refusal of a value says is possible: its quoted words."""
     found = _ALLOWED.search(message)
     return re.findall(r"['\"`]([\w.-]{1,30})['\"`]", found[1]) if found else []

@@ -5,22 +5,122 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.tools import Outcome
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.tools import FAILED, Outcome
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
-from console_app.providers.offline.planner import Plan, plan_all
-from console_app.providers.offline.report import arguments_of, code, failures, report
-from console_app.providers.offline.rule import AskedPrompt
-from console_app.providers.offline.rules import RULES
-from console_app.providers.offline.toolbox import ENABLE, OfflineTools, PlannedCall
+from console_app.providers.offline.planner import RULES, Plan, plan_all
+from console_app.providers.offline.rule import BRIEF, ENABLE, NUMBERS, AskedPrompt, OfflineTools, PlannedCall, code
+
+_LINES, _BLOCK = 12, 1_500  # lines and characters of a result shown as a block
+
+_FAILED: dict[Outcome, tuple[str, str]] = {
+    Outcome.FAILED: ("failed", "On the panel of a failed call, `r` runs it again and `e` edits its arguments."),
+    Outcome.TIMED_OUT: (
+        "ran out of time",
+        "`r` on its panel runs it again; mcp.json can give its server a longer `timeout`.",
+    ),
+    Outcome.INVALID: ("was not run", "Arguments that could not be read can be edited with `e` on the panel."),
+    Outcome.INTERRUPTED: ("was interrupted", "What was interrupted can be asked for again."),
+    Outcome.CANCELLED: ("was cancelled by you", ""),
+    Outcome.DENIED: ("was denied by you", ""),
+    Outcome.BLOCKED: ("was held back", ""),
+    Outcome.SKIPPED: ("was put off", "What was put off can be asked for again."),
+}
+_NOT_RUN = "This call was not run:"
+
+
+def report(called: Sequence[Called], tools: OfflineTools) -> str:
+    """Return the answer to a turn whose calls are all done, as Markdown."""
+    good = [one for one in called if one.result.outcome is Outcome.SUCCEEDED]
+    bad = [one for one in called if one.result.outcome is not Outcome.SUCCEEDED]
+    parts: list[str] = []
+    if len(good) > 1 and all(_expression(one) is not None for one in good):
+        rows = "\n".join(f"| {_cell(_expression(one) or '')} | {_cell(one.result.content)} |" for one in good)
+        parts.append(f"Here are the results:\n\n| Expression | Result |\n| :-- | :-- |\n{rows}")
+    elif good:
+        parts.append("\n".join(_good(one, tools) for one in good))
+    if bad:
+        parts.append("\n".join(_bad(one, tools) for one in bad))
+        closing = [f"{len(good)} of {len(called)} calls succeeded."] if good else []
+        closing += [_FAILED[outcome][1] for outcome in dict.fromkeys(one.result.outcome for one in bad)]
+        parts.append(" ".join(filter(None, closing)))
+    return "\n\n".join(filter(None, parts))
+
+
+def failures(called: Sequence[Called]) -> int:
+    """Tell how many of the calls count as failed."""
+    return sum(one.result.outcome.is_error for one in called)
+
+
+def _cell(text: str) -> str:
+    return code(text).replace("|", "\\|")
+
+
+def _good(one: Called, tools: OfflineTools) -> str:
+    content = one.result.content.strip()
+    expression = _expression(one)
+    if expression is not None:
+        return f"- {code(expression)} = {code(content)}"
+    head = f"- **{_title(one, tools)}**"
+    if not content:
+        return f"{head}: done, with nothing to show."
+    if "\n" not in content and len(content) <= BRIEF:
+        return f"{head}: {code(content)}"
+    return f"{head}:\n\n{_block(content)}\n"
+
+
+def _block(content: str) -> str:
+    """Return the beginning of a long result, fenced, with what was left out said."""
+    shown = visible("\n".join(line[:300] for line in content[: _BLOCK * 4].split("\n")[:_LINES])[:_BLOCK])
+    fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", shown)), default=0) + 1)
+    block = f"{fence}\n{shown}\n{fence}"
+    if len(shown) < len(content):
+        block += "\n\nThat is its beginning; the panel has the whole."
+    return block
+
+
+def _bad(one: Called, tools: OfflineTools) -> str:
+    why = one_line(one.result.content, BRIEF).removeprefix(FAILED).rstrip(".")
+    what = _FAILED[one.result.outcome][0]
+    if why.startswith(_NOT_RUN):  # it asked, and nobody answered
+        what, why = "was not run", why.removeprefix(_NOT_RUN).lstrip()
+    expression = _expression(one)
+    name = code(expression) if expression is not None else f"**{_title(one, tools)}**"
+    return f"- {name} {what}" + (f": {code(why)}." if why else ".")
+
+
+def _title(one: Called, tools: OfflineTools) -> str:
+    """Return `server.tool` with the shortest of its arguments, to tell two calls of one tool apart."""
+    label = one_line(tools.label(one.call.name), 80).replace("*", "")
+    values = [value for value in arguments_of(one).values() if isinstance(value, str) and 0 < len(value) <= 60]
+    return f"{label} ({code(values[0], 60)})" if values else label
+
+
+def _expression(one: Called) -> str | None:
+    """Return the expression of a calculator's call: the only argument, named so."""
+    arguments = arguments_of(one)
+    only = next(iter(arguments.items()), None) if len(arguments) == 1 else None
+    return only[1] if only and only[0] in ("expression", "expr") and isinstance(only[1], str) else None
+
+
+def arguments_of(one: Called) -> dict[str, Any]:
+    """Return the arguments of a call; none where they can't be read."""
+    try:
+        value = json.loads(one.call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
 
 CONNECT = (
     "To connect a real model, on this machine, by its address or with a key, type `/connect` in the console; "
     "or set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again."
 )
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COMPLETE = re.compile(
     r"\b(?:just\s+)?(?:complete|finish)\s+(?:it\s+|this\s+)?(?:anyway|now)\b|^\W*(?:finish|complete)\W*$", re.I
 )
@@ -29,14 +129,14 @@ _GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks
 
 @dataclass(frozen=True, slots=True)
 class OfflineAnswer:
-    """What the model says, then the calls it asks for, all in one answer."""
+    """The text that the model says, then the calls it asks for, all in one answer."""
 
     text: str
     calls: tuple[PlannedCall, ...] = ()
 
 
 def answer(request: ModelRequest) -> OfflineAnswer:
-    """The answer to `request`. It depends on nothing but the request."""
+    """Return the answer to `request`. It depends on nothing but the request."""
     tools = OfflineTools(request.tools)
     turn = open_turn(request.messages)
     called = tuple(one for one in turn.called if not one.call.name.endswith(FINISHED))
@@ -53,7 +153,7 @@ def answer(request: ModelRequest) -> OfflineAnswer:
 
 
 def capabilities(tools: OfflineTools) -> str:
-    """What the offline model is, what it can do with these tools, and how to get a real model."""
+    """Return what the offline model is, what it can do with these tools, and how to get a real model."""
     able = [rule.can for rule in RULES if rule.able(tools)]
     lines = "\n".join(f"- {can}" for can in able)
     can = (
@@ -70,7 +170,7 @@ def capabilities(tools: OfflineTools) -> str:
 
 
 def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tuple[PlannedCall, ...]:
-    """The planned calls that are still to run: those that no call of the turn equals, in the order of the plan.
+    """Return the planned calls that are still to run: those that no call of the turn equals, in the order of the plan.
 
     A server that was switched on meanwhile changes the plan, so the order alone says nothing.
     """
@@ -88,7 +188,7 @@ def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tup
 
 
 def _key(name: str, arguments: str) -> tuple[str, str]:
-    """One for equal calls, however their JSON is written."""
+    """Return one key for equal calls, however their JSON is written."""
     try:
         return name, json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):
@@ -100,13 +200,13 @@ def _asks_for(called: Called) -> bool:
 
 
 def _asked_for(called: tuple[Called, ...]) -> frozenset[str]:
-    """The servers that this turn has asked for, whatever came of it."""
+    """Return the servers that this turn has asked for, whatever came of it."""
     return frozenset(str(arguments_of(one).get("server")) for one in called if _asks_for(one) and one.ran)
 
 
 def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) -> OfflineAnswer:
     arithmetic = all("expression" in call.arguments for call in calls)
-    count = _NUMBERS[len(calls)] if len(calls) < len(_NUMBERS) else str(len(calls))
+    count = NUMBERS[len(calls)] if len(calls) < len(NUMBERS) else str(len(calls))
     wanted = [str(json.loads(call.arguments)["server"]) for call in calls if call.spec.tool == ENABLE]
     if wanted:
         names = ", ".join(code(name, 60) for name in wanted)
@@ -128,7 +228,7 @@ def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) ->
 def _last(
     request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: OfflineTools
 ) -> OfflineAnswer:
-    """The answer that ends the turn, by the completion tool where there is one."""
+    """Return the answer that ends the turn, by the completion tool where there is one."""
     prompt = turn.prompts[-1][0] if turn.prompts else ""
     if called:
         told = [one for one in called if not _asks_for(one) or one.result.outcome is not Outcome.SUCCEEDED]
@@ -156,7 +256,7 @@ def _blocked(called: tuple[Called, ...], tools: OfflineTools) -> str:
 
 
 def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], tools: OfflineTools) -> str:
-    """The answer when tools may not be used any more."""
+    """Return the answer when tools may not be used any more."""
     left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
     done = report(called, tools)
     return "\n\n".join(part for part in (done, f"I may not call tools in this answer. I would call:\n\n{left}") if part)

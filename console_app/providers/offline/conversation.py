@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 
-History = Sequence[UserMessage | AssistantMessage | ToolMessage]
+History = Sequence[Message]
 FINISHED = "finished"  # the completion tool of the strategies that end a turn by a call
 
 _AGAIN = re.compile(
@@ -28,18 +28,18 @@ class Called:
 
     @property
     def ran(self) -> bool:
-        """Whether it was dealt with, for good or ill; one that was put off is to be asked for again."""
+        """Tell whether the call was dealt with, for good or ill; one that was put off is to be asked for again."""
         return self.result.outcome is not Outcome.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """What is still to be answered: `prompts` (the text, and what came before it) and `called`, in call order.
+    """The open part of a conversation: `prompts` (the text, and what came before it) and `called`, in call order.
 
     `progressed` says that the newest answer ran at least one call; `blocked` that its completion was refused.
     """
 
-    prompts: tuple[tuple[str, tuple[UserMessage | AssistantMessage | ToolMessage, ...]], ...] = ()
+    prompts: tuple[tuple[str, tuple[Message, ...]], ...] = ()
     called: tuple[Called, ...] = ()
     progressed: bool = False
     blocked: bool = False
@@ -47,7 +47,7 @@ class OpenTurn:
 
 
 def open_turn(messages: History) -> OpenTurn:
-    """The part of the conversation after the last answer that ended a turn."""
+    """Return the part of the conversation after the last answer that ended a turn."""
     messages = _apart(messages)
     start = _start(messages)
     earlier = tuple(messages[:start])
@@ -72,7 +72,7 @@ def open_turn(messages: History) -> OpenTurn:
 
 
 def _apart(messages: History) -> History:
-    """What Fanout notes between two answers stands before the next prompt, and is not what the user asks for."""
+    """Take apart what Fanout notes before the next prompt: it is not what the user asks for."""
     return [
         one
         for message in messages
@@ -81,7 +81,7 @@ def _apart(messages: History) -> History:
 
 
 def _start(messages: History) -> int:
-    """Where the open turn starts: after the last answer without calls, after a completed one, or after a stop."""
+    """Tell where the open turn starts: after the last answer without calls, after a completed one, or after a stop."""
     finished = {
         message.tool_call_id
         for message in messages
@@ -111,7 +111,7 @@ def _after_results(messages: History, at: int) -> int:
 
 
 def _meant(prompt: str, earlier: History) -> str:
-    """`again` means the newest earlier prompt that said what to do."""
+    """Return the prompt, or for `again` the newest earlier one that said what to do."""
     if not _AGAIN.fullmatch(prompt[:200]):
         return prompt
     prompts = [one.content for one in earlier if isinstance(one, UserMessage) and one.origin == "user"]

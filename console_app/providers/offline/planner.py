@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from console_app.providers.offline.rule import AskedPrompt, RuleFinding
-from console_app.providers.offline.rules import RULES
-from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
+from console_app.providers.offline.arithmetic import ARITHMETIC
+from console_app.providers.offline.demo import DEMO
+from console_app.providers.offline.files import FILES
+from console_app.providers.offline.named_calls import NAMED_CALLS
+from console_app.providers.offline.orders import ORDERS
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, OfflineTools, PlannedCall, RuleFinding, code
+from console_app.providers.offline.searches import SEARCHES
+from console_app.providers.offline.slides import SLIDES
+from console_app.providers.offline.todo import TODO
 
+_BEYOND = re.compile(
+    r"\b(?:write|compose|explain|describe|translate|summari[sz]e|compare|review|fix|debug|refactor|implement|improve"
+    r"|recommend|tell\s+me|why|who|draft)\b[^.,;!?\n]{1,200}",
+    re.IGNORECASE,
+)
+_MOST = 3
+
+
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    for number, found in enumerate(_BEYOND.finditer(asked.text)):
+        if number < _MOST:
+            problem = f"{code(found[0], 80)} is beyond me: I only follow rules."
+            yield RuleFinding(found.span(), problem=problem)
+
+
+LIMITS = AnswerRule(can="", able=lambda tools: False, read=_read)
+RULES: tuple[AnswerRule, ...] = (NAMED_CALLS, TODO, SLIDES, FILES, SEARCHES, ORDERS, DEMO, ARITHMETIC, LIMITS)
 READS = 8_000  # characters of a prompt that the rules look at
 CALLS = 64  # calls planned for one prompt
 
@@ -24,8 +48,8 @@ class Plan:
 
 
 def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = frozenset()) -> Plan:
-    """The calls that the rules find in one prompt. What a server that is off could do is a call that asks for it,
-    unless it is one of `asked_for` already."""
+    """Return the calls that the rules find in one prompt. What a server that is off could do is a call that asks for
+    it, unless it is one of `asked_for` already."""
     problems: list[str] = []
     if len(asked.text) > READS:
         problems.append(f"Your message is long: I read its first {READS:,} characters only.")
@@ -35,7 +59,7 @@ def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = fr
         for finding in list(rule.read(asked, tools)):
             findings.append(finding)
             asked = replace(asked, text=_blank(asked.text, finding))
-    findings.sort(key=lambda finding: finding.start)
+    findings.sort(key=lambda finding: finding.span)
     calls: list[PlannedCall] = []
     unmet: list[str] = []
     for finding in findings:
@@ -50,7 +74,7 @@ def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = fr
 
 
 def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools, asked_for: frozenset[str] = frozenset()) -> Plan:
-    """One plan for all prompts of a turn, those that joined while it ran last."""
+    """Make one plan for all prompts of a turn, those that joined while it ran last."""
     plans = [plan(asked, tools, asked_for) for asked in prompts]
     return Plan(
         tuple(call for one in plans for call in one.calls),
@@ -60,4 +84,5 @@ def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools, asked_for: fro
 
 
 def _blank(text: str, finding: RuleFinding) -> str:
-    return text[: finding.start] + " " * (finding.end - finding.start) + text[finding.end :]
+    start, end = finding.span
+    return text[:start] + " " * (end - start) + text[end:]

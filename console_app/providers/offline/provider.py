@@ -18,8 +18,7 @@ from console_app.domain.ports.provider import (
     UsageChunk,
 )
 from console_app.providers.offline.answer import OfflineAnswer, answer
-from console_app.providers.playback import Beat, playing
-from console_app.providers.requests.word_count import request_words, words
+from console_app.providers.playback import Beat, playing, request_words, words
 
 WORDS_PER_SECOND = 80.0  # about as fast as people see hosted models write
 _THINKING = 0.15  # seconds before the first word, as a round trip would take
@@ -38,30 +37,26 @@ class OfflineProvider:
 
     @property
     def name(self) -> str:
-        """The provider's name."""
         return "offline"
 
     @property
     def model(self) -> str:
-        """The model's name: it rehearses what a real model would do."""
         return "rehearsal"
 
     @property
     def protocol(self) -> str:
-        """How tools are offered."""
         return "offline"
 
     @property
     def no_pictures(self) -> str:
-        """Why it sees none."""
         return "it goes by words"
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Streams the answer to `request`; it fails in no way."""
+        """Stream the answer to `request`; it fails in no way."""
         return playing(self._beats(request))
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        pass
 
     def _beats(self, request: ModelRequest) -> Iterator[Beat]:
         reply = answer(request)
@@ -69,8 +64,10 @@ class OfflineProvider:
         yield Beat(None, _THINKING if pause else 0.0)
         for word in _WORD.findall(reply.text):
             yield Beat(TextChunk(word), pause)
-        yield from _call_beats(reply, _calls_before(request), pause)
-        yield Beat(UsageChunk(request_words(request), _output_words(reply)))
+        before = sum(len(one.tool_calls) for one in request.messages if isinstance(one, AssistantMessage))
+        yield from _call_beats(reply, before, pause)
+        written = words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)
+        yield Beat(UsageChunk(request_words(request), written))
         yield Beat(FinishChunk("tool_calls" if reply.calls else "stop"))
 
 
@@ -82,11 +79,3 @@ def _call_beats(reply: OfflineAnswer, before: int, pause: float) -> Iterator[Bea
         for at in range(0, len(call.arguments), _PIECE):
             yield Beat(CallDelta(index, call.arguments[at : at + _PIECE]), pause)
         yield Beat(CallClosed(index, call.arguments))
-
-
-def _calls_before(request: ModelRequest) -> int:
-    return sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
-
-
-def _output_words(reply: OfflineAnswer) -> int:
-    return words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)

@@ -1,12 +1,124 @@
-"""What a rule of the offline model is: it reads a prompt and says which calls, or which sentence, answer it."""
+"""Gives the rules of the offline model what they are made of: the tools that are on, and readers of small wordings.
+
+A rule reads a prompt and says which calls, or which sentence, answer it. Tools are found by what they are called and
+what they take, so that a rule works with any server that offers such.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
+from console_app.domain.messages import Message
+from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import as_schema, choices, properties, required, types
+from console_app.domain.tools import ToolSpec
+
+ENABLE = "enable_server"  # the tool that asks the user for a server
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call to make: `arguments` is the JSON text of one object."""
+
+    spec: ToolSpec
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A tool that fits, with `keys`: the name it has for each parameter that the rule speaks of."""
+
+    spec: ToolSpec
+    keys: Mapping[str, str]
+
+    def takes(self, parameter: str) -> bool:
+        """Tell whether the tool has this parameter at all."""
+        return parameter in self.keys
+
+    def kind(self, parameter: str) -> str:
+        """Return the JSON type that the tool's schema gives the parameter, or ""."""
+        return kind_of(properties(self.spec.input_schema).get(self.keys[parameter]))
+
+    def call(self, **values: Any) -> PlannedCall:
+        """Return the call with these values, each as the type the schema asks for; what the tool doesn't take is left
+        out."""
+        arguments = {
+            self.keys[name]: _fit(value, self.kind(name)) for name, value in values.items() if self.takes(name)
+        }
+        return PlannedCall(self.spec, json.dumps(arguments, ensure_ascii=False))
+
+
+class OfflineTools:
+    """The tools that are on now."""
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self.tools = tuple(tools)
+        self._enable = self.find((ENABLE,), server=("server",))
+        offered = properties(self._enable.spec.input_schema).get(self._enable.keys["server"]) if self._enable else None
+        self.off = tuple(map(str, choices(as_schema(offered))))  # the servers that are off and can be asked for
+
+    def switch_on(self, server: str) -> PlannedCall | None:
+        """Return the call that asks for a server that is off; None where there is none such."""
+        return self._enable.call(server=server) if self._enable and server in self.off else None
+
+    def find(self, names: Iterable[str], **parameters: Iterable[str]) -> Match | None:
+        """Return the first tool with one of these names that needs nothing beyond `parameters`.
+
+        A parameter is given with its possible names; one spelled `maybe_X` is the optional parameter X.
+        """
+        for name in names:
+            for spec in self.tools:
+                if spec.tool.lower().replace("-", "_") == name and (match := _match(spec, parameters)):
+                    return match
+        return None
+
+    def lookup(self, name: str) -> ToolSpec | None:
+        """Return the tool that people mean by `name`: `server.tool`, its wire name, or its own name where only one has
+        it."""
+        for spec in self.tools:
+            if name in (spec.label, spec.name):
+                return spec
+        own = [spec for spec in self.tools if spec.tool == name]
+        return own[0] if len(own) == 1 else None
+
+    def label(self, wire_name: str) -> str:
+        """Return `server.tool` of the tool with this name on the wire, or the name itself when it is not on any
+        more."""
+        return next((spec.label for spec in self.tools if spec.name == wire_name), wire_name)
+
+
+def kind_of(schema: Any) -> str:
+    """Return the JSON type of a schema; of several the first that isn't null; "" where it says none."""
+    return next((kind for kind in types(schema) if kind != "null"), "")
+
+
+def _match(spec: ToolSpec, parameters: Mapping[str, Iterable[str]]) -> Match | None:
+    has = properties(spec.input_schema)
+    keys: dict[str, str] = {}
+    for name, candidates in parameters.items():
+        key = next((one for one in candidates if one in has), None)
+        if key is not None:
+            keys[name.removeprefix("maybe_")] = key
+        elif not name.startswith("maybe_"):
+            return None
+    return Match(spec, keys) if set(required(spec.input_schema)) <= set(keys.values()) else None
+
+
+def _fit(value: Any, kind: str) -> Any:
+    if kind == "string" and isinstance(value, int | float):
+        return str(value)
+    if kind == "integer" and not isinstance(value, int):
+        try:
+            return int(float(value))
+        except (TypeError, ValueError, OverflowError):
+            return value  # the tool will say what is wrong with it
+    if kind == "array" and isinstance(value, str):
+        return [value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +126,17 @@ class AskedPrompt:
     """One prompt. What earlier rules took out of `text` is blank, so that positions stay; `earlier` came before it."""
 
     text: str
-    earlier: tuple[UserMessage | AssistantMessage | ToolMessage, ...] = ()
+    earlier: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """What a rule recognised in `text[start:end]`: calls to make, or a problem to tell in one sentence, with the
-    `server` that could do it if it were on."""
+    """The part of a prompt at `span` that a rule recognised: calls to make, or a problem to tell in one sentence.
 
-    start: int
-    end: int
+    `server` could do it, if it were on.
+    """
+
+    span: tuple[int, int]
     calls: tuple[PlannedCall, ...] = ()
     problem: str = ""
     server: str = ""
@@ -36,12 +149,58 @@ class AnswerRule:
     `can` says it in words with a prompt to try; `able` whether the tools for it are on; `read` recognises it.
     """
 
-    name: str
     can: str
     able: Callable[[OfflineTools], bool]
     read: Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]
 
 
-def missing(what: str, tools: str) -> str:
-    """The sentence for a request whose tools are off: `what` could not be done, `tools` would do it."""
-    return f"I can't {what}: no tool like {tools} is on. Switch its server on (/mcp or mcp.json) and ask again."
+def missing(span: tuple[int, int], what: str, tool: str) -> RuleFinding:
+    """Report a request for `what`, which `tool` would do (`server.tool`) if it were on."""
+    problem = f"I can't {what}: no tool like `{tool}` is on. Switch its server on (/mcp or mcp.json) and ask again."
+    return RuleFinding(span, problem=problem, server=tool.partition(".")[0])
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+BRIEF = 200  # characters of a result in a line or a table cell
+_COUNTS = {word: index for index, word in enumerate(NUMBERS) if index}
+COUNT = r"(?:\d{1,2}|an?|" + "|".join(_COUNTS) + ")"
+"""Pattern of a small count: digits, a word, or an article."""
+
+QUOTED = r"(?:\"[^\"\n]{1,300}\"|(?<!\w)'[^\n]{1,300}?'(?!\w)|‘[^’\n]{1,300}’|“[^”\n]{1,300}”|`[^`\n]{1,300}`)"
+"""Pattern of words in quotation marks, the marks included."""
+
+AND = r"(?:\s*,\s*(?:and\s+)?(?:also\s+)?|\s+and\s+(?:also\s+)?|\s*&\s*)"
+"""Pattern of what stands between two things of a list."""
+
+_IS_QUOTED = re.compile(QUOTED)
+_BETWEEN = re.compile(AND, re.IGNORECASE)
+
+
+def count_of(text: str | None) -> int:
+    """Return the number that `text` says, 1 for an article or nothing."""
+    if not text:
+        return 1
+    return max(int(text), 1) if text.isdecimal() else _COUNTS.get(text.lower(), 1)
+
+
+def unquoted(text: str) -> str:
+    """Return `text` without the quotation marks around it."""
+    text = text.strip()
+    return text[1:-1].strip() if _IS_QUOTED.fullmatch(text) else text
+
+
+def listed(text: str, *, split_and: bool = True) -> list[str]:
+    """Return the things that `text` lists: the quoted ones if any are, else what commas (and `and`) part."""
+    marked = [unquoted(one) for one in _IS_QUOTED.findall(text)]
+    if marked:
+        return [one for one in marked if one]
+    parts = _BETWEEN.split(text) if split_and or "," in text else [text]
+    return [part.strip(" \t\"'`.!?") for part in parts if part.strip(" \t\"'`.!?")]
+
+
+def code(text: str, limit: int = BRIEF) -> str:
+    """Return `text` on one line as a code span that nothing in it can end."""
+    text = one_line(text, limit)
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
+    pad = " " if text[:1] == "`" or text[-1:] == "`" or not text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"

@@ -1,18 +1,91 @@
-"""What the decoders of the three wire formats share: the chunks of one answer, and how an answer ends."""
+"""Holds one answer while it is read, in any of the three wire formats: its chunks, and how it ends."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk
+from console_app.domain.ports.provider import (
+    CallDelta,
+    Chunk,
+    FinishChunk,
+    FinishReason,
+    NoticeChunk,
+    ReasoningChunk,
+    TextChunk,
+)
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.providers.faults.error_bodies import error_message as error_message
 from console_app.providers.faults.wordings import is_failed_call
-from console_app.providers.stream.chunk_buffer import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
+
+
+class ChunkBuffer:
+    """The chunks of one answer that nobody took yet, in the order in which they came. More of the same becomes one
+    chunk.
+
+    `urgent`: it holds more than pieces of what grows. `grown`: how many characters of what grows were added, taken or
+    not. A token is a piece in a list until it is taken: an object each would cost as much as reading its JSON.
+    """
+
+    def __init__(self) -> None:
+        self.urgent = False
+        self.grown = 0
+        self._chunks: list[Chunk] = []
+        self._pieces: list[str] = []  # of what grows at the end
+        self._grows: type[TextChunk | ReasoningChunk] | int | None = None  # a number: the arguments of that call
+
+    def __iter__(self) -> Iterator[Chunk]:
+        self._join()
+        return iter(self._chunks)
+
+    def add_text(self, piece: str) -> None:
+        if self._grows is not TextChunk:
+            self._join()
+            self._grows = TextChunk
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def add_reasoning(self, piece: str) -> None:
+        if self._grows is not ReasoningChunk:
+            self._join()
+            self._grows = ReasoningChunk
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def add_arguments(self, index: int, piece: str) -> None:
+        """Add to the arguments of the call `index`."""
+        if self._grows != index:
+            self._join()
+            self._grows = index
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def append(self, chunk: Chunk) -> None:
+        """Add a chunk that is more of nothing."""
+        self._join()
+        self._chunks.append(chunk)
+        self.urgent = True
+
+    def extend(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            self.append(chunk)
+
+    def take(self) -> list[Chunk]:
+        """Return the chunks since the last time."""
+        self._join()
+        chunks, self._chunks, self.urgent = self._chunks, [], False
+        return chunks
+
+    def _join(self) -> None:
+        grows = self._grows
+        if grows is None:
+            return
+        whole, self._grows = "".join(self._pieces), None
+        self._pieces.clear()
+        self._chunks.append(CallDelta(grows, whole) if isinstance(grows, int) else grows(whole))
+
 
 # A normal end: what the model has begun, it has finished.
 _ENDS: dict[str, FinishReason] = {
@@ -40,16 +113,8 @@ _CUTS: dict[str, FinishReason] = {
 }
 
 
-class ServerFault(Exception):
-    """The endpoint reported an error inside its stream. `body` is the error as it wrote it."""
-
-    def __init__(self, body: Any) -> None:
-        super().__init__("error event")
-        self.body = body
-
-
 class AnswerCalls(Protocol):
-    """What an answer knows of its calls, whatever their wire."""
+    """The calls of an answer, whatever their wire."""
 
     def __len__(self) -> int: ...
 
@@ -81,15 +146,15 @@ class WireAnswer(ABC):
     @property
     @abstractmethod
     def calls(self) -> AnswerCalls:
-        """The calls of the answer, which append their chunks to `chunks`."""
+        """Return the calls of the answer, which append their chunks to `chunks`."""
 
     @abstractmethod
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """Takes one event. Raises ServerFault when it reports an error."""
+        """Take one event. Raises ServerFault when it reports an error."""
 
     @abstractmethod
     def whole(self, body: dict[str, Any]) -> bool:
-        """Takes an answer that came as one JSON body; False when `body` is none."""
+        """Take an answer that came as one JSON body; False when `body` is none."""
 
     @abstractmethod
     def tokens(self) -> tuple[int, int, int | None] | None:
@@ -97,7 +162,7 @@ class WireAnswer(ABC):
 
     @abstractmethod
     def take_usage(self, event: dict[str, Any]) -> None:
-        """Takes the usage of an event, if it has one, and nothing else of it."""
+        """Take the usage of an event, if it has one, and nothing else of it."""
 
     @property
     def cache_written(self) -> int:
@@ -106,30 +171,29 @@ class WireAnswer(ABC):
 
     @abstractmethod
     def close_reasoning(self) -> None:
-        """Appends the reasoning that is to be kept, as far as it came."""
+        """Append the reasoning that is to be kept, as far as it came."""
 
     def take(self) -> list[Chunk]:
-        """The chunks since the last time."""
         return self.chunks.take()
 
     def done_marker(self) -> None:
-        """The stream's own end mark, `[DONE]`."""
+        """Take the stream's own end mark, `[DONE]`."""
         self.over = True
 
     def add_text(self, piece: str) -> None:
-        """More visible text."""
         if piece:
             self.text_length += len(piece)
             self.chunks.add_text(piece)
 
     def think(self, piece: str) -> str:
-        """More reasoning; returns it as it was shown."""
+        """Add reasoning; returns it as it was shown."""
         if piece:
             self.chunks.add_reasoning(piece)
         return piece
 
     def finish(self, reason: str) -> None:
-        """The model said why it stopped. Calls end here, and run only if that is a normal end; usage may still come."""
+        """Take the reason for which the model stopped. Calls end here, and run only if it is a normal end; usage may
+        still come."""
         self.said = known = reason.lower()
         shown = one_line(reason, 60)
         end = _ENDS.get(known)
@@ -143,7 +207,7 @@ class WireAnswer(ABC):
             self.calls.finish("the token limit" if self._reason == "length" else f"the finish reason “{shown}”")
 
     def end(self) -> FinishChunk:
-        """The stream is over after a finish: appends what was still open, and returns the last chunk."""
+        """Append what was still open, as the stream is over after a finish, and return the last chunk."""
         self.calls.over()
         self.close_reasoning()
         reason = self._reason
@@ -155,12 +219,6 @@ class WireAnswer(ABC):
         return FinishChunk(reason)
 
     def cut(self, why: str) -> None:
-        """The stream broke off: open calls are broken, and reasoning is kept as far as it came."""
+        """Break open calls, as the stream broke off; reasoning is kept as far as it came."""
         self.calls.finish(why)
         self.close_reasoning()
-
-
-def raise_for_error(name: str, data: dict[str, Any]) -> None:
-    """Raises ServerFault when an event is an error, in any of the shapes that servers use."""
-    if name == "error" or "error" in (data.get("type"), data.get("object")) or data.get("error"):
-        raise ServerFault(data)

@@ -1,43 +1,38 @@
 """The calls of an answer whose wire names the block or item that each fragment belongs to (Responses, Anthropic).
 
 A call runs when its own closing event came: at once with a whole object, else at a normal end of the answer. Where that
-event is missing though others came, something was lost, and the call doesn't run; an endpoint that closes nothing says
+event is missing though others came, something was lost, and the call doesn't run. An endpoint that closes nothing says
 by the normal end that its calls are whole, and a person is asked. A label is the place in the answer, the item's id and
 the call's id, as far as an event says them. A fragment or a closing event belongs to
-the one call that agrees with it and contradicts it nowhere, or to the only open one where it has no label; where there
-is none, or several, it is kept until the answer ends, and then told by elimination (`unowned`).
+the one call that agrees with it and contradicts it nowhere, or to the only open one where it has no label. Where there
+is none, or several, it is kept until the answer ends, and then told by elimination (`calls_in_pieces`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain.ports.provider import (
-    CallBroken,
-    CallClosed,
-    CallOpened,
     NoticeChunk,
-    ProviderData,
 )
-from console_app.providers.stream.call_accumulator import arguments_text
-from console_app.providers.stream.chunk_buffer import ChunkBuffer
+from console_app.providers.stream.answer import ChunkBuffer
+from console_app.providers.stream.calls_in_pieces import CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools
-from console_app.providers.stream.unowned import CallInPieces, Unowned
 
 NOT_MARKED = "its endpoint did not mark where it ends"
 NEVER_BEGUN = "The endpoint sent arguments that belong to no call: they were not run."
 
 
 class Where(NamedTuple):
-    """What an event says of the call that it is of; "" or None where it says nothing."""
+    """The labels by which an event tells the call that it is of; "" or None where it says nothing."""
 
     place: int | None = None  # output_index, or the index of the content block
     item: str = ""
     call: str = ""
 
     def agreement(self, other: Where) -> int:
-        """How many labels are the same; -1 when one contradicts. Servers that change an item's id midway leave the
+        """Tell how many labels are the same; -1 when one contradicts. Servers that change an item's id midway leave the
         call's as it is."""
         same = 0
         if self.place is not None and other.place is not None:
@@ -59,27 +54,21 @@ class Where(NamedTuple):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class LabelledCall(CallInPieces):
-    """One whose place in the answer is known."""
+    """A call whose place in the answer is known."""
 
     where: Where
 
 
-class LabelledCalls:
-    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`.
+class LabelledCalls(CallsInPieces):
+    """The calls of one answer. `closing` is the format's name for the event that ends a call, of which a call has only
+    one where `once` says so."""
 
-    `closing` is the format's name for the event that ends a call; `once` says that a call has only one.
-    """
-
-    def __init__(
-        self, out: ChunkBuffer, closing: str, tools: OfferedTools | None = None, *, once: bool = False
-    ) -> None:
-        self._out = out
+    def __init__(self, out: ChunkBuffer, closing: str, tools: OfferedTools, *, once: bool = False) -> None:
+        super().__init__(out, tools)
         self._closing = closing
         self._once = once
         self.closes = False  # a closing event came, of a call or of what stands beside them
-        self._tools = tools or OfferedTools()
         self._calls: list[LabelledCall] = []
-        self._unowned = Unowned()
         self._told: set[int] = set()  # those that a closing event without their id named
         self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
         self._whole = 0  # so many calls had begun when the answer came to a normal end
@@ -88,19 +77,20 @@ class LabelledCalls:
         return len(self._calls)
 
     def begin(self, where: Where, id: str, name: str, arguments: Any = "") -> None:
-        """Another call; one that is told of twice is one."""
+        """Begin another call; one that is told of twice is one."""
         self._last = None
         if id and any(call.id == id and call.where.agreement(where) > 0 for call in self._calls):
             return
         for earlier in self.open:
             self._announce(earlier)
-        call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), where=where)
+        data = {"id": id} if id else {}
+        call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), data=data, where=where)
         self._calls.append(call)
         if name:
             self._announce(call)
 
     def fragment(self, where: Where, arguments: Any) -> None:
-        """More arguments (text, an object, or None) of the call that `where` tells."""
+        """Take more arguments (text, an object, or None) of the call that `where` tells."""
         text = arguments_text(arguments)
         if not text:
             return
@@ -122,14 +112,15 @@ class LabelledCalls:
             self._announce(call)
 
     def close(self, where: Where, name: str = "", arguments: Any = "") -> None:
-        """The closing event of a call; `arguments`, where it repeats them, are the truth."""
+        """Take the closing event of a call; `arguments`, where it repeats them, are the truth."""
         # Where an end is marked twice, what may be that of a call which has ended is none of another.
         call = self._owner(where, ended=not self._once)
         if call is not None and not call.ended:
             self._close(call, name, arguments_text(arguments))
 
     def close_alone(self) -> None:
-        """A closing event without any label, in a format that sends one a call: that of the only call that is open."""
+        """Take a closing event without any label, in a format that sends one a call: that of the only call that is
+        open."""
         if len(calls := self.open) == 1:
             self._close(calls[0])
 
@@ -149,13 +140,13 @@ class LabelledCalls:
             self._end(call)
 
     def incomplete(self, where: Where) -> None:
-        """The endpoint says that the call at `where` is not whole, whatever it holds."""
+        """Doubt the call at `where`, whatever it holds: the endpoint says that it is not whole."""
         if (call := self._owner(where, ended=False)) is not None:
             call.doubt = "the endpoint marked it incomplete"
 
     def known(self, where: Where, name: str, arguments: Any) -> bool:
-        """Whether a call that a closing event names was told of before. One whose id an event left out is told by its
-        place or its arguments, and answers to one closing event."""
+        """Tell whether a call that a closing event names was told of before. One whose id an event left out is told by
+        its place or its arguments, and answers to one closing event."""
         text = arguments_text(arguments)
         for call in self._calls:
             same = call.where.place == where.place or call.where.item == where.item or call.arguments == text
@@ -180,7 +171,7 @@ class LabelledCalls:
             self._end(call, "" if whole else cut)
 
     def over(self) -> None:
-        """Nothing more comes: calls that were open at a normal end are ended, those that began behind it broken."""
+        """End the calls that were open at a normal end, and break those that began behind it: nothing more comes."""
         unowned = self._unowned.settle(self._calls, self._tools)
         for call in self.open:
             self._end(call, "" if call.index < self._whole else "the end of the answer")
@@ -189,11 +180,11 @@ class LabelledCalls:
 
     @property
     def open(self) -> list[LabelledCall]:
-        """Those that have not ended, in call order."""
+        """Return the calls that have not ended, in call order."""
         return [call for call in self._calls if not call.ended]
 
     def _owner(self, where: Where, *, ended: bool) -> LabelledCall | None:
-        """The one call that `where` can tell, among those that are open; with `ended`, among all."""
+        """Return the one call that `where` can tell, among those that are open; with `ended`, among all."""
         calls = [call for call in self._calls if ended or not call.ended]
         ranked = [(agreement, call) for call in calls if (agreement := call.where.agreement(where)) >= 0]
         if len(ranked) != 1:
@@ -201,33 +192,9 @@ class LabelledCalls:
         ((agreement, call),) = ranked
         return call if agreement or where == Where() else None
 
-    def _announce(self, call: LabelledCall) -> None:
-        if call.opened:
-            return
-        call.opened = True
-        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
-        if call.id:
-            self._out.append(ProviderData({"id": call.id}, call.index))
-        if call.pieces:
-            self._out.add_arguments(call.index, call.arguments)
-
     def _end(self, call: LabelledCall, cut: str = "") -> None:
-        self._announce(call)
-        if call.initial and not call.pieces:
-            self._out.add_arguments(call.index, call.initial)
-        call.ended, self._last = True, None
-        text = call.arguments
-        if cut:
-            problem = f"cut off by {cut} after {len(text):,} characters"
-        elif not call.name:
-            problem = "the call names no tool"
-        elif call.marked or call.doubt:
-            problem = call.doubt
-        elif self.closes or not call.whole:
+        self._last = None
+        problem = call.doubt
+        if not (call.marked or problem) and (self.closes or not call.whole):
             problem = f"the endpoint never sent the end of this call ({self._closing})"
-        else:
-            problem = ""
-        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
-        if isinstance(end, CallClosed) and (call.paired or not call.marked):
-            end = replace(end, must_ask=end.must_ask or call.paired or NOT_MARKED)
-        self._out.append(end)
+        self._tell_end(call, cut, problem, call.paired or ("" if call.marked else NOT_MARKED))

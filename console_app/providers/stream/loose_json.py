@@ -6,7 +6,7 @@ No text leaves here that can't be stored or sent again.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 from console_app.domain.safe_text import encodable
 
@@ -14,8 +14,8 @@ _NEVER_CUT = frozenset(("id", "item_id", "call_id", "name"))
 
 
 def parse_mended(data: bytes, halves: HalfCharacters) -> Any:
-    """The JSON value in `data`, where a strict parser gave up: bytes that aren't UTF-8 become U+FFFD, and halves of
-    surrogate pairs are joined or replaced. Raises ValueError when it isn't JSON."""
+    """Return the JSON value in `data`, where a strict parser gave up: bytes that aren't UTF-8 become U+FFFD, and halves
+    of surrogate pairs are joined or replaced. Raises ValueError when it isn't JSON."""
     try:
         return halves.mend(json.loads(data.decode("utf-8", "replace")))
     except RecursionError as error:
@@ -23,33 +23,33 @@ def parse_mended(data: bytes, halves: HalfCharacters) -> Any:
 
 
 def obj(value: Any) -> dict[str, Any]:
-    """`value` if it is an object, else an empty one."""
+    """Return `value` if it is an object, else an empty one."""
     return value if value.__class__ is dict else {}  # of every field of every event: `cast` would be one more call
 
 
 def arr(value: Any) -> list[Any]:
-    """`value` if it is an array, else an empty one."""
+    """Return `value` if it is an array, else an empty one."""
     return value if value.__class__ is list else []
 
 
 def text(value: Any) -> str:
-    """`value` if it is a string, else ""."""
+    """Return `value` if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def count(value: Any) -> int | None:
-    """`value` if it is a number of tokens, else None."""
+    """Return `value` if it is a number of tokens, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value < 0:
         return None
     return int(min(value, 2**53))
 
 
 def object_problem(text: str) -> str:
-    """Why `text` is not the JSON of one object, as a sentence; "" when it is, or holds nothing."""
+    """Say why `text` is not the JSON of one object, as a sentence; "" when it is, or holds nothing."""
     if not text.strip():
         return ""
     try:
-        value: Any = json.loads(text, parse_constant=_no_constant)
+        value: Any = json.loads(text, parse_constant=no_constant)
     except json.JSONDecodeError as error:
         return f"arguments are not valid JSON: {error.msg} at character {error.pos + 1:,}"
     except (ValueError, RecursionError) as error:
@@ -61,7 +61,8 @@ def object_problem(text: str) -> str:
     return f"arguments are {kind}, not an object"
 
 
-def _no_constant(name: str) -> None:
+def no_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and `Infinity`, which Python's reader of JSON takes."""
     raise ValueError(f"{name} is not JSON")
 
 
@@ -77,7 +78,7 @@ class HalfCharacters:
         self.replaced = False  # a half stayed alone
 
     def mend(self, value: Any, at: tuple[Any, ...] = ()) -> Any:
-        """`value` with valid text only. `at` is where in its event it stands."""
+        """Return `value` with valid text only. `at` is where in its event it stands."""
         if isinstance(value, str):
             value = self.held.pop(at, "") + value
             if "\ud800" <= value[-1:] <= "\udbff" and (not at or at[-1] not in _NEVER_CUT):

@@ -1,4 +1,4 @@
-"""What the tools that a request offers say of the calls in its answer: which tool a name means, and what arguments that
+"""Reads the calls of an answer by the tools that its request offered: which tool a name means, and what arguments that
 are almost JSON hold.
 
 Mending loses nothing and guesses nothing: the text is whole by the endpoint's own word, and every person who is asked
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from console_app.domain.ports.provider import CallBroken, CallClosed
 from console_app.domain.tools import ToolSpec
-from console_app.providers.concessions.parameter_names import own
+from console_app.providers.faults.tool_schemas import own
 from console_app.providers.stream.loose_json import object_problem
 from console_app.textcalls import ToolSchemas, ToolSignature, decode_json
 
@@ -63,7 +63,7 @@ class OfferedTools:
         return ToolSchemas([ToolSignature(spec.name, spec.input_schema) for spec in self._specs])
 
     def called(self, written: str) -> str:
-        """The tool that a written name means, where exactly one fits; else the name as it was written.
+        """Return the tool that a written name means, where exactly one fits; else the name as it was written.
 
         A tool whose own name has a dot, which on the wire became `_`, is meant before one behind a `functions.`.
         """
@@ -76,7 +76,7 @@ class OfferedTools:
         return self._schemas.resolve(_DEFAULT_API.sub("functions.", bare)) or written
 
     def read(self, index: int, written: str, text: str) -> CallClosed | CallBroken:
-        """The end of the call `index`: `text` are its arguments, complete by the endpoint's own word."""
+        """Return the end of the call `index`: `text` are its arguments, complete by the endpoint's own word."""
         name = self.called(written)
         read = Mended("" if text.strip() in ("", "null") else text, (), "")
         if problem := object_problem(text):
@@ -117,7 +117,7 @@ class OfferedTools:
         return Mended(_json(alone), (*repaired, "a lone value, taken for the tool's one parameter"), ALMOST)
 
     def _alone(self, name: str, value: Any) -> dict[str, Any] | None:
-        """A lone value as the arguments of a tool with one parameter, whose type it has."""
+        """Return a lone value as the arguments of a tool with one parameter, whose type it has."""
         parameters = list(self._schemas.properties(name))
         if len(parameters) != 1 or not self._schemas.types(name, parameters[0]):
             return None
@@ -126,7 +126,7 @@ class OfferedTools:
 
 
 def _half_characters(text: str) -> bool:
-    """Whether the JSON in `text` escapes half of a surrogate pair: no text can hold that."""
+    """Tell whether the JSON in `text` escapes half of a surrogate pair: no text can hold that."""
     if _HALF.search(text) is None:
         return False
     try:

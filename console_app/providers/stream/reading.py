@@ -10,14 +10,70 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from console_app.domain.errors import ProviderError
 from console_app.domain.ports.provider import NoticeChunk
-from console_app.providers.stream.answer import ServerFault, WireAnswer, error_message
+from console_app.providers.faults.error_bodies import ServerFault, read_error
+from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended
-from console_app.providers.stream.read_ahead import ReadAhead
 from console_app.providers.stream.sse import EventTooLarge, SseReader
+
+HOLD: Final = 1 / 60  # seconds between two looks at text that only grows
+MOST_HELD: Final = 2**15  # bytes that are read ahead of who wants them
+
+
+class ReadAhead:
+    """The meeting of one who reads a stream and one who wants it, who is woken at once for what is new, a moment later
+    for more of the same.
+
+    At 300 tokens a second each would otherwise be a look of its own at everything between the wire and the screen,
+    which shows 20 pictures a second.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._held = 0
+        self._looked_at = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def took(self, size: int, urgent: bool) -> bool:
+        """Count bytes that were read, and tell whether the reader is to wait for `room`. `urgent`: more came of them
+        than text that grows."""
+        self._held += size
+        full = self._held >= MOST_HELD
+        if urgent or full:
+            self.tell()
+        elif self._timer is None and not self._news.is_set():
+            wait = self._looked_at + HOLD - self._loop.time()
+            if wait <= 0:
+                self.tell()
+            else:
+                self._timer = self._loop.call_later(wait, self.tell)
+        return full
+
+    def tell(self) -> None:
+        """Wake who waits for news."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._news.set()
+
+    async def news(self) -> None:
+        """Return when there is something to look at; what was read before that has been looked at."""
+        self._held = 0
+        self._wanted.set()
+        await self._news.wait()
+        self._news.clear()
+        self._looked_at = self._loop.time()
+
+    async def room(self) -> None:
+        """Return when what was read has been looked at."""
+        self._wanted.clear()
+        await self._wanted.wait()
+
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
@@ -62,7 +118,7 @@ class BadEvent(Exception):
 
 
 async def read_answer(body: Body, answer: WireAnswer, longest: float = math.inf) -> AsyncGenerator[None]:
-    """Reads all of `body`; yields whenever there may be chunks in `answer.chunks`.
+    """Read all of `body`; yields whenever there may be chunks in `answer.chunks`.
 
     A task reads ahead of whoever asks for chunks, and wakes them when all that is there has been read: what an endpoint
     sends in pieces of a token each is handed on, folded and stored in as few as the console has looks at it.
@@ -160,7 +216,7 @@ class _Stream:
             self._event(name, data)
 
     def _is_of_a_whole(self, piece: bytes) -> bool:
-        """Keeps a piece of a body that is no stream; what comes before the first byte that isn't blank is of either."""
+        """Keep a piece of a body that is no stream; what comes before the first byte that isn't blank is of either."""
         if not self._first and (start := piece.lstrip(_BLANK)):
             self._first = start[:1]
             self._streamed = self._first not in (b"{", b"[", b"<")
@@ -172,7 +228,7 @@ class _Stream:
         return True
 
     def _hold(self, size: int) -> None:
-        """Counts what nobody is given while it comes, and so nobody else can limit. Raises ProviderError."""
+        """Count what nobody is given while it comes, and so nobody else can limit. Raises ProviderError."""
         self._held += size
         if self._held > LARGEST_HELD:
             what = f"the answer holds more than {LARGEST_HELD // 2**20} MB that is neither text nor arguments of a call"
@@ -227,7 +283,7 @@ class _Stream:
             raise ServerFault(value)
 
     def _behind(self, data: bytes) -> None:
-        """Behind the end mark nothing of an answer comes any more, but what it cost may."""
+        """Take what an answer cost, which may come behind its end mark."""
         try:
             value: Any = self._parse(data)
         except ValueError:
@@ -265,7 +321,7 @@ class _Stream:
         if isinstance(body, list) and body:
             body = obj(body[0])  # Gemini's errors come in a list
         fields = obj(body)
-        if (fields.get("error") or fields.get("object") == "error") and error_message(fields)[0]:
+        if (fields.get("error") or fields.get("object") == "error") and read_error(fields).message:
             raise ServerFault(fields)
         if not self._answer.whole(fields):
             raise NotAnAnswer(start)

@@ -1,6 +1,6 @@
 """Server-sent events out of bytes, in whatever pieces they arrive.
 
-The SDKs' own reading costs 45 to 200 µs a token and ends silently on bad input; this costs a few µs, and leaves what
+The SDKs' own reading costs 45 to 200 µs a token and ends silently on bad input. This costs a few µs, and leaves what
 an event means to its caller. Format: WHATWG HTML, "Server-sent events", with two leniencies. What is left unfinished
 at the end of the stream can still be had from `flush`, since some servers leave out the last empty line. A data line
 behind data that is a whole JSON object begins an event of its own, since some leave out all empty lines.
@@ -34,7 +34,7 @@ class SseReader:
         self._head, self._named = b"data: ", ""  # how the newest event that came alone began, and its name
 
     def feed(self, data: bytes) -> list[SseEvent]:
-        """The events that `data` completes. Raises EventTooLarge."""
+        """Return the events that `data` completes. Raises EventTooLarge."""
         head = self._head  # most pieces are an event, and its lines begin as those of the one before
         alone = data.startswith(head) and data.find(b"\n", len(head)) == len(data) - 2 and data.endswith(b"\n")
         if alone and not (self._rest or self._skip_newline or b"\r" in data):
@@ -46,7 +46,7 @@ class SseReader:
         return events
 
     def _learn(self, data: bytes) -> None:
-        """How the next event may begin, where it is named like this one."""
+        """Learn how the next event may begin, where it is named like this one."""
         first, _, second = data.partition(b"\n")
         if first.startswith(b"event: ") and second.startswith(b"data: ") and b"\r" not in first:
             self._head = data[: len(first) + len(b"\ndata: ")]
@@ -83,7 +83,7 @@ class SseReader:
         return events
 
     def flush(self) -> list[SseEvent]:
-        """What the stream left without its closing empty line."""
+        """Return what the stream left without its closing empty line."""
         rest = b"".join(self._rest)
         self._rest.clear()
         self._held = 0
@@ -130,7 +130,8 @@ def _events(text: bytes) -> list[SseEvent]:
 
 
 def _without_comments(block: bytes) -> bytes:
-    """What is left of many lines without the keep-alives among them. Raises EventTooLarge when it is many still."""
+    """Return what is left of many lines without the keep-alives among them. Raises EventTooLarge when it is many
+    still."""
     *lines, last = block.split(b"\n")
     kept = [line for line in lines if not line.startswith(b":")]
     if len(kept) > MOST_LINES:
@@ -149,7 +150,7 @@ def _name(lines: list[bytes]) -> str:
 
 
 def _read(lines: list[bytes]) -> tuple[list[SseEvent], int]:
-    """The events that a later data line shows to have ended, and the line where the one after them begins."""
+    """Return the events that a later data line shows to have ended, and the line where the one after them begins."""
     events: list[SseEvent] = []
     name = ""
     data: list[bytes] = []
@@ -169,7 +170,7 @@ def _read(lines: list[bytes]) -> tuple[list[SseEvent], int]:
 
 
 def _is_whole(data: bytes) -> bool:
-    """Whether data is an object, or the mark of the end: then no line that follows is more of it."""
+    """Tell whether data is an object, or the mark of the end: then no line that follows is more of it."""
     data = data.strip()
     if not data.startswith(b"{") or not data.endswith(b"}"):
         return data == b"[DONE]"

@@ -1,4 +1,4 @@
-"""What a request gives the model to read that others may have written, text by text."""
+"""Lists what a request gives the model to read that others may have written, text by text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.stream.loose_json import obj, text
@@ -25,26 +25,26 @@ _FOUND = ("content", "output", "outputs", "results", "tools", "citations", "anno
 _WORDS = 30  # characters from which on a name or a value of a schema may say more than what it is,
 _FEW = 8  # and from which on it may name a tool and what that is called with
 
-Message = UserMessage | AssistantMessage | ToolMessage
-
 
 class SaidOfTools:
-    """What servers say of their tools; each tool is gone through once."""
+    """The texts in which servers speak of their tools; each tool is gone through once."""
 
     def __init__(self) -> None:
         self._texts: dict[int, tuple[ToolSpec, list[GivenText]]] = {}
 
     def of(self, tools: Sequence[ToolSpec]) -> list[GivenText]:
-        """The texts of each of the tools."""
+        """Return the texts of each of the tools."""
         known = self._texts
         self._texts = {id(spec): known.get(id(spec)) or (spec, _of_tool(spec)) for spec in tools}
         return [text for _, texts in self._texts.values() for text in texts]
 
 
 def inputs(request: ModelRequest) -> list[GivenText]:
-    """The instructions, what tools returned, also those of the provider, what was attached or pasted, what the user
-    wrote. A result that says what was wrong with a call holds the model's own words, but for why there is no such tool:
-    that may be what its server said. Where a tool gives a long text in parts, a call may stand in two.
+    """Return the instructions, what tools returned, also those of the provider, what was attached or pasted, what the
+    user wrote.
+
+    A result that says what was wrong with a call holds the model's own words, but for why there is no such tool: that
+    may be what its server said. Where a tool gives a long text in parts, a call may stand in two.
     """
     given = [GivenText("the instructions", request.system, own=_begins(_OF_SERVERS, request.system))]
     before, name, several = "", "", False  # what the results before it said last, and of which tool the last one is
@@ -70,14 +70,14 @@ def inputs(request: ModelRequest) -> list[GivenText]:
 
 
 def found_by_provider(content: str) -> GivenText:
-    """What came of a tool that the provider runs itself, which the model reads in the same answer."""
+    """Return what came of a tool that the provider runs itself, which the model reads in the same answer."""
     return GivenText(_OF_PROVIDER, content)
 
 
 def known_of_before(request: ModelRequest) -> list[GivenText]:
-    """What the model was given in a conversation that goes on and a summary stands for, and what it has said: it may
-    have quoted a text that a shorter one has taken the place of since. Whoever reads its next answer has seen neither.
-    """
+    """Return what the model was given in a conversation that goes on and a summary stands for, and what it has said: it
+    may have quoted a text that a shorter one has taken the place of since. Whoever reads its next answer has seen
+    neither."""
     said = (message for message in (*request.summed_up, *request.messages) if isinstance(message, AssistantMessage))
     answers = [
         GivenText("an earlier answer", message.content, own=len(message.content)) for message in said if message.content
@@ -86,12 +86,13 @@ def known_of_before(request: ModelRequest) -> list[GivenText]:
 
 
 def stands_for_more(message: Message) -> bool:
-    """Whether it may be the summary of a conversation that went before."""
+    """Tell whether it may be the summary of a conversation that went before."""
     return isinstance(message, UserMessage) and message.origin == "fanout"
 
 
 def _of_message(message: Message) -> GivenText:
-    """What a message gives, with its attachments, which one that a summary stands for still has beside its text."""
+    """Return what a message gives, with its attachments, which one that a summary stands for still has beside its
+    text."""
     if not isinstance(message, UserMessage):
         return GivenText(_source(message), message.content)
     said = message.whole
@@ -111,9 +112,8 @@ def _found(message: AssistantMessage) -> Iterator[str]:
 
 
 def _of_tool(spec: ToolSpec) -> list[GivenText]:
-    """What is said in words, and apart from that each short name or value that could be more than one: only in one that
-    names a tool may what follows be its arguments.
-    """
+    """Return what is said in words, and apart from that each short name or value that could be more than one: only in
+    one that names a tool may what follows be its arguments."""
     source = f"the description of {spec.label}"
     strings = list(_strings(spec.input_schema, said=False))
     short = dict.fromkeys(one for one, said in strings if not said and len(one) >= _FEW and not one.isidentifier())
@@ -122,7 +122,7 @@ def _of_tool(spec: ToolSpec) -> list[GivenText]:
 
 
 def _strings(schema: Any, *, said: bool) -> Iterator[tuple[str, bool]]:
-    """Each text in a schema, and whether it says more than what it is."""
+    """Return each text in a schema, and whether it says more than what it is."""
     if isinstance(schema, str):
         yield schema, said or len(schema) >= _WORDS
     elif isinstance(schema, list):

@@ -11,13 +11,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
 from console_app.config.models.known_dialects import KnownDialects
 from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.messages import AssistantMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
@@ -39,9 +42,9 @@ from console_app.domain.ports.provider import (
     no_pictures,
     speaks,
 )
-from console_app.domain.sampling import Effort
+from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.schema.reading import properties
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.text_protocol.given import (
     SaidOfTools,
     found_by_provider,
@@ -49,10 +52,132 @@ from console_app.providers.text_protocol.given import (
     known_of_before,
     stands_for_more,
 )
-from console_app.providers.text_protocol.pace import LONG, ReadingPace
-from console_app.providers.text_protocol.reading import AnswerReader
-from console_app.providers.text_protocol.rendering import as_text
-from console_app.textcalls import DIALECTS, Provenance, ReadingLevel
+from console_app.providers.text_protocol.reading import LONG, AnswerReader, ReadingPace
+from console_app.textcalls import (
+    DIALECTS,
+    Provenance,
+    ReadingLevel,
+    ToolSignature,
+    render_calls,
+    render_results,
+    stop_strings,
+    system_section,
+)
+
+MUST_CALL = "Every answer of yours has to call at least one tool."
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    index: int
+    name: str
+    status: str
+    content: str
+
+
+def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
+    """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
+    system = request.system
+    if request.tools and request.tool_choice != "none":
+        tools = [_Tool(spec.name, spec.description, spec.input_schema) for spec in request.tools]
+        section = system_section(dialect, tools, parallel=request.parallel)
+        if request.tool_choice == "required":
+            section = f"{section}\n\n{MUST_CALL}"
+        system = f"{system}\n\n{section}" if system else section
+    stops = Sampling(stop=tuple(stop_strings(dialect)) if request.tools else None)
+    return replace(
+        request,
+        system=system,
+        messages=_messages(request, dialect),
+        tools=(),
+        tool_choice="auto",
+        parallel=True,
+        sampling=Sampling.merged(request.sampling, stops),
+    )
+
+
+def _messages(request: ModelRequest, dialect: str) -> tuple[Message, ...]:
+    out: list[Message] = []
+    results: list[_Result] = []
+    images: list[str] = []
+
+    def flush() -> None:
+        if results:
+            out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
+            results.clear()
+            images.clear()
+
+    for message in request.messages:
+        if isinstance(message, ToolMessage):
+            status = "ok" if message.outcome == "succeeded" else message.outcome.replace("_", " ")
+            results.append(_Result(len(results), message.name, status, message.content))
+            images.extend(message.images)
+            continue
+        flush()
+        out.append(_assistant(message, dialect, request.tools) if isinstance(message, AssistantMessage) else message)
+    flush()
+    return tuple(_joined(out))
+
+
+def _joined(messages: Sequence[Message]) -> list[Message]:
+    """Join a prompt to the results before it, as one user turn: chat templates want the roles to alternate."""
+    out: list[Message] = []
+    for message in messages:
+        last = out[-1] if out else None
+        if isinstance(last, UserMessage) and isinstance(message, UserMessage):
+            out[-1] = UserMessage(
+                content=f"{last.content}\n\n{message.content}",
+                origin=message.origin,
+                images=(*last.images, *message.images),
+            )
+        else:
+            out.append(message)
+    return out
+
+
+def _assistant(message: AssistantMessage, dialect: str, tools: Sequence[ToolSpec]) -> AssistantMessage:
+    if not message.tool_calls:
+        return message
+    calls = _written(message.tool_calls, dialect, [ToolSignature(spec.name, spec.input_schema) for spec in tools])
+    content = f"{message.content}\n{calls}" if message.content else calls
+    return message.model_copy(update={"content": content, "tool_calls": ()})
+
+
+def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignature]) -> str:
+    """Return the calls of one answer in the dialect, together as a model writes them; one that could not be read stays
+    the text that it was, between the others."""
+    written: list[str] = []
+    for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, _Call)):
+        if readable:
+            written.append(render_calls(dialect, [call for call in group if isinstance(call, _Call)], tools))
+        else:
+            written += [call for call in group if isinstance(call, str)]
+    return "\n".join(written)
+
+
+def _readable(call: ToolCall) -> _Call | str:
+    """Return a call with its arguments, or its text where they could not be read."""
+    try:
+        arguments: Any = json.loads(call.arguments or "{}")
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict) or (not call.arguments and call.raw):
+        return call.raw or call.arguments
+    return _Call(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
+
 
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
@@ -101,7 +226,7 @@ class TextProtocol:
         self._dialect = self._configured or (XML if mode == "xml" else None)
 
     def choose(self, mode: ProtocolMode) -> None:
-        """Another protocol from the next request on; what was known of the model is forgotten."""
+        """Choose another protocol from the next request on; what was known of the model is forgotten."""
         if speaks(self._inner, LearnsRefusals):
             self._inner.forget_refusals()
         self._rewrite(mode)
@@ -112,7 +237,7 @@ class TextProtocol:
         self._begin(mode)
 
     def approved(self, dialect: str) -> None:
-        """A person approved a call that was written in `dialect`: the model is known by it from now on."""
+        """Note that a person approved a call that was written in `dialect`: the model is known by it from now on."""
         if self._mode != "auto" or self._by_text or self._official or self._called_natively:
             return
         if not _writable(dialect):
@@ -123,7 +248,7 @@ class TextProtocol:
             self._known.keep(self._place, dialect)
 
     def _called(self) -> None:
-        """The model made a native call: it has no need of text."""
+        """Note that the model made a native call: it has no need of text."""
         self._called_natively = True
         if self._learnt:
             self._rewrite("auto")
@@ -134,59 +259,53 @@ class TextProtocol:
 
     @property
     def inner(self) -> Provider:
-        """The provider that is wrapped."""
         return self._inner
 
     @property
     def name(self) -> str:
-        """The wrapped provider's name."""
         return self._inner.name
 
     @property
     def model(self) -> str:
-        """The wrapped provider's model."""
         return self._inner.model
 
     @property
     def endpoint(self) -> str:
-        """The wrapped provider's."""
         return endpoint_of(self._inner)
 
     @property
     def no_pictures(self) -> str:
-        """What is known of the wrapped provider's model."""
         return no_pictures(self._inner)
 
     def effort_for(self, asked: Effort | None) -> str:
-        """What the wrapped provider says."""
         return effort_for(self._inner, asked)
 
     @property
     def protocol(self) -> str:
-        """`native` unless the endpoint refused tools, then `text`; `xml` where that was asked for."""
+        """Return `native` unless the endpoint refused tools, then `text`; `xml` where that was asked for."""
         if not self._by_text:
             return self._inner.protocol
         return "xml" if self._mode == "xml" else "text"
 
     @property
     def dialect(self) -> str | None:
-        """The dialect that tools are offered in, or None while the API's own tools are used."""
+        """Return the dialect that tools are offered in, or None while the API's own tools are used."""
         return self._dialect if self._by_text else None
 
     def _dialect_for(self, tools: Sequence[ToolSpec]) -> str:
-        """The dialect to ask for; where nothing is known of the model, by its name and by what its tools take."""
+        """Return the dialect to ask for; where nothing is known of the model, by its name and by what its tools
+        take."""
         if self._dialect is None:
             self._dialect = CODE if "coder" in self.model.lower() or any(map(_takes_code, tools)) else DEFAULT
         return self._dialect
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Sends `request`; leaving the context closes the connection at once."""
+        """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
 
     async def close(self) -> None:
-        """Closes the wrapped provider."""
         await self._inner.close()
 
     @property
@@ -211,12 +330,15 @@ class TextProtocol:
                 yield chunk
 
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
-        """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
+        """Send one request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
         if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
         if reader is not None:
-            request, self._first = self._heard(request), request.messages[0].content if request.messages else ""
+            first = request.messages[0].content if request.messages else ""
+            if self._unheard:
+                request = _told(request, self._unheard, self._first)
+            self._first = first
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         pace = ReadingPace(reader) if reader is not None else None
@@ -281,15 +403,13 @@ class TextProtocol:
         return AnswerReader(request.tools, None, level, provenance=self._provenance, as_is=as_is)
 
     def _forget(self) -> None:
-        """A conversation begins, or is another one; what is known of it the request says."""
+        """Forget what is known of the conversation, as another begins: its requests say the rest."""
         self._called_natively = False
         self._provenance.forget()
 
-    def _heard(self, request: ModelRequest) -> ModelRequest:
-        return _told(request, self._unheard, self._first) if self._unheard else request
-
     def _stands_called(self, request: ModelRequest) -> bool:
-        """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
+        """Tell whether the history holds a native call of this model; one of an old session, that names none, is its
+        own."""
         return not request.called_before.isdisjoint(("", self._key)) or any(
             call.origin == "native" and call.model in ("", self._key)
             for message in request.messages
@@ -310,9 +430,8 @@ async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[
 
 
 def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
-    """The request, with a note behind the newest prompt that says why the answer before it called nothing. `first`: how
-    the request for that answer began.
-    """
+    """Return the request, with a note behind the newest prompt that says why the answer before it called nothing.
+    `first`: how the request for that answer began."""
     messages = list(request.messages)
     for place in reversed(range(len(messages))):
         message = messages[place]
@@ -327,7 +446,7 @@ def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
 
 
 def _writable(dialect: str) -> bool:
-    """Whether tools can be offered in this dialect."""
+    """Tell whether tools can be offered in this dialect."""
     return any(row.name == dialect and row.form is not None for row in DIALECTS)
 
 

@@ -1,13 +1,14 @@
 """An answer's text as chunks: what is meant to be seen, and the calls that were written into it.
 
 Calls are provisional until the answer has ended (a `</think>` may turn all before it into reasoning), so they are
-announced as soon as their name is sure and closed only by `finish`; what proves to be none is dropped.
+announced as soon as their name is sure and closed only by `finish`. What proves to be none is dropped.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Literal
 
 from console_app.domain.amounts import plural
@@ -25,15 +26,7 @@ from console_app.domain.ports.provider import (
     TextReplaced,
 )
 from console_app.domain.tools import ToolSpec
-from console_app.textcalls import (
-    ParsedCall,
-    Provenance,
-    ReadingLevel,
-    Scanner,
-    ToolSignature,
-    model,
-    unread,
-)
+from console_app.textcalls import ParsedCall, Provenance, ReadingLevel, Scanner, ToolSignature, model, unread
 
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
@@ -69,32 +62,33 @@ class AnswerReader:
 
     @property
     def reads_calls(self) -> bool:
-        """Whether any call can come of it."""
+        """Tell whether any call can come of it."""
         return self._level != "none"
 
     @property
     def raw(self) -> str:
-        """The answer's text as it came."""
+        """Return the answer's text as it came."""
         return "".join(self._raw)
 
     def reasoned(self, text: str) -> None:
-        """The endpoint gave this reasoning apart from the text."""
+        """Take reasoning that the endpoint gave apart from the text."""
         self.length += len(text)
         self._scanner.reasoned(text)
 
     def work(self, text: str) -> Literal["none", "some", "much"]:
-        """What `feed` may cost next, as the scanner tells it."""
+        """Return what `feed` may cost next, as the scanner tells it."""
         return self._scanner.work(text)
 
     def feed(self, text: str) -> list[Chunk]:
-        """The chunks that more text gives."""
+        """Return the chunks that more text gives."""
         self._raw.append(text)
         self.length += len(text)
         chunks = self._chunks(self._scanner.feed(text))
         return [TextChunk(text)] if self._as_is else chunks
 
     def finish(self, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
-        """The chunks that the end gives, and whether the answer asked for calls. None: the answer was cut off."""
+        """Return the chunks that the end gives, and whether the answer asked for calls. None: the answer was cut
+        off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
             left = _left_as_text(result.problems) or self._unread()
@@ -164,7 +158,8 @@ class AnswerReader:
         return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
 
     def _calls(self, result: model.ScanResult) -> list[Chunk]:
-        """Every call attempted, in order: whole ones closed, the others broken with what was wrong and what ran."""
+        """Return every call attempted, in order: whole ones closed, the others broken with what was wrong and what
+        ran."""
         calls = {call.index: call for call in result.calls}
         broken = {
             problem.index: problem
@@ -186,7 +181,7 @@ class AnswerReader:
         return chunks
 
     def _unread(self) -> list[Chunk]:
-        """What seems to be a call although the scanner saw no mark of it."""
+        """Return what seems to be a call although the scanner saw no mark of it."""
         if (one := unread(self.raw, self._tools)) is None:
             return []
         return _left_as_text((one,)) or [NoticeChunk(f"{one.message.removesuffix('.')}; nothing was run.")]
@@ -199,7 +194,7 @@ class AnswerReader:
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
-    """What was wrong with a call, where, and which of its siblings were read."""
+    """Return what was wrong with a call, where, and which of its siblings were read."""
     what = problem.message.strip().rstrip(".")
     cut = " It was cut off." if problem.kind == "truncated" and "cut off" not in what else ""
     read = [str(call.index + 1) for call in calls]
@@ -214,7 +209,7 @@ def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
 
 
 def _notices(result: model.ScanResult) -> list[Chunk]:
-    """What could not be read and has no place among the calls."""
+    """Return what could not be read and has no place among the calls."""
     return [
         NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
@@ -223,13 +218,13 @@ def _notices(result: model.ScanResult) -> list[Chunk]:
 
 
 def _empty(result: model.ScanResult) -> Chunk:
-    """Why nothing of an answer is to be seen."""
+    """Say why nothing of an answer is to be seen."""
     why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
     return NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
 def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[Chunk]:
-    """What seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
+    """Return what seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
     left = [
         problem
         for problem in problems
@@ -243,3 +238,41 @@ def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[Chunk]:
     return [
         NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
     ]
+
+
+SLICE = 1000  # characters that are read at once: 10 ms of whatever is written
+LONG = 50_000  # characters of an answer, or of what was given, that are read in a thread
+
+
+class ReadingPace:
+    """Feeds one reader. Behind much text that waits for its end, as in a long call, pieces are kept until they make up
+    a slice: what they would tell before is only that the call grows.
+    """
+
+    def __init__(self, reader: AnswerReader) -> None:
+        self._reader = reader
+        self._kept = ""
+        self._since = 0  # characters since others had their turn: pieces may all have come at once
+
+    async def feed(self, text: str) -> AsyncGenerator[Chunk]:
+        """Return the chunks that more text gives, with a turn for others between any two slices."""
+        for start in range(0, len(text), SLICE):
+            if self._since >= SLICE:
+                self._since = 0
+                await asyncio.sleep(0)
+            self._since += min(SLICE, len(text) - start)
+            piece = self._kept + text[start : start + SLICE]
+            work = self._reader.work(piece)
+            self._kept = piece if work == "much" and len(piece) < SLICE else ""
+            if self._kept:
+                continue
+            for chunk in await self._read(piece, alone=work == "none"):
+                yield chunk
+
+    async def rest(self) -> list[Chunk]:
+        """Return the chunks that what was kept gives: for when something else than text comes."""
+        piece, self._kept = self._kept, ""
+        return await self._read(piece, alone=False) if piece else []
+
+    async def _read(self, piece: str, *, alone: bool) -> list[Chunk]:
+        return self._reader.feed(piece) if alone else await asyncio.to_thread(self._reader.feed, piece)

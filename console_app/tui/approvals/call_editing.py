@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.engine import arguments as args
-from console_app.engine.approval import checked_edit
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 
 if TYPE_CHECKING:
     from console_app.tui.approvals.arguments_editor import ArgumentsEditor
@@ -33,12 +31,11 @@ def editor_for(
 
 
 def checker(spec: ToolSpec | None, gate: ApprovalGate, *, waits: bool) -> Callable[[str], dict[str, Any]]:
-    """Reads the text of edited arguments; raises UnreadableArguments (a ValueError) for what can't run."""
+    """Reads the text of edited arguments; raises ValueError for what can't run."""
 
     def check(text: str) -> dict[str, Any]:
         if not text.strip():
-            raise args.UnreadableArguments("the arguments are one JSON object; {} is none at all")
-        arguments = args.read(text)
-        return arguments if spec is None else checked_edit(gate, spec, arguments, waits=waits)
+            raise ValueError("the arguments are one JSON object; {} is none at all")
+        return gate.edited(spec, text, waits=waits)
 
     return check

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from console_app.console.permissions import MODES, SESSION, PermissionRow, Permissions
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
-from console_app.engine.approval_gate import Action
+from console_app.engine import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.hinted_input import HintedInput

@@ -20,7 +20,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.fields import Field, form_of
 from console_app.domain.tools import ToolSpec
-from console_app.engine.manual_calls import ManualCall
+from console_app.engine import ManualCall
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog

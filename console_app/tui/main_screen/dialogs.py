@@ -17,7 +17,6 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
-from console_app.engine import manual_calls
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.themes import LoadedTheme
@@ -176,7 +175,7 @@ class Dialogs:
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
         calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
         if calls:
-            self._console.conversation.send(f"{MANUAL}{manual_calls.written(calls)}")
+            self._console.conversation.send(f"{MANUAL}{' '.join(map(str, calls))}")
         return bool(calls)
 
     async def timeline(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from console_app.console.services import Services
 from console_app.domain.ports.provider import effort_for, protocol_label
 from console_app.domain.transcript import Transcript
-from console_app.engine.context import breakdown
 from console_app.tui.main_screen.status_bar import Status
 
 
@@ -38,10 +37,7 @@ def _context(services: Services, transcript: Transcript) -> int:
     usage = transcript.usage
     if not usage.stale or not usage.context:
         return usage.context
-    settings, tools = services.engine.settings, services.engine.toolset.tools()
-    most, shortened = settings.max_result_chars, transcript.shortened
-    parts = breakdown(settings.system_prompt, tools, transcript.history, transcript.compaction, most, shortened)
-    return sum(part.tokens for part in parts)
+    return sum(part.tokens for part in services.engine.context_parts(transcript))
 
 
 def _storage(services: Services) -> str:

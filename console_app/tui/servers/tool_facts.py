@@ -16,7 +16,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import properties, required
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
-from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine import ApprovalGate
 from console_app.tui.lineview import brief_arguments, state_of, state_style
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette

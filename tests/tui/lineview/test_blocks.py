@@ -14,8 +14,8 @@ from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
-from console_app.engine import results
-from console_app.engine.results import shared
+from console_app.engine.calls import results
+from console_app.engine.calls.results import shared
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.batch_block import BatchBlock

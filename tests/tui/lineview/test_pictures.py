@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.messages import Attachment
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
-from console_app.engine.results import of_tool
+from console_app.engine.calls.results import of_tool
 from console_app.line_console.wording import came_of
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.tui.lineview import CallBlock, UserBlock

@@ -10,7 +10,7 @@ import pytest
 from console_app.console.permissions import ApprovalDecision
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.tools import CallState, ServerIdentity
-from console_app.engine.approval_gate import Rule
+from console_app.engine import Rule
 from console_app.tui.approvals.board import ApprovalBoard
 from tests.mcp_client.conftest import Told, faulty
 from tests.tui.parts import calls, chat, decide, pass_by, see, seen, until

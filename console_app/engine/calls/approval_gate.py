@@ -1,0 +1,270 @@
+"""Decides whether a call may run: by rule, by mode, or by asking. It waits for nobody, so it can be tested whole.
+
+Deny stands over ask, ask over allow. `require_approval` of a tool counts as a rule that asks, so no mode and no allow
+rule passes it, and so does what is known of a single call (`must_ask`). Mode `plan` denies what isn't known to be
+read-only before a rule may allow or ask. Where nobody can be asked (`headless`) the engine denies.
+
+A rule names a server as mcp.json does, and any file may call any program so. So an allowing rule is bound to the
+identity of the server (`ServerIdentity`), for each server that it matches: when you wrote it here, to what runs now.
+Else at its first use. Another program under that name asks. Rules of the user's files are never bound by themselves to
+servers that are not the user's own (`own_servers`): those come with a project, or were named for this once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import PurePath as Path
+from typing import Any, Literal
+
+from console_app.domain.approvals import ApprovalMode, DecidedBy
+from console_app.domain.argument_patterns import arguments_match
+from console_app.domain.rules import RuleText, speaks_of
+from console_app.domain.schema.reading import arguments_problem
+from console_app.domain.tools import ServerIdentity, ToolSpec
+from console_app.engine.calls.arguments import UnreadableArguments, compact, read
+
+# bound: to this server · new: to none yet · other: to another · foreign: to none, and not by itself to this one
+Standing = Literal["bound", "new", "other", "foreign"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleKey:
+    """A rule as it is written in one place, and the name of a server that it matches."""
+
+    source: str
+    rule: str
+    server: str
+
+
+@dataclass(slots=True)
+class RuleBindings:
+    """`user_file` is the source of the rules of the user's file; `store` keeps a new binding, and may block."""
+
+    bound: dict[RuleKey, tuple[ServerIdentity, ...]] = field(default_factory=dict[RuleKey, tuple[ServerIdentity, ...]])
+    user_file: str = ""
+    own_servers: bool = True
+    foreign: frozenset[str] = frozenset()  # servers that are not the user's own though the others are: an editor's
+    store: Callable[[RuleKey, ServerIdentity], None] | None = None
+
+    def standing(self, key: RuleKey, spec: ToolSpec) -> Standing:
+        """Tell whether a rule means the server of this tool."""
+        if spec.identity is None:
+            return "bound"
+        known = self.bound.get(key, ())
+        if any(one.digest == spec.identity.digest for one in known):
+            return "bound"
+        if known:
+            return "other"
+        own = self.own_servers and key.server not in self.foreign
+        return "foreign" if key.source == self.user_file and not own else "new"
+
+    def meant(self, key: RuleKey) -> Sequence[ServerIdentity]:
+        """Return what a rule is bound to, the newest last."""
+        return self.bound.get(key, ())
+
+    def bind(self, key: RuleKey, spec: ToolSpec) -> bool:
+        """Have the rule mean this server (too) from now on, and tell whether that is new. It is not stored yet: `keep`
+        does that."""
+        if spec.identity is None or self.standing(key, spec) == "bound":
+            return False
+        self.bound[key] = (*self.bound.get(key, ()), spec.identity)
+        return True
+
+    def keep(self, key: RuleKey, spec: ToolSpec) -> None:
+        """Store a binding, where rules of that source outlive the console. May block."""
+        if self.store is not None and spec.identity is not None:
+            self.store(key, spec.identity)
+
+
+PLANS = "plan mode runs only what is known to be read-only"
+Action = Literal["allow", "ask", "deny"]
+_STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`pattern` has globs on server and tool; `arguments` are what the named arguments must match, all of them.
+
+    `source` says where the rule was written, for people. `domain.rules` says what matches, and how a rule is written.
+    """
+
+    action: Action
+    pattern: str
+    source: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether the rule speaks of this call."""
+        strictly = self.action == "allow"
+        return self.speaks_of(spec) and arguments_match(
+            self.arguments, arguments, strictly=strictly, schema=spec.input_schema
+        )
+
+    def speaks_of(self, spec: ToolSpec) -> bool:
+        """Tell whether it may hold for a call of this tool."""
+        return speaks_of(self.pattern, spec.server, spec.tool, strictly=self.action == "allow")
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether it stands in a file, and so outlives the console."""
+        return Path(self.source).is_absolute()
+
+    @property
+    def text(self) -> str:
+        """Return the rule without its action, as a configuration or a flag has it."""
+        return str(RuleText(self.pattern, self.arguments))
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.text}"
+
+
+class Unwritten(StrEnum):
+    """The causes to ask that are no rule that somebody wrote; each stands where the text of a rule would."""
+
+    REQUIRED = "require_approval"
+    CHANGED = "changed"
+    MUST_ASK = "must_ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The verdict on a call. `why` is said to the user who is asked, `rule` names the rule that spoke, if one did."""
+
+    action: Action
+    why: str
+    by: DecidedBy
+    rule: str | None = None
+    binds: Rule | None = None  # an allow rule that is to mean the server of this call from now on
+
+    @property
+    def denial(self) -> str:
+        """Say who denies it and why, in the middle of a sentence; "" for what isn't denied."""
+        if self.action != "deny":
+            return ""
+        return self.why if self.by is DecidedBy.MODE else f"a rule denies it ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherServer:
+    """An allow rule that doesn't count for a call, since its server is not what the rule was `bound` to; "" when the
+    rule was bound to nothing, and the server isn't the user's own."""
+
+    rule: Rule
+    bound: str
+
+
+class ApprovalGate:
+    """Modes and rules, both settable while calls run.
+
+    `trusted` names the servers whose read-only marks are believed in mode `auto`; None believes every server that is
+    configured, since their programs were trusted to start.
+    """
+
+    def __init__(
+        self,
+        mode: ApprovalMode = ApprovalMode.ASK,
+        rules: Sequence[Rule] = (),
+        *,
+        headless: bool = False,
+        trusted: frozenset[str] | None = None,
+        bindings: RuleBindings | None = None,
+    ) -> None:
+        self.mode = mode
+        self.rules = list(rules)
+        self.headless = headless
+        self.trusted = trusted
+        self.bindings = RuleBindings() if bindings is None else bindings
+
+    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
+        """Return the verdict on one call. `must_ask` says why it may not run unless a person approves it, "" when
+        nothing does."""
+        found = [rule for rule in self.rules if rule.matches(spec, arguments)]
+        for action in _STRICTEST_FIRST:
+            if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
+                return Ruling("deny", PLANS, DecidedBy.MODE)
+            if action == "ask" and must_ask:
+                return Ruling("ask", must_ask, DecidedBy.RULE, Unwritten.MUST_ASK)
+            if action == "ask" and spec.require_approval:
+                why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
+                rule = Unwritten.CHANGED if spec.changed else Unwritten.REQUIRED
+                return Ruling("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
+            spoke = next((rule for rule in found if rule.action == action and self._means(rule, spec)), None)
+            if spoke is not None:
+                binds = spoke if action == "allow" and self._standing(spoke, spec) == "new" else None
+                return Ruling(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke), binds)
+        verdict = self._by_mode(spec)
+        if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
+            return replace(
+                verdict,
+                why=f"{others[0].rule} is for another {spec.server}"
+                if others[0].bound
+                else f"{others[0].rule} is not yet for this {spec.server}",
+            )
+        return verdict
+
+    def edited(self, spec: ToolSpec | None, arguments: dict[str, Any] | str, *, waits: bool) -> dict[str, Any]:
+        """Return a copy of edited arguments, or what their text holds, as they will run.
+
+        Raises UnreadableArguments (a ValueError) for what can't run; of a tool that is gone (None) everything can. No
+        mode is asked for a call that `waits`, since it came before the mode.
+        """
+        try:
+            edited = read(arguments if isinstance(arguments, str) else compact(arguments))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UnreadableArguments(str(error)) from None
+        if spec is None:
+            return edited
+        verdict = self.check(spec, edited)
+        denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
+        if problem := denial or arguments_problem(spec.input_schema, edited):
+            raise UnreadableArguments(problem)
+        return edited
+
+    def other_servers(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> list[OtherServer]:
+        """Return the allow rules that would let a call run, were its server the one that they are bound to."""
+        found: list[OtherServer] = []
+        for rule in self.rules:
+            if rule.action == "allow" and rule.matches(spec, arguments) and not self._means(rule, spec):
+                bound = self.bindings.meant(_key(rule, spec))
+                found.append(OtherServer(rule, bound[-1].text if bound else ""))
+        return found
+
+    def bind(self, rule: Rule, spec: ToolSpec) -> bool:
+        """Have the rule mean the server of this tool from now on, and tell whether that is new."""
+        return rule.action == "allow" and self.bindings.bind(_key(rule, spec), spec)
+
+    def keep(self, rule: Rule, spec: ToolSpec) -> None:
+        """Store that; may block."""
+        self.bindings.keep(_key(rule, spec), spec)
+
+    def _standing(self, rule: Rule, spec: ToolSpec) -> Standing:
+        return self.bindings.standing(_key(rule, spec), spec)
+
+    def _means(self, rule: Rule, spec: ToolSpec) -> bool:
+        return rule.action != "allow" or self._standing(rule, spec) in ("bound", "new")
+
+    def _by_mode(self, spec: ToolSpec) -> Ruling:
+        match self.mode:
+            case ApprovalMode.YOLO:
+                return Ruling("allow", "mode yolo runs everything", DecidedBy.MODE)
+            case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec):
+                return Ruling("allow", f"mode {self.mode.value} runs what only reads", DecidedBy.MODE)
+            case ApprovalMode.PLAN:
+                return Ruling("deny", PLANS, DecidedBy.MODE)
+            case ApprovalMode.AUTO:
+                return Ruling("ask", "not known to be read-only", DecidedBy.MODE)
+            case ApprovalMode.ASK:
+                return Ruling("ask", "not pre-approved", DecidedBy.MODE)
+
+    def _only_reads(self, spec: ToolSpec) -> bool:
+        """Tell whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a
+        program)."""
+        if spec.builtin:
+            return not spec.asks
+        return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
+
+
+def _key(rule: Rule, spec: ToolSpec) -> RuleKey:
+    return RuleKey(rule.source, rule.text, spec.server)

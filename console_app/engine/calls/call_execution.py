@@ -1,0 +1,180 @@
+"""One call from its announcement to its one result: the state that the batch, the executor and the turn share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.messages import ToolMessage
+from console_app.domain.tools import Outcome, ToolCall, ToolResult, ToolSpec
+from console_app.engine.calls.slots import Ticket
+
+CallNews = ev.CallProgress | ev.CallLog  # the only events that a newer one of their call makes up for
+_MOST_LINES = 50
+_FLOOD = 500  # lines beyond a steady rate of them that are no news any more
+_STEADY = 50.0  # lines a second
+_LINE_LENGTH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The answer to an approval request."""
+
+    decision: Decision
+    by: DecidedBy
+    arguments: dict[str, Any] | None = None  # set when they were edited
+    feedback: str | None = None
+    rule: str | None = None
+    definition: str | None = None  # hash of the tool and its server, as a person saw them
+    displayed: str | None = None  # hash of the lines that the person was shown
+
+
+@dataclass(slots=True, eq=False)
+class CallExecution:
+    """A call of the answer that is being worked on. Times are the engine's monotonic clock, in seconds."""
+
+    id: str
+    index: int
+    name: str  # as the model wrote it
+    spec: ToolSpec | None  # None: no such tool
+    origin: Literal["native", "text"] = "native"
+    dialect: str = ""  # how a call read from text was written
+    written: str = "{}"  # the model's arguments, as they join the history
+    arguments: dict[str, Any] | None = None  # what runs; None until they were read
+    raw: str = ""
+    received: list[str] = field(default_factory=list[str])  # its arguments as they arrive
+    repaired: tuple[str, ...] = ()
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
+    left_out: tuple[str, ...] = ()  # arguments of the model that don't run
+    must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
+    closed: bool = False  # its arguments are complete, or known to be broken
+    dispatched: bool = False
+    released: bool = False  # waits for no other call any more
+    attempt: int = 1  # from 1; the user may run a call again
+    runs_before: int = 0  # attempts that were started and then superseded
+    resolution: Resolution | None = None
+    ticket: Ticket | None = None
+    task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    started_at: float | None = None
+    news_at: float = 0.0
+    counts_from: float = 0.0  # when it started, or a person last gave it its whole time
+    furthest: float | None = None  # the most progress it has reported
+    flood: float = 0.0  # lines that came faster than at the steady rate, at most twice _FLOOD
+    line_at: float = 0.0  # when the newest of them came
+    holds: int = 0  # people who are asked on its behalf: its deadline doesn't run meanwhile
+    ended_at: float | None = None
+    result: ToolResult | None = None
+    before: ToolResult | None = None  # of its last attempt that ran
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=_MOST_LINES))
+    heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=_MOST_LINES))  # hashes of its newest lines
+
+    @property
+    def ran(self) -> bool:
+        """Tell whether it was started, whatever came of it."""
+        return self.started_at is not None
+
+    @property
+    def duration(self) -> float:
+        """Return the seconds of its run; 0 when it never ran or still runs."""
+        if self.started_at is None or self.ended_at is None:
+            return 0.0
+        return self.ended_at - self.started_at
+
+    @property
+    def edited(self) -> dict[str, Any] | None:
+        """Return the arguments that a person put in place of the model's, if any."""
+        return self.resolution.arguments if self.resolution else None
+
+    def keep(self, line: str) -> None:
+        """Keep a line of its output for a result that has to say what came so far; the newest, and short."""
+        line = " ".join(line.split())[:_LINE_LENGTH]
+        if line and (not self.sent or self.sent[-1] != line):
+            self.sent.append(line)
+
+    def is_new(self, line: str) -> bool:
+        """Tell whether a line of its output says what the newest others didn't; remembers it."""
+        known = hash(line)
+        if known in self.heard:
+            return False
+        self.heard.append(known)
+        return True
+
+    def says_news(self, line: str, now: float, dropped: int = 0) -> bool:
+        """Tell whether a line that came at `now`, and `dropped` just before it, puts the call's deadline off: a new one
+        does, but in a flood of lines."""
+        self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1 + dropped, 2 * _FLOOD)
+        self.line_at = now
+        return self.is_new(line) and self.flood <= _FLOOD
+
+    def advances(self, progress: float) -> bool:
+        """Tell whether it has come further than ever; remembers how far."""
+        if self.furthest is not None and progress <= self.furthest:
+            return False
+        self.furthest = progress
+        return True
+
+    def again(self, edited: dict[str, Any] | None = None) -> CallExecution:
+        """Return the next attempt at this call, with the same arguments or `edited` ones.
+
+        Who edits arguments and runs them approves them; the same arguments stay approved if they were.
+        """
+        resolution = self.resolution if self.resolution and self.resolution.decision is Decision.ALLOW else None
+        if edited is not None:
+            resolution = Resolution(Decision.ALLOW, DecidedBy.USER, self.edited if edited == self.arguments else edited)
+        return CallExecution(
+            self.id,
+            self.index,
+            self.name,
+            self.spec,
+            self.origin,
+            self.dialect,
+            written=self.written,
+            arguments=self.arguments if edited is None else edited,
+            raw=self.raw,
+            received=self.received,
+            repaired=self.repaired,
+            provider_data=self.provider_data,
+            left_out=self.left_out,
+            must_ask=self.must_ask,
+            closed=True,
+            resolution=None if self.must_ask and edited is None else resolution,
+            attempt=self.attempt + 1,
+            runs_before=self.runs_before + self.ran,
+        )
+
+    def as_tool_call(self, model: str) -> ToolCall:
+        """Return the call as it joins the history; `model` asked for it."""
+        return ToolCall(
+            id=self.id,
+            name=self.name,
+            arguments=self.written,
+            origin=self.origin,
+            raw=self.raw,
+            repaired=self.repaired,
+            model=model,
+            provider_data=self.provider_data,
+            whole=self.arguments is not None,
+        )
+
+    def as_message(self) -> ToolMessage:
+        """Its result as it joins the history."""
+        result = self.result
+        if result is None:
+            raise RuntimeError(f"call {self.id} has no result yet")
+        return ToolMessage(
+            tool_call_id=self.id,
+            content=result.content,
+            name=self.name,
+            outcome=result.outcome,
+            images=tuple(one.path for one in result.artifacts if one.is_picture),
+        )
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.result.outcome if self.result else None

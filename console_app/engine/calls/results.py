@@ -1,0 +1,235 @@
+"""Words what the model reads of a call that gave no result of its own: a function an outcome, all words in one
+place."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from console_app.domain.amounts import plural
+from console_app.domain.errors import FanoutError
+from console_app.domain.remarks import (
+    ADVICE,
+    CANCELLED,
+    DENIED,
+    NOT_ALLOWED,
+    NOT_STARTED,
+    NOT_WAITED_FOR,
+    REMARKS,
+    SHARED,
+)
+from console_app.domain.safe_text import encodable
+from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
+from console_app.engine.calls.arguments import compact
+
+INTERRUPTED = "Interrupted before completion."
+SINGLE = "not executed: one tool a message"
+NO_OUTPUT = "(the tool returned no output)"
+
+_PLANNED = "plan mode is on, and this tool isn't known to be read-only."
+MOST_STRUCTURED = 256 * 1024  # characters of JSON; more is only in the text
+_RAW_SHOWN = 500  # characters of what could not be read
+_NAMES_SHOWN = 40
+_NAME_LENGTH = 200
+
+
+def _so_far(lines: Sequence[str]) -> str:
+    return "It had sent so far:\n" + "\n".join(lines) if lines else "It had sent nothing so far."
+
+
+def _plain(outcome: Outcome, content: str, error: str | None = None) -> ToolResult:
+    return ToolResult(outcome=outcome, content=content, error=error)
+
+
+def seconds(duration: float) -> str:
+    """Return a duration as people read it: `0.4 s`, `12 s`."""
+    return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
+
+
+def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
+    """Return a tool's own result, as it goes on.
+
+    A failure says so in the agreed words, nothing is left empty, and of pictures it is said whether the model is shown
+    them. `no_pictures` is why it isn't.
+    """
+    content = result.content
+    if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
+        content = FAILED + (content or result.error or "no reason was given")
+    if count := sum(one.is_picture for one in result.artifacts):
+        them, goes, is_ = ("the picture", "goes", "is") if count == 1 else (f"the {count} pictures", "go", "are")
+        said = f"{is_} not shown to the model: {no_pictures}" if no_pictures else f"{goes} to models that see"
+        content += f"\n[Fanout: {them} {said}]"
+    return (
+        result if content and content == result.content else result.model_copy(update={"content": content or NO_OUTPUT})
+    )
+
+
+def failed(error: BaseException) -> ToolResult:
+    """Return the result of a call that raised."""
+    message = error.line if isinstance(error, FanoutError) else encodable(str(error)).strip()
+    text = message or type(error).__name__
+    return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
+
+
+def timed_out(
+    ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False, most_limits: int = 0
+) -> ToolResult:
+    """Return the result of a call that was ended after it ran `ran` seconds.
+
+    It sent nothing new for `limit` seconds; or its turn ended; or it ran `most_limits` times that limit, for all the
+    news it sent.
+    """
+    reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without progress"
+    if most_limits:
+        reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
+    error = f"timed out after {seconds(ran)} ({reason})"
+    return _plain(Outcome.TIMED_OUT, f"This call {error}. {_so_far(sent)}", error)
+
+
+def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
+    """Return the result of a call that the user ended."""
+    return _plain(Outcome.CANCELLED, f"{CANCELLED} {_so_far(sent) if started else NOT_STARTED}")
+
+
+def denied(reason: str = "") -> ToolResult:
+    """Return the result of a call that was not allowed; `reason` is the user's words, or the rule or limit that spoke
+    for them."""
+    return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), reason or None)
+
+
+def not_approved(why: str) -> ToolResult:
+    """Return the result of a call that asked and that nobody answered, which was nobody's no; `why` is the rest of a
+    sentence."""
+    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {why}", why)
+
+
+def planned() -> ToolResult:
+    """Return the result of a call that plan mode denied: nobody's no to the call itself."""
+    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {_PLANNED}{ADVICE[4]}", "not run: plan mode")
+
+
+def interrupted() -> ToolResult:
+    """Return the result of a call that something else than the user ended before it ran."""
+    return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
+
+
+def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
+    """Return the result of a call that the user did not wait for: their choice, so no failure."""
+    text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else NOT_STARTED}"
+    return _plain(Outcome.CANCELLED, text, "you did not wait for it")
+
+
+def one_completion() -> ToolResult:
+    """Return the result of a second call that would complete the same answer."""
+    return _plain(Outcome.SKIPPED, "not executed: another call of this answer completes it already.")
+
+
+def not_single() -> ToolResult:
+    """Return the result of a call that came second under the policy `single`."""
+    return _plain(Outcome.SKIPPED, f"{SINGLE}.{ADVICE[0]}")
+
+
+def too_many(most: int) -> ToolResult:
+    """Return the result of a call beyond those that one answer may make."""
+    text = f"not executed: one answer may make {plural(most, 'call')}.{ADVICE[1]}"
+    return _plain(Outcome.SKIPPED, text)
+
+
+def no_more_tools() -> ToolResult:
+    """Return the result of a call in an answer that takes none: a turn's last, or any where the settings say so."""
+    return _plain(Outcome.SKIPPED, "not executed: no tool may be called in this answer.")
+
+
+def repeated(times: int) -> ToolResult:
+    """Return the result of the same call once more, with nobody there to ask."""
+    text = f"skipped: the same call with the same arguments came {times} times in a row.{ADVICE[2]}"
+    return _plain(Outcome.SKIPPED, text)
+
+
+def answered_before() -> ToolResult:
+    """Return the result of the same call again in a turn, of a tool that only reads."""
+    text = (
+        "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
+        f"could change its answer.{ADVICE[3]}"
+    )
+    return _plain(Outcome.SKIPPED, text)
+
+
+def shared(result: ToolResult) -> ToolResult:
+    """Return the result of a call that its answer asked for more than once, for all but the one that ran."""
+    return result.model_copy(update={"content": f"{SHARED}\n\n{result.content}", "artifacts": ()})
+
+
+def unreadable(problem: str, raw: str) -> ToolResult:
+    """Return the result of a call whose arguments are not whole or not JSON: it was not run."""
+    shown = raw if len(raw) <= _RAW_SHOWN else f"{raw[:_RAW_SHOWN]}… ({len(raw)} characters)"
+    received = f"\nReceived:\n{shown}" if shown.strip() else ""
+    return _plain(Outcome.INVALID, f"This call was not run: {problem}.{received}", problem)
+
+
+def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResult:
+    """Return the result of a call of a tool that isn't there (`why`, where that is known), with the names that are: the
+    nearest first."""
+    names = list(available)
+    name = name[:_NAME_LENGTH]
+    near = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
+    ordered = [*near, *(other for other in names if other not in near)]
+    more = f" and {len(ordered) - _NAMES_SHOWN} more" if len(ordered) > _NAMES_SHOWN else ""
+    listed = (", ".join(ordered[:_NAMES_SHOWN]) or "none") + more
+    because = f": {why}" if why else ""
+    return _plain(Outcome.INVALID, f"{UNKNOWN_TOOL} {name}{because}{AVAILABLE}{listed}.", why or f"unknown tool {name}")
+
+
+def with_remarks(
+    result: ToolResult,
+    edited: dict[str, Any] | None,
+    feedback: str | None,
+    runs: int = 1,
+    left_out: Sequence[str] = (),
+) -> ToolResult:
+    """Return a result that opens with what the model must know of how it came about.
+
+    That is edited arguments, the user's words, that the call ran `runs` times, and which of its arguments were left
+    out.
+    """
+    remarks: list[str] = []
+    if left_out:
+        names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
+        remarks.append(f"{REMARKS[0]}{names}.")
+    if edited is not None:
+        remarks.append(f"{REMARKS[1]}{compact(edited)}")
+    if feedback:
+        remarks.append(f"{REMARKS[2]}{feedback}")
+    if runs > 1:
+        remarks.append(f"{REMARKS[3]}it ran {runs} times, and this is the last result.")
+    if not remarks:
+        return result
+    return result.model_copy(update={"content": "\n".join([*remarks, "", result.content])})
+
+
+def not_again(before: ToolResult) -> ToolResult:
+    """Return the result of a call that ran, and was not let run once more: what came of it stands."""
+    gap = "\n" if before.content.startswith(REMARKS) else "\n\n"
+    return before.model_copy(update={"content": f"{REMARKS[4]}{gap}{before.content}"})
+
+
+def structured_beside(result: ToolResult) -> dict[str, Any] | None:
+    """Return the structured content of a result for people; None where its text is that very JSON, or it is too
+    much."""
+    if result.structured is None:
+        return None
+    try:
+        text = json.dumps(result.structured, ensure_ascii=False)
+        structured: Any = json.loads(text) if len(text) <= MOST_STRUCTURED else None
+    except (ValueError, RecursionError):
+        return None
+    return None if structured is None or _says(result.content, structured) else structured
+
+
+def _says(content: str, structured: Any) -> bool:
+    try:
+        return len(content) <= MOST_STRUCTURED and json.loads(content) == structured
+    except (ValueError, RecursionError):
+        return False

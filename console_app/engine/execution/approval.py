@@ -1,0 +1,331 @@
+"""Lets calls in or not, from the request to the decision: asks the gate, waits for the user where it says so.
+
+What a person answers is checked and copied before it counts; what can't be accepted leaves its call waiting, and a
+notice says why. An approval stands for the tool as it was shown, so a call whose tool becomes another while it waits is
+asked about anew. A model that asks for the same call again and again is noticed here, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.ports.provider import ReadsText, speaks
+from console_app.domain.ports.toolset import Toolset
+from console_app.domain.remarks import FORBIDDEN
+from console_app.domain.schema.reading import arguments_problem
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine.calls import arguments as args
+from console_app.engine.calls import results
+from console_app.engine.calls.approval_gate import Rule, Ruling
+from console_app.engine.calls.call_execution import CallExecution, Resolution
+from console_app.engine.calls.slots import limited
+from console_app.engine.session import Session
+
+FREE_REPEATS = 2  # after its first run a call may run this often again, in a row, before somebody is asked
+
+
+class Repetition:
+    """The calls that a model repeats in one turn.
+
+    Counted is how many steps in a row have asked for a call, since a loop has no gap; equal calls of one answer count
+    once. Kept is which calls of tools that only read have a result that nothing has run to change since.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, str], int] = {}
+        self._now: dict[tuple[str, str], int] = {}
+        self._standing: set[tuple[str, str]] = set()
+
+    def next_step(self) -> None:
+        """Begin a new answer; calls that the last one with calls didn't ask for are forgotten.
+
+        A thought between two acts is no gap: who thinks aloud can go round in circles too.
+        """
+        if self._now:
+            self._before, self._now = self._now, {}
+
+    def times(self, name: str, arguments: str) -> int:
+        """Count this call, `arguments` in their canonical form; 1 for the first time in a row."""
+        key = (name, arguments)
+        self._now[key] = self._before.get(key, 0) + 1
+        return self._now[key]
+
+    def allow_again(self, name: str, arguments: str) -> None:
+        """Start counting over: somebody said that the call is right."""
+        self._now[name, arguments] = 1
+
+    def answered(self, ran: Sequence[tuple[ToolSpec, str, Outcome | None]]) -> None:
+        """Note the calls of an answer that ran, with their arguments in canonical form. Beside one that may change
+        things, no result of a reading one stands."""
+        if any(not spec.annotations.read_only for spec, _, _ in ran):
+            self._standing.clear()
+            return
+        self._standing.update(
+            (spec.name, arguments) for spec, arguments, outcome in ran if outcome is Outcome.SUCCEEDED
+        )
+
+    def forget_answers(self) -> None:
+        """Let what was answered be asked again: the user said something, or the results are out of sight."""
+        self._standing.clear()
+
+    def stands(self, name: str, arguments: str) -> bool:
+        """Tell whether the model has the answer of this call. It is said once: who asks again after that means it."""
+        key = (name, arguments)
+        stands = key in self._standing
+        self._standing.discard(key)
+        return stands
+
+
+@dataclass(frozen=True, slots=True)
+class MissedApproval:
+    """A call that nobody was there to approve: its `server.tool`, the rule that asks, None where the mode does, and
+    whether it was read from text."""
+
+    tool: str
+    rule: str | None
+    of_text: bool
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A call that somebody is asked about. A call that `repeats` itself wants a person, whatever the gate says.
+
+    `spec` is the tool as it is now, `first` the fingerprint that it had when the call began to wait.
+    """
+
+    call: CallExecution
+    spec: ToolSpec
+    repeats: bool
+    answer: asyncio.Future[Resolution]
+    first: str
+
+    @property
+    def always(self) -> bool:
+        """Tell whether nothing about this call itself lets a rule answer for the person."""
+        return bool(self.call.must_ask) or self.repeats
+
+
+class Approvals:
+    """The approvals of the calls of one step. `missed` are those that nobody was there to give."""
+
+    def __init__(self, session: Session, repetition: Repetition, emit: Callable[[ev.Event], None]) -> None:
+        self.missed: list[MissedApproval] = []
+        self._gate = session.gate
+        self._provider = session.provider
+        self._settings = session.settings
+        self._toolset = session.toolset
+        self._repetition = repetition
+        self._emit = emit
+        self._waiting: dict[str, _Waiting] = {}
+
+    async def ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
+        """None when the call may run, with what then are its arguments; else the result that it gets."""
+        arguments = call.arguments or {}
+        key = args.canonical(arguments)
+        times = self._repetition.times(spec.name, key)
+        if spec.asks and (wrong := arguments_problem(spec.input_schema, arguments)):
+            return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
+        verdict = self._gate.check(spec, arguments, call.must_ask)
+        repeats = False
+        if verdict.action == "ask" and spec.builtin and not spec.asks and not call.must_ask:
+            verdict = Ruling("allow", "a tool of Fanout itself", DecidedBy.MODE)
+        if verdict.action != "deny" and times > FREE_REPEATS + 1:
+            if verdict.action == "allow" and (self._gate.headless or spec.builtin):
+                return results.repeated(times)
+            verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT), True
+        elif verdict.action != "deny" and self._has_answer(call, spec, key):
+            return results.answered_before()
+        if verdict.action == "ask":
+            resolution = await self._request(call, spec, verdict, repeats)
+            if repeats and resolution.decision is Decision.ALLOW:
+                self._repetition.allow_again(spec.name, key)
+        else:
+            resolution = Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule)
+            if verdict.binds is not None:
+                await self._bind(verdict.binds, spec)
+        if resolution.arguments is not None:
+            call.arguments = resolution.arguments
+        elif call.attempt > 1 and resolution.decision is Decision.ALLOW and arguments != args.read(call.written):
+            resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
+        self.record(call, resolution)
+        return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict)
+
+    def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
+        """Tell whether the same call of this turn has a result that still stands; one that the user runs again has
+        none."""
+        reads = self._settings.dedupe and spec.annotations.read_only and not spec.builtin
+        return reads and call.attempt == 1 and self._repetition.stands(spec.name, key)
+
+    async def _bind(self, rule: Rule, spec: ToolSpec) -> None:
+        """Have a rule that is used with a server for the first time mean that one from now on, which is said once."""
+        if spec.identity is None or not self._gate.bind(rule, spec):
+            return
+        if rule.is_kept:
+            text = f"{rule} (a rule of {rule.source}) now stands for {spec.server} as it is: {spec.identity.text}"
+            self._emit(ev.Notice(level="info", text=f"{text}. Another program or address of that name will ask."))
+            await asyncio.to_thread(self._gate.keep, rule, spec)
+
+    async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Ruling, repeats: bool) -> Resolution:
+        always = bool(call.must_ask) or repeats
+        self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=always))
+        if self._gate.headless:
+            self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text"))
+            return Resolution(Decision.DENY, DecidedBy.LIMIT)
+        waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
+        self._waiting[call.id] = waiting
+        limit = self._settings.approval_timeout
+        try:
+            async with asyncio.timeout(limit):
+                return await waiting.answer
+        except TimeoutError:
+            feedback = f"nobody answered within {results.seconds(limit or 0)}"
+            return Resolution(Decision.DENY, DecidedBy.LIMIT, feedback=feedback)
+        finally:
+            if self._waiting.get(call.id) is waiting:  # else the call was started again meanwhile
+                del self._waiting[call.id]
+
+    def waits(self, call_id: str) -> bool:
+        """Tell whether a call waits for somebody to approve it."""
+        waiting = self._waiting.get(call_id)
+        return waiting is not None and waiting.call.result is None and not waiting.answer.done()
+
+    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
+        """Tell whether a call that waits is of the tool that was shown, as `resolve` asks."""
+        if not self.waits(call_id):
+            return False
+        waiting = self._waiting[call_id]
+        spec = current(self._toolset, self._settings, waiting.spec)
+        return spec.fingerprint == (waiting.first if shown is None else shown)
+
+    def always_asks(self, call_id: str) -> bool:
+        """Tell whether a call waits that no rule could let run: an answer that makes a rule is none for it."""
+        waiting = self._waiting.get(call_id)
+        return waiting is not None and (waiting.always or waiting.spec.require_approval)
+
+    def resolve(
+        self,
+        call_id: str,
+        decision: Decision,
+        arguments: dict[str, Any] | None,
+        feedback: str | None,
+        shown: str | None = None,
+        displayed: str | None = None,
+    ) -> bool:
+        """Take a person's answer for one call; False when it doesn't wait, or waits on.
+
+        `shown` is the fingerprint of the tool that the person saw, None for the one that was asked about first: an
+        approval of another one than there is now counts for nothing.
+        """
+        if not self.waits(call_id):
+            return False
+        waiting = self._waiting[call_id]
+        edited: dict[str, Any] | None = None
+        if decision is Decision.ALLOW:
+            self._renew(waiting)
+            try:
+                edited = self._checked(waiting, arguments, waiting.first if shown is None else shown)
+            except args.UnreadableArguments as error:
+                self._emit(ev.Notice(level="warning", text=f"{waiting.spec.label} still waits: {error}."))
+                return False
+        words = feedback.strip() if feedback else ""
+        definition = waiting.first if shown is None else shown
+        waiting.answer.set_result(
+            Resolution(
+                decision, DecidedBy.USER, edited, words or None, definition=definition or None, displayed=displayed
+            )
+        )
+        return True
+
+    def _checked(self, waiting: _Waiting, arguments: dict[str, Any] | None, shown: str) -> dict[str, Any] | None:
+        """Return the edited arguments, None for those of the call; raises UnreadableArguments for what can't be
+        approved."""
+        call, spec = waiting.call, waiting.spec
+        if shown != spec.fingerprint:
+            raise args.UnreadableArguments("it has changed since it was shown, look at it again")
+        if arguments is not None and arguments != call.arguments:
+            return self._gate.edited(spec, arguments, waits=True)
+        problem = arguments_problem(spec.input_schema, call.arguments or {})
+        if spec.fingerprint != waiting.first and problem:
+            raise args.UnreadableArguments(problem)
+        return None
+
+    def _renew(self, waiting: _Waiting) -> bool:
+        """Take the tool as it is now, and ask anew where that is another; tell whether it is."""
+        spec = current(self._toolset, self._settings, waiting.spec)
+        if spec.fingerprint == waiting.spec.fingerprint:
+            return False
+        waiting.spec = waiting.call.spec = spec
+        verdict = self._gate.check(spec, waiting.call.arguments or {}, waiting.call.must_ask)
+        why = f"{spec.label} changed while it waited" if verdict.action != "ask" else verdict.why
+        self._emit(ev.ApprovalRequested(call_id=waiting.call.id, why=why, always=waiting.always))
+        return True
+
+    def reconsider(self) -> int:
+        """Have the rules look again at each call that waits, and its tool as it is now; how many they answered.
+
+        The mode is not asked again, since it is about later calls: it may have changed while these waited.
+        """
+        answered = 0
+        for call_id, waiting in self._waiting.items():
+            if not self.waits(call_id):
+                continue
+            if self._renew(waiting) or waiting.repeats:
+                continue
+            verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.must_ask)
+            if verdict.action != "ask" and verdict.by is DecidedBy.RULE:
+                waiting.answer.set_result(Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule))
+                answered += 1
+        return answered
+
+    def record(self, call: CallExecution, resolution: Resolution) -> None:
+        """Keep the answer and tell it."""
+        call.resolution = resolution
+        approved = resolution.decision is Decision.ALLOW and resolution.by is DecidedBy.USER
+        if approved and call.dialect and speaks(self._provider, ReadsText):
+            self._provider.approved(call.dialect)
+        self._emit(
+            ev.ApprovalResolved(
+                call_id=call.id,
+                decision=resolution.decision,
+                by=resolution.by,
+                arguments=resolution.arguments,
+                feedback=resolution.feedback,
+                rule=resolution.rule,
+                definition=resolution.definition,
+                displayed=resolution.displayed,
+            )
+        )
+
+
+def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
+    """Return a tool as it is now, under the user's limits; as it was where it is gone."""
+    found = next((one for one in toolset.tools() if one.name == spec.name), None)
+    return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
+
+
+def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
+    """Return the result of a call that may not run: only a person's own no is told as one."""
+    match resolution.by:
+        case DecidedBy.RULE:
+            return results.denied(f"{FORBIDDEN} {resolution.rule}.")
+        case DecidedBy.LIMIT if resolution.feedback:
+            return results.not_approved(f"{resolution.feedback}.")
+        case DecidedBy.LIMIT:
+            return results.not_approved(
+                f"it needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
+            )
+        case DecidedBy.MODE:
+            return results.planned()
+        case DecidedBy.USER:
+            return results.denied(resolution.feedback or "")
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"

@@ -1,0 +1,312 @@
+"""The calls of one answer, in call order: read as they stream in, started under the policy, ended all.
+
+A call with an id of its provider starts as soon as its own arguments are complete (`sure`), while the answer still
+streams. Calls read from text are only sure at its end, as are all calls when `dispatch` is `batch`. What is not
+complete when the answer ends is `invalid` and never runs, since half an argument can be a whole other command.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine.calls import results
+from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import with_own_names
+from console_app.engine.execution.builtin_tools import is_completion
+from console_app.engine.execution.executor import Executor, Queue
+
+LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
+LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool
+MOST_OPENED: Final = (
+    10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
+)
+LONGEST_NAME: Final = 256  # characters: what is longer is no tool's, and every message about the call has it
+RAW_KEPT: Final = 1_000  # characters of arguments that were refused for their size
+UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read either
+
+logger = logging.getLogger(__name__)
+
+
+class Batch:
+    """The calls of one answer, under `settings` and `policy`. `closed` is the result of each where none may run.
+
+    `new_id` makes the id of a call from the provider's and the call's index.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: EngineSettings,
+        policy: CallPolicy,
+        closed: ToolResult | None,
+        specs: Mapping[str, ToolSpec],
+        executor: Executor,
+        emit: Callable[[ev.Event], None],
+        new_id: Callable[[str, int], str],
+        why_missing: Callable[[str], str],
+    ) -> None:
+        self._settings = settings
+        self._policy = policy
+        self._closed = closed
+        self._specs = specs
+        self._executor = executor
+        self._emit = emit
+        self._new_id = new_id
+        self._why_missing = why_missing
+        self._by_index: dict[int, CallExecution] = {}
+        self._beyond: set[int] = set()  # of those, the calls that are too many
+        self._sizes: dict[int, int] = {}  # characters of arguments that arrived
+        self._together = 0  # of all calls
+        self.overflow = ""  # why no more of the answer can be taken
+        self._first: dict[tuple[str, str, str], CallExecution] = {}  # of equal calls, the one that runs
+
+    @property
+    def calls(self) -> list[CallExecution]:
+        return [self._by_index[index] for index in sorted(self._by_index)]
+
+    @property
+    def ran(self) -> list[tuple[ToolSpec, str, Outcome | None]]:
+        """Return the calls of servers that were started, with what they ran with in canonical form, and how they
+        ended."""
+        return [
+            (call.spec, canonical(call.arguments or {}), call.outcome)
+            for call in self._by_index.values()
+            if call.ran and call.spec is not None and not call.spec.builtin
+        ]
+
+    def find(self, call_id: str) -> CallExecution | None:
+        """Return the call with this id, or None."""
+        return next((call for call in self._by_index.values() if call.id == call_id), None)
+
+    # While the answer streams
+
+    def opened(self, chunk: CallOpened) -> None:
+        """Take a call whose name is known."""
+        if chunk.index in self._by_index:
+            logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
+            return
+        spec = self._specs.get(chunk.name)
+        call_id = self._new_id(chunk.id, chunk.index)
+        name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
+        call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect)
+        if len(self._by_index) >= self._settings.max_calls:
+            self._beyond.add(chunk.index)
+        if len(self._by_index) >= MOST_OPENED:
+            self.overflow = f"it makes more than {MOST_OPENED:,} calls"
+        self._by_index[chunk.index] = call
+        self._emit(
+            ev.CallAnnounced(
+                call_id=call.id,
+                index=call.index,
+                name=call.name,
+                server=spec.server if spec else "",
+                tool=spec.tool if spec else "",
+                origin=call.origin,
+                dialect=call.dialect,
+            )
+        )
+
+    def delta(self, index: int, text: str) -> None:
+        """Take more of a call's arguments."""
+        call = self._by_index.get(index)
+        if call is None or call.closed or call.result is not None or index in self._beyond:
+            return
+        if problem := self._grown(index, len(text)):
+            self.overflow = problem
+            self._refuse_size(call, "".join(call.received), problem)
+            return
+        call.received.append(text)
+        self._emit(ev.CallArguments(call_id=call.id, delta=text))
+
+    def _grown(self, index: int, more: int) -> str:
+        """Count arguments that came; why they are too large, or ""."""
+        self._sizes[index] = size = self._sizes.get(index, 0) + more
+        self._together += more
+        if size > LARGEST_ARGUMENTS:
+            return f"its arguments are larger than {LARGEST_ARGUMENTS // 2**20} MB"
+        if self._together > LARGEST_TOGETHER:
+            return f"the calls of the answer have more than {LARGEST_TOGETHER // 2**20} MB of arguments"
+        return ""
+
+    def _refuse_size(self, call: CallExecution, written: str, problem: str) -> None:
+        call.closed = True
+        call.raw = written[:RAW_KEPT]
+        call.received = [call.raw]
+        self._executor.finish(call, results.unreadable(problem, call.raw))
+
+    def closed(self, chunk: CallClosed) -> None:
+        """Take the end of a call, whose arguments are complete."""
+        call = self._by_index.get(chunk.index)
+        if call is None or call.closed:
+            logger.warning("The end of call %d, which is not open, is ignored", chunk.index)
+            return
+        more = max(0, len(chunk.arguments) - self._sizes.get(chunk.index, 0))  # that no delta brought
+        if chunk.index not in self._beyond and (problem := self._grown(chunk.index, more)):
+            self.overflow = problem if self._together > LARGEST_TOGETHER else ""
+            self._refuse_size(call, chunk.arguments, problem)
+            return
+        call.closed = True
+        try:
+            call.arguments = given = read(chunk.arguments)
+            if call.spec is not None:
+                own = with_own_names(call.spec, given) if call.spec.builtin else given
+                call.arguments, call.left_out = declared(call.spec.input_schema, own)
+        except UnreadableArguments as error:
+            call.raw = chunk.raw or chunk.arguments
+            self._executor.finish(call, results.unreadable(str(error), call.raw))
+            return
+        call.written = as_written(chunk.arguments, given)
+        left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
+        call.raw, call.repaired, call.must_ask = chunk.raw, (*chunk.repaired, *left_out), chunk.must_ask
+        if call.result is not None:
+            return  # cancelled while its arguments came in
+        self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
+        if call.spec is None:
+            self._executor.finish(call, results.unknown_tool(call.name, self._specs, self._why_missing(call.name)))
+        elif chunk.index in self._beyond:
+            self._executor.finish(call, results.too_many(self._settings.max_calls))
+        elif self._closed is not None:
+            self._executor.finish(call, self._closed)
+        elif is_completion(call):
+            pass  # judged by the results of all the others, so it has to wait for the end of the answer
+        elif chunk.sure and self._settings.dispatch == "eager":
+            self._dispatch(call, call.spec)
+
+    def broken(self, chunk: CallBroken) -> None:
+        """Take what should have been a call and can't be read."""
+        if chunk.index not in self._by_index:
+            self.opened(CallOpened(chunk.index, "", UNREADABLE_NAME, "text"))
+        call = self._by_index[chunk.index]
+        if not call.closed:
+            call.closed = True
+            call.raw = chunk.raw or "".join(call.received)
+            self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
+
+    def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
+        """Keep what `endpoint` wants back with a call."""
+        if (call := self._by_index.get(index)) is not None:
+            call.provider_data = data
+            self._emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
+
+    def dropped(self, index: int) -> None:
+        """Take back what was announced and is no call after all."""
+        call = self._by_index.get(index)
+        if call is None or call.dispatched or call.result is not None:
+            logger.warning("Call %d, which isn't open, can't be taken back", index)
+            return
+        del self._by_index[index]
+        self._emit(ev.CallDropped(call_id=call.id))
+
+    # At its end
+
+    def seal(self, cut: str | None, *, lost: bool = False) -> None:
+        """The answer has ended; `cut` says by what it was cut off, None for a whole one. Starts what waited for it.
+
+        `lost`: nobody said that it ended. A token limit takes only the call that was being written; after a lost
+        connection no call is sure that its end alone makes so.
+        """
+        for call in self.calls:
+            if not call.closed:
+                call.closed = True
+                problem = f"{cut} before its arguments were complete" if cut else "its arguments never came to an end"
+                call.raw = "".join(call.received)
+                self._executor.finish(call, results.unreadable(problem, call.raw))
+            elif call.result is None and not call.dispatched and call.spec is not None:
+                if is_completion(call):
+                    self._complete(call, call.spec, cut)
+                elif cut and lost and (call.origin == "text" or self._settings.dispatch == "batch"):
+                    self._executor.finish(call, results.unreadable(f"{cut} before this call was sure", call.written))
+                else:
+                    self._dispatch(call, call.spec)
+        started = sum(call.dispatched and not is_completion(call) for call in self._by_index.values())
+        if started > 1 and self._policy is CallPolicy.PARALLEL:
+            logger.info("Executing %d tool calls in parallel", started)
+
+    async def settled(self) -> None:
+        """Return when every call has its result; one that is run again meanwhile is waited for too."""
+        while open_calls := self._unfinished():
+            await open_calls[0].finished.wait()
+
+    def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
+        """Put another attempt at a call in its place and start it."""
+        self._by_index[old.index] = fresh
+        self._executor.restart(old, fresh, spec, self._queue_of(fresh))
+
+    @property
+    def completed(self) -> bool:
+        """Tell whether completion was judged by the results that are there, so that none may change any more."""
+        return any(is_completion(call) and call.result is not None for call in self._by_index.values())
+
+    def report(self) -> None:
+        """Say what the batch as a whole has taken, once all has ended."""
+        calls = self.calls
+        if not calls:
+            return
+        starts = [call.started_at for call in calls if call.started_at is not None]
+        ends = [call.ended_at for call in calls if call.ran and call.ended_at is not None]
+        wall = max(ends) - min(starts) if starts and ends else 0.0
+        summed = sum(call.duration for call in calls)
+        self._emit(ev.BatchFinished(calls=len(calls), wall_ms=round(wall * 1000), summed_ms=round(summed * 1000)))
+
+    def _unfinished(self) -> list[CallExecution]:
+        return [call for call in self._by_index.values() if not call.finished.is_set()]
+
+    def _policy_of(self, call: CallExecution) -> CallPolicy:
+        """Return the policy for one call: a dialect that has one tool a message keeps to that."""
+        return CallPolicy.SINGLE if call.dialect in self._settings.single_dialects else self._policy
+
+    def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
+        if self._policy_of(call) is CallPolicy.SINGLE and any(
+            other.index < call.index for other in self._by_index.values()
+        ):
+            self._executor.finish(call, results.not_single())
+        elif (first := self._same(call, spec)) is not call and first.index < call.index:
+            self._executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))
+        else:
+            self._executor.start(call, spec, self._queue_of(call))
+
+    def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
+        """Return the first call of the answer that equals this one and whose result will do for both; the call itself
+        if none does."""
+        if not self._settings.dedupe or not spec.annotations.read_only or spec.builtin:
+            return call
+        return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.must_ask), call)
+
+    def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
+        """Start a call that completes: after all others, and only one of them."""
+        if cut:
+            self._executor.finish(
+                call, results.unreadable(f"{cut}, so more may have been meant to follow", call.written)
+            )
+        elif any(is_completion(other) and other.dispatched for other in self.calls):
+            self._executor.finish(call, results.one_completion())
+        elif self._policy_of(call) is CallPolicy.SINGLE:
+            self._dispatch(call, spec)
+        else:
+            queue = Queue(
+                lambda: [other for other in self._unfinished() if not is_completion(other)],
+                "completion is judged after the other calls",
+            )
+            self._executor.start(call, spec, queue)
+
+    def _queue_of(self, call: CallExecution) -> Queue | None:
+        """Return what a call waits for under the policy: the calls before it, and, when it runs again, those that run
+        now."""
+        if self._policy is CallPolicy.PARALLEL:
+            return None
+        return Queue(
+            lambda: [
+                other
+                for other in self._unfinished()
+                if other.id != call.id and not is_completion(other) and (other.index < call.index or other.released)
+            ],
+            f"{self._policy.value}: after the calls before it",
+        )

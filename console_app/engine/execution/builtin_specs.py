@@ -1,0 +1,236 @@
+"""The built-in tools as a model sees them, and what their calls must hold: each checked by a pydantic model.
+
+Schemas are written by hand, since models differ in what they make of references and unions. The models behind them
+take a little more than the schema says (a checklist as Markdown, say), and nothing that they don't understand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.todo import TodoItem, TodoStatus
+from console_app.domain.tools import ToolAnnotations, ToolSpec
+
+MOST_ITEMS = 200
+_LINE = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[\s*(?P<mark>[xX~\-/]?)\s*\]\s+(?P<boxed>\S.*)$")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?P<text>\S.*)$")
+_STATUSES = {
+    TodoStatus.PENDING: ("pending", "todo", "open", "not_started", "not started"),
+    TodoStatus.IN_PROGRESS: ("in_progress", "in progress", "in-progress", "doing", "active", "started"),
+    TodoStatus.COMPLETED: ("completed", "complete", "done", "finished"),
+}
+_BY_WORD = {word: status for status, words in _STATUSES.items() for word in words}
+_MARKS = {TodoStatus.PENDING: "[ ]", TodoStatus.IN_PROGRESS: "[-]", TodoStatus.COMPLETED: "[x]"}
+
+
+def read_items(value: Any) -> tuple[TodoItem, ...]:
+    """Return the items in a call's `todos`. Raises ValueError with what can't be understood, in one sentence."""
+    if isinstance(value, str):
+        items = _of_text(value)
+    elif isinstance(value, list | tuple):
+        items = [_of_entry(entry, number) for number, entry in enumerate(cast("list[Any]", value), 1)]
+    else:
+        raise ValueError("must be a list of items with content and status, or a Markdown checklist")
+    if len(items) > MOST_ITEMS:
+        raise ValueError(f"has {len(items)} items, and {MOST_ITEMS} is the most")
+    return tuple(items)
+
+
+def as_checklist(items: Iterable[TodoItem]) -> str:
+    """Return the list as Markdown, a line an item."""
+    return "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "(the list is empty)"
+
+
+def open_items(items: Iterable[TodoItem]) -> list[TodoItem]:
+    """Return what is not completed."""
+    return [item for item in items if item.status is not TodoStatus.COMPLETED]
+
+
+def _of_text(text: str) -> list[TodoItem]:
+    items: list[TodoItem] = []
+    for line in text.splitlines():
+        if match := _LINE.match(line):
+            mark = match["mark"].lower()
+            status = TodoStatus.COMPLETED if mark == "x" else TodoStatus.IN_PROGRESS if mark else TodoStatus.PENDING
+            items.append(TodoItem(content=_one_line(match["boxed"]), status=status))
+        elif bullet := _BULLET.match(line):
+            items.append(TodoItem(content=_one_line(bullet["text"])))
+    if not items and text.strip():
+        raise ValueError("has no line like “[ ] what is to be done”")
+    return items
+
+
+def _of_entry(entry: Any, number: int) -> TodoItem:
+    if isinstance(entry, TodoItem):
+        return entry
+    if isinstance(entry, str):
+        found = _of_text(entry) if _LINE.match(entry) else [TodoItem(content=_one_line(entry))]
+        entry = found[0].model_dump()
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"item {number} is no object with content and status")
+    fields = cast("Mapping[str, Any]", entry)
+    content, status = fields.get("content"), fields.get("status", TodoStatus.PENDING)
+    if not isinstance(content, str) or not content.strip():
+        raise ValueError(f"item {number} has no content")
+    known = _BY_WORD.get(str(status).strip().lower())
+    if known is None:
+        raise ValueError(f"item {number} has the status “{status}”; there are pending, in_progress and completed")
+    return TodoItem(content=_one_line(content), status=known)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+SERVER = "fanout"
+FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
+ENABLE = "enable_server"
+MOST_SERVERS = 50  # servers that are off and named to the model
+MOST_ABOUT = 200  # characters of what one is for
+MOST_OPTIONS = 4
+FOLLOW_UP = "follow_up"  # what the options are called where models learned this tool: in Roo Code and Kilo Code
+_SUGGESTED = re.compile(r"<suggest\b[^>]*>(.*?)</suggest>", re.DOTALL)
+_TEXTS = ("text", "answer", "label")  # the key of an option that is an object
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a built-in tool by the names that its schema has, where a model knows them by others."""
+    if spec.tool != QUESTION or FOLLOW_UP not in arguments or "options" in arguments:
+        return arguments
+    rest = {name: value for name, value in arguments.items() if name != FOLLOW_UP}
+    return {**rest, "options": _options(arguments[FOLLOW_UP])}
+
+
+def _options(value: Any) -> Any:
+    """Read a list of texts or of objects that hold one (Roo's has a mode beside it), or the older text of `<suggest>`
+    tags.
+
+    What is none of these is left as it is: the check says what is wrong.
+    """
+    if isinstance(value, str):
+        found = _SUGGESTED.findall(value) or [line.strip(" -*•\t") for line in value.splitlines()]
+        return [text.strip() for text in found if text.strip()]
+    return [_option(entry) for entry in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _option(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    fields = cast("dict[str, Any]", entry)
+    return next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), fields)
+
+
+class Finished(_Arguments):
+    final_answer: str
+
+
+class UpdateTodoList(_Arguments):
+    todos: Annotated[tuple[TodoItem, ...], BeforeValidator(read_items)]
+
+
+class AskFollowupQuestion(_Arguments):
+    question: Annotated[str, Field(min_length=1)]
+    options: tuple[str, ...] = Field(default=(), max_length=MOST_OPTIONS)
+
+
+class EnableServer(_Arguments):
+    server: Annotated[str, Field(min_length=1)]
+
+
+def wrong_with(error: ValidationError) -> str:
+    """Return the first thing that speaks against a call's arguments, in one sentence."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"“{place}”: {message[:1].lower()}{message[1:]}" if place else message
+
+
+def _spec(tool: str, description: str, properties: dict[str, Any], required: list[str], **more: Any) -> ToolSpec:
+    return ToolSpec(
+        name=f"{SERVER}_{tool}",
+        server=SERVER,
+        tool=tool,
+        description=description,
+        input_schema={
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+        annotations=ToolAnnotations(destructive=False, open_world=False, **more),
+        timeout=0,  # a person may take any time to answer
+        builtin=True,
+    )
+
+
+SPECS: dict[str, ToolSpec] = {
+    TODO: _spec(
+        TODO,
+        "Keeps the to-do list that the user sees. Send the whole list each time: it replaces the one before. Use it "
+        "for work of several steps, and keep the states true as you go; it may stand beside other calls.",
+        {
+            "todos": {
+                "type": "array",
+                "description": "All items, in order.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": {"type": "string", "description": "What is to be done, in one line."},
+                        "status": {"type": "string", "enum": [status.value for status in TodoStatus]},
+                    },
+                    "required": ["content", "status"],
+                },
+            }
+        },
+        ["todos"],
+        idempotent=True,
+    ),
+    QUESTION: _spec(
+        QUESTION,
+        "Asks the user one question and waits for the answer. Only for what you can't find out or decide yourself.",
+        {
+            "question": {"type": "string", "description": "The question, whole and to the point."},
+            "options": {
+                "type": "array",
+                "items": {"type": "string"},
+                "maxItems": MOST_OPTIONS,
+                "description": "Up to four answers to choose from; the user may always answer in other words.",
+            },
+        },
+        ["question"],
+        read_only=True,
+    ),
+    FINISHED: _spec(
+        FINISHED,
+        "Ends your work on the user's request. Call it once everything is done and you have read the results. It is "
+        "refused when another call of the same answer fails.",
+        {"final_answer": {"type": "string", "description": "The whole answer to the user, in Markdown."}},
+        ["final_answer"],
+        read_only=True,
+    ),
+}
+
+
+def enable_spec(off: Mapping[str, str]) -> ToolSpec:
+    """Return the tool that asks for a server, with those that are `off` and what each is for. It starts a program that
+    the user has switched off, so unlike the other built-in tools it needs an approval."""
+    named = dict(list(off.items())[:MOST_SERVERS])
+    lines = "\n".join(f"- {name}: {one_line(about, MOST_ABOUT) or 'no description'}" for name, about in named.items())
+    spec = _spec(
+        ENABLE,
+        "Asks the user to switch on a server that is off. Only when the request needs what no tool that you have can "
+        f"do: its tools are there from your next answer on. Servers that are off:\n{lines}",
+        {"server": {"type": "string", "enum": list(named), "description": "The name of the server."}},
+        ["server"],
+        idempotent=True,
+    )
+    return spec.model_copy(update={"asks": True})

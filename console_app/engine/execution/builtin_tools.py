@@ -1,0 +1,210 @@
+"""Runs the built-in tools of one answer, beside the tools of the servers.
+
+Whether `finished` may end the turn is told from the results of the same answer. Nothing is remembered: a failure is
+forgotten with the next request, and the user who says "just complete anyway" gets what they ask for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from console_app.domain import events as ev
+from console_app.domain.errors import ToolError
+from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
+from console_app.domain.todo import TodoItem
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine.calls import results
+from console_app.engine.calls.arguments import compact
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import (
+    ENABLE,
+    FINISHED,
+    QUESTION,
+    SERVER,
+    SPECS,
+    TODO,
+    AskFollowupQuestion,
+    EnableServer,
+    Finished,
+    UpdateTodoList,
+    as_checklist,
+    enable_spec,
+    open_items,
+    wrong_with,
+)
+from console_app.engine.session import Session
+
+BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
+NOTHING_RAN = (
+    "Cannot complete yet: no other call of this answer ran, since the user did not allow it. Tell the user so in "
+    "your answer, or do it another way; then complete."
+)
+OPEN_ITEMS = "The to-do list still has open items. Do them, or take them off the list, before completing."
+_REFUSED = frozenset({Outcome.DENIED, Outcome.CANCELLED})
+
+
+def is_completion(call: CallExecution) -> bool:
+    """Tell whether the call is one that ends the turn."""
+    return call.spec is not None and call.spec.builtin and call.spec.tool == FINISHED
+
+
+def _stands_against(calls: Iterable[CallExecution], todo: Sequence[TodoItem], *, finish_todos: bool) -> str | None:
+    """Return what stands against completing an answer with these calls, as the model reads it; None when nothing does.
+
+    Outcome.is_error counts: a failed, timed out, unreadable, unknown or interrupted call. What the user denied or
+    cancelled doesn't, nor what was put off, as long as anything ran. Where nothing did, the final answer was written
+    before its model knew of the no, and may claim what never happened: it has to be given again, once. With
+    `finish_todos`, an open item of the to-do list counts.
+    """
+    others = [call for call in calls if not is_completion(call)]
+    if any(call.outcome is not None and call.outcome.is_error for call in others):
+        return BLOCKED
+    if any(call.outcome in _REFUSED for call in others) and not any(call.ran for call in others):
+        return NOTHING_RAN
+    if finish_todos and (left := open_items(todo)):
+        return f"{OPEN_ITEMS}\n{as_checklist(left)}"
+    return None
+
+
+DECLINED = "The user does not want to answer. Decide yourself, or end with what you need to know."
+NOBODY = "Nobody is there to answer. Decide yourself, or end with what you need to know."
+EDITED_MEANWHILE = (
+    "The list was not replaced, since the user edited it meanwhile. Send yours again if it should still differ from:"
+)
+
+logger = logging.getLogger(__name__)
+
+
+def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | None = None) -> Mapping[str, ToolSpec]:
+    """Return what a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
+
+    Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
+    But a server that is off can be asked for.
+    """
+    specs = {spec.name: spec for spec in toolset.tools()}
+    names = set(wanted)
+    builtins = [spec for tool, spec in SPECS.items() if tool in names] if specs else []
+    if ENABLE in names and servers is not None and (off := servers.off()):
+        builtins.append(enable_spec(off))
+    for spec in builtins:
+        if hidden := specs.get(spec.name):
+            logger.warning("%s has the wire name of a built-in tool and can't be called", hidden.label)
+        specs[spec.name] = spec
+    return specs
+
+
+def why_not_offered(name: str, servers: ServerSwitch | None) -> str:
+    """Say why there is no tool of that wire name; "" where it isn't known."""
+    if servers is None:
+        return ""
+    if name == f"{SERVER}_{ENABLE}" and not servers.off():
+        return "no server is off, so there is none to switch on"
+    return servers.why_missing(name)
+
+
+class AnswerTools:
+    """A Toolset for one answer. `calls` gives the calls of the answer, `final_answer` what `finished` was told."""
+
+    def __init__(
+        self, session: Session, emit: Callable[[ev.Event], None], calls: Callable[[], Sequence[CallExecution]]
+    ) -> None:
+        self.final_answer: str | None = None
+        self._session = session
+        self._emit = emit
+        self._calls = calls
+        self._questions: dict[str, asyncio.Future[str | None]] = {}  # None: you don't want to answer
+
+    def tools(self) -> Sequence[ToolSpec]:
+        return [*self._session.toolset.tools(), *SPECS.values()]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        if not invocation.spec.builtin:
+            return await self._session.toolset.call(invocation, reporter)
+        arguments, tool = dict(invocation.arguments), invocation.spec.tool
+        try:
+            if tool == FINISHED:
+                return self._finish(Finished.model_validate(arguments))
+            if tool == TODO:
+                return self._update(UpdateTodoList.model_validate(arguments))
+            if tool == ENABLE:
+                return await self._enable(EnableServer.model_validate(arguments))
+            if tool == QUESTION:
+                return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
+        except ValidationError as error:
+            return results.unreadable(wrong_with(error), compact(arguments))
+        raise ToolError(f"there is no built-in tool {tool}")
+
+    def answer(self, call_id: str, text: str) -> bool:
+        """Take the user's answer to a question; False when it isn't open, or the answer is blank."""
+        question = self._questions.get(call_id)
+        if question is None or question.done() or not text.strip():
+            return False
+        question.set_result(text.strip())
+        return True
+
+    def decline(self, call_id: str) -> bool:
+        """Leave a question without an answer, for the user; False when it isn't open."""
+        question = self._questions.get(call_id)
+        if question is None or question.done():
+            return False
+        question.set_result(None)
+        return True
+
+    def _finish(self, finished: Finished) -> ToolResult:
+        finish_todos = self._session.settings.finish_todos
+        if problem := _stands_against(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
+            return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
+        self.final_answer = finished.final_answer
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
+
+    def _update(self, update: UpdateTodoList) -> ToolResult:
+        if self._session.todo_edited:
+            # The model writes over a list that it has not seen: yours stands, and it may look and write again.
+            self._session.todo_edited = False
+            listed = as_checklist(self._session.transcript.todo)
+            return ToolResult(outcome=Outcome.SKIPPED, content=f"{EDITED_MEANWHILE}\n{listed}")
+        self._emit(ev.TodoChanged(items=update.todos))
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
+
+    async def _enable(self, wanted: EnableServer) -> ToolResult:
+        """Switch on the server that the user has approved by now."""
+        servers = self._session.servers
+        if servers is None or wanted.server not in servers.off():
+            return results.unreadable(f"no server that is off is called {wanted.server}", "")
+        tools = await servers.switch_on(wanted.server)
+        names = ", ".join(spec.name for spec in tools) or "none"
+        text = f"The user switched {wanted.server} on. Its tools, from your next answer on: {names}."
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
+
+    async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
+        self._emit(ev.QuestionAsked(call_id=call_id, question=asked.question, options=asked.options))
+        if self._session.gate.headless:
+            return ToolResult(outcome=Outcome.DENIED, content=NOBODY, error="no one to answer (non-interactive)")
+        self._questions[call_id] = question = asyncio.get_running_loop().create_future()
+        try:
+            answer = await question
+        finally:
+            del self._questions[call_id]
+        if answer is None:
+            return ToolResult(outcome=Outcome.DENIED, content=DECLINED, error="you gave no answer")
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The user answered:\n{answer}")
+
+
+class ToolsAsTheyCome(Mapping[str, ToolSpec]):
+    """The tools of a step whose calls were given, by wire name: `now` gives those that are there, and more come."""
+
+    def __init__(self, now: Callable[[], Mapping[str, ToolSpec]]) -> None:
+        self._now = now
+
+    def __getitem__(self, name: str) -> ToolSpec:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())

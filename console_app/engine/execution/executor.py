@@ -1,0 +1,291 @@
+"""Runs calls, one task each: approval, then a slot, then the tool, under a deadline that news puts off.
+
+The rule that keeps it simple: the result comes first, the cancelling second. Whoever ends a call (the user, a deadline,
+the end of the turn) writes its result at once and then cancels its task. The task may take its time, or ignore it, and
+whatever it still brings is dropped and logged. So nothing ever waits for a tool that doesn't stop, and `finish` is the
+one place that gives a call its one result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isfinite
+
+from console_app.domain import events as ev
+from console_app.domain.amounts import plural
+from console_app.domain.deadline import MOST_LIMITS, ends_at
+from console_app.domain.ports.provider import UsageChunk, no_pictures
+from console_app.domain.ports.toolset import Invocation, Toolset
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine.activity import GRACE, Activity, usage_reported
+from console_app.engine.calls import results
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.slots import limits_of
+from console_app.engine.execution.approval import Approvals
+from console_app.engine.session import Session
+
+SAME_CALL = "the same call as another of this answer: it runs once for both"
+_OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The calls that another waits for: `others` have not ended and must, `why` is said of the wait."""
+
+    others: Callable[[], Sequence[CallExecution]]
+    why: str
+
+
+class Executor:
+    """Runs the calls of one step of `activity`: `toolset` has their tools. `remarks` says whether results tell how they
+    came about, or somebody else does."""
+
+    def __init__(
+        self, session: Session, activity: Activity, approvals: Approvals, toolset: Toolset, *, remarks: bool = True
+    ) -> None:
+        self._session = session
+        self._settings = session.settings
+        self._activity = activity
+        self._emit = activity.emit
+        self._approvals = approvals
+        self._toolset = toolset
+        self._remarks = remarks
+
+    def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
+        """Start a call whose arguments were read; `queue` says which calls must have ended before it runs."""
+        call.dispatched = True
+        call.task = self._activity.spawn(self._drive(call, spec, queue), f"call {call.id}")
+
+    def follow(
+        self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None = None
+    ) -> None:
+        """Give a call the result of an equal one of the same answer. It runs by itself when that one did not run to
+        its own end as it was written."""
+        call.dispatched = True
+        call.task = self._activity.spawn(self._follow(call, spec, leader, queue), f"call {call.id}")
+
+    async def _follow(
+        self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None
+    ) -> None:
+        self._emit(ev.CallQueued(call_id=call.id, why=SAME_CALL))
+        try:
+            while (result := (first := leader()).result) is None:  # it may have been run again meanwhile
+                await first.finished.wait()
+        except asyncio.CancelledError:
+            self._finish_late(call, results.interrupted())
+            return
+        if first.ran and first.edited is None and result.outcome in _OWN_ENDS:
+            self.finish(call, results.shared(result))
+        else:
+            await self._drive(call, spec, queue)
+
+    def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
+        """Start another attempt at a call (`old.again()`). What the old one still brings is dropped."""
+        if old.result is None:
+            old.result = results.interrupted()
+            self._close(old)
+            self._stop_task(old)
+        fresh.before = old.result if old.ran else old.before
+        edited = fresh.arguments if fresh.arguments != old.arguments else None
+        self._emit(ev.CallRestarted(call_id=fresh.id, attempt=fresh.attempt, arguments=edited))
+        if fresh.resolution is not None and fresh.resolution is not old.resolution:
+            self._approvals.record(fresh, fresh.resolution)
+        self.start(fresh, spec, queue)
+
+    def finish(self, call: CallExecution, result: ToolResult) -> bool:
+        """Give a call its one result; the first stands, a second is dropped."""
+        if call.result is not None:
+            return False
+        if call.ran and self._remarks:
+            feedback = call.resolution.feedback if call.resolution else None
+            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
+        call.result = result
+        self._close(call)
+        self._emit(
+            ev.CallFinished(
+                call_id=call.id,
+                outcome=result.outcome,
+                content=result.content,
+                error=result.error,
+                artifacts=result.artifacts,
+                structured=results.structured_beside(result),
+                duration_ms=round(call.duration * 1000),
+            )
+        )
+        return True
+
+    def _close(self, call: CallExecution) -> None:
+        call.ended_at = self._session.monotonic()
+        if call.timer is not None:
+            call.timer.cancel()
+        call.finished.set()
+
+    def end(self, call: CallExecution, result: ToolResult) -> bool:
+        """Give a call its result from outside and cancel what still runs of it."""
+        if not self.finish(call, result):
+            return False
+        self._stop_task(call)
+        return True
+
+    def _stop_task(self, call: CallExecution) -> None:
+        if call.task is not None and not call.task.done():
+            call.task.cancel()
+            asyncio.get_running_loop().call_later(GRACE, self._abandon, call)
+
+    def cancel(self, call: CallExecution) -> bool:
+        """End a call for the user."""
+        return self.end(call, results.cancelled(list(call.sent), started=call.ran))
+
+    async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
+        try:
+            if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
+                self.finish(call, refusal if call.before is None else results.not_again(call.before))
+                return
+            spec = call.spec or spec  # as it was approved, where it became another while it waited
+            if queue is not None:
+                await self._wait_in(queue, call)
+            call.released = True
+            if not spec.builtin:
+                await self._take_slot(call, spec)
+            await self._run(call, spec)
+        except asyncio.CancelledError:
+            # Ended from outside: the result is there. Else the tool's own connection was cancelled under it.
+            self._finish_late(call, results.failed(asyncio.CancelledError("the call was cancelled by its server")))
+        except KeyboardInterrupt:
+            self._finish_late(call, results.interrupted())
+            raise
+        except BaseException as error:  # a tool may raise anything, and its siblings must not notice
+            logger.debug("Call %s of %s raised", call.id, spec.label, exc_info=True)
+            self._finish_late(call, results.failed(error))
+        finally:
+            self._free(call)
+
+    def _finish_late(self, call: CallExecution, result: ToolResult) -> None:
+        if not self.finish(call, result):
+            logger.debug("Call %s had ended as %s before its task did", call.id, call.outcome)
+
+    # Running
+
+    async def _wait_in(self, queue: Queue, call: CallExecution) -> None:
+        announced = False
+        while others := queue.others():  # asked again each time, as a call may have been run again meanwhile
+            if not announced:
+                self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
+                announced = True
+            await others[-1].finished.wait()  # the nearest: all would wake, and look again, with each of the others
+
+    async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
+        limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
+        call.ticket = self._session.slots.ask(limits)
+        if not call.ticket.granted.done():
+            self._emit(ev.CallQueued(call_id=call.id, why=call.ticket.why))
+            await call.ticket.granted
+
+    async def _run(self, call: CallExecution, spec: ToolSpec) -> None:
+        call.started_at = call.news_at = call.counts_from = self._session.monotonic()
+        limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
+        self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
+        self._watch(call, limit)
+        # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
+        invocation = Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
+        result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
+        if not self.finish(call, results.of_tool(result, no_pictures(self._session.provider))):
+            logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
+
+    def _watch(self, call: CallExecution, limit: float | None) -> None:
+        """End the call when it has sent no news for `limit` seconds."""
+        if limit is None or limit <= 0 or call.result is not None:
+            return
+        now = self._session.monotonic()
+        end = ends_at(call.news_at, call.counts_from, limit)
+        left = limit if call.holds else end - now
+        if left > 0:
+            call.timer = asyncio.get_running_loop().call_later(left, self._watch, call, limit)
+            return
+        ran = now - (now if call.started_at is None else call.started_at)
+        most = MOST_LIMITS if end < call.news_at + limit else 0
+        self.end(call, results.timed_out(ran, limit, list(call.sent), most_limits=most))
+
+    def _abandon(self, call: CallExecution) -> None:
+        if call.task is not None and not call.task.done():
+            logger.warning("Call %s doesn't stop; left to itself %s after it was cancelled", call.id, f"{GRACE:g} s")
+            self._free(call)
+
+    def _free(self, call: CallExecution) -> None:
+        if call.ticket is not None:
+            self._session.slots.give_back(call.ticket)
+
+    def extend(self, call: CallExecution) -> bool:
+        """Give a running call its whole time again; False when it doesn't run."""
+        if not call.ran or call.result is not None:
+            return False
+        call.news_at = call.counts_from = self._session.monotonic()
+        self._emit(ev.CallExtended(call_id=call.id))
+        return True
+
+
+class _Reporter:
+    """Tells what a running call says of itself; once it has a result, only what it spent. Implements CallReporter."""
+
+    def __init__(self, session: Session, activity: Activity, call: CallExecution) -> None:
+        self._clock = session.monotonic
+        self._activity = activity
+        self._call = call
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        call = self._call
+        if call.result is not None:
+            return
+        progress = progress if isfinite(progress) else 0.0
+        total = total if total is not None and isfinite(total) else None
+        now = self._clock()
+        new = bool(message) and call.says_news(message, now)
+        news = call.advances(progress) or new
+        if news:
+            call.news_at = now
+        call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
+        self._activity.report(
+            ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news)
+        )
+
+    def log(self, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        call = self._call
+        if call.result is not None:
+            return
+        now = self._clock()
+        news = sure and call.says_news(text, now, dropped)
+        if news:
+            call.news_at = now
+        if dropped:
+            call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
+        call.keep(text)
+        self._activity.report(
+            ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure)
+        )
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        self._call.holds += 1
+        try:
+            yield
+        finally:
+            self._call.holds -= 1
+            self._call.news_at = self._call.counts_from = self._clock()
+
+    def asked(self, what: str) -> None:
+        if self._call.result is None:
+            self._activity.emit(ev.CallAsked(call_id=self._call.id, what=what))
+
+    def answered(self, what: str, how: str) -> None:
+        if self._call.result is None:
+            self._activity.emit(ev.CallAnswered(call_id=self._call.id, what=what, how=how))
+
+    def used(self, usage: UsageChunk) -> None:
+        self._activity.emit(usage_reported(usage, self._call.id))

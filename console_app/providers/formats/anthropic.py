@@ -1,0 +1,256 @@
+"""Requests to Anthropic's Messages API, and to the servers that speak it: turns alternate, and all results open ONE
+user message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from console_app.domain.endpoint import ProviderConfig, identity
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.schema.reading import object_of
+from console_app.domain.tools import Outcome, ToolCall, ToolSpec
+from console_app.providers.faults.concessions import Concession, refused_field, without
+from console_app.providers.faults.fault import Fault
+from console_app.providers.faults.wordings import allowed_values
+from console_app.providers.formats.anthropic_answer import FORMAT, THINKING, AnthropicAnswer
+from console_app.providers.formats.cache_marks import mark_anthropic, with_mark
+from console_app.providers.formats.placed_blocks import in_order
+from console_app.providers.formats.request_parts import (
+    arguments_object,
+    call_ids,
+    parameters,
+    reasoning_blocks,
+    tool_schema,
+    wire_name,
+    with_budget,
+    with_extra,
+)
+from console_app.providers.pictures import Picture, pictures_of
+from console_app.providers.stream.answer import WireAnswer
+from console_app.providers.stream.loose_json import obj
+from console_app.providers.wire_provider import WireProvider
+
+_NO_FIELDS: Mapping[str, Any] = {}
+BLANK_TEXT = "(nothing)"  # the API takes no blank text
+OF_FAILED = "[Fanout: the pictures that a failed result above names, in their order.]"
+
+
+def anthropic_body(
+    request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool, images: bool = True
+) -> dict[str, Any]:
+    """Return the JSON body. `max_tokens` is used where nothing sets a limit, since the API wants one.
+
+    `eager` asks for arguments to be streamed as they are written, in place of whole values.
+    """
+    body: dict[str, Any] = {
+        "model": config.model,
+        "max_tokens": max_tokens,
+        "messages": anthropic_messages(request, source, identity(config), images=images),
+        "stream": True,
+    }
+    if request.system.strip():
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = [_tool(spec, eager) for spec in request.tools]
+        body["tool_choice"] = _tool_choice(request)
+    elif names := _called_names(request):
+        # Calls in the history want their tools named, even where none may be called any more.
+        body["tools"] = [{"name": name, "input_schema": object_of({})} for name in names]
+        body["tool_choice"] = {"type": "none"}
+    return with_extra(body | parameters(request.sampling, "anthropic"), request.sampling.extra_body)
+
+
+def _called_names(request: ModelRequest) -> list[str]:
+    """Return the tools that the history calls, by the names that go out."""
+    answers = (message for message in request.messages if isinstance(message, AssistantMessage))
+    return sorted({wire_name(call.name) for answer in answers for call in answer.tool_calls})
+
+
+def _tool_choice(request: ModelRequest) -> dict[str, Any]:
+    kind = {"auto": "auto", "none": "none", "required": "any"}[request.tool_choice]
+    several = request.sampling.parallel_tool_calls
+    one = not request.parallel or several == "refuse"
+    if kind == "none" or not one or several == "omit":
+        return {"type": kind}
+    return {"type": kind, "disable_parallel_tool_use": True}
+
+
+def anthropic_messages(
+    request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
+) -> list[dict[str, Any]]:
+    """Return the history as turns that begin with the user and alternate; with `images` the pictures of messages
+    too."""
+    out: list[dict[str, Any]] = []
+    ids = call_ids(request.messages, endpoint)
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                shown = [_image(one) for one in pictures_of(message)] if images else []
+                text = _text(message.content if message.content.strip() else BLANK_TEXT)
+                _append(out, "user", [*shown, text])
+            case AssistantMessage():
+                goes_on = message.paused and message is request.messages[-1]
+                _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on))
+            case ToolMessage():
+                shown = pictures_of(message) if images else ()
+                failed = message.outcome is not Outcome.SUCCEEDED  # whose content may be text alone
+                _append(out, "user", [_result(message, ids, () if failed else shown)])
+                if failed and shown:
+                    _append(out, "user", [_text(OF_FAILED), *map(_image, shown)])
+    for turn in out:
+        if turn["role"] == "user":  # results open their turn: the pictures of failed ones stand behind them all
+            content: list[dict[str, Any]] = turn["content"]
+            content.sort(key=lambda block: block["type"] != "tool_result")
+    if out and out[0]["role"] != "user":
+        out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
+    return out
+
+
+def _append(out: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+    """Add blocks as a turn of `role`, or to the open turn of the same role; a turn of nothing is left out."""
+    if not blocks:
+        return
+    if out and out[-1]["role"] == role:
+        content: list[dict[str, Any]] = out[-1]["content"]
+        content += blocks
+    else:
+        out.append({"role": role, "content": blocks})
+
+
+def _assistant(
+    message: AssistantMessage, source: str, ids: Callable[[str], str], *, goes_on: bool
+) -> list[dict[str, Any]]:
+    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids))
+    blocks = list(written)
+    if goes_on:
+        return blocks
+    blocks = _answered(blocks)
+    # A turn may not end with thinking, nor be nothing else.
+    while blocks and blocks[-1].get("type") in THINKING:
+        blocks.pop()
+    return blocks
+
+
+def _answered(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out the provider's own calls that have no result, and results without their call: an answer was cut
+    there."""
+    uses = {block.get("id") for block in blocks if _is_server_use(block)}
+    results = {block.get("tool_use_id") for block in blocks}
+    return [
+        block
+        for block in blocks
+        if (block.get("id") in results if _is_server_use(block) else block.get("tool_use_id") in {None, *uses})
+    ]
+
+
+def _is_server_use(block: dict[str, Any]) -> bool:
+    return str(block.get("type")).endswith("_tool_use")
+
+
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": picture.mime, "data": picture.data}}
+
+
+def _text(text: str, fields: Mapping[str, Any] = _NO_FIELDS) -> dict[str, Any]:
+    return {"type": "text", "text": text, **fields}
+
+
+def _call(call: ToolCall, ids: Callable[[str], str]) -> dict[str, Any]:
+    arguments = arguments_object(call.arguments)
+    return {"type": "tool_use", "id": ids(call.id), "name": wire_name(call.name), "input": arguments}
+
+
+def _result(message: ToolMessage, ids: Callable[[str], str], pictures: Sequence[Picture]) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids(message.tool_call_id)}
+    if message.content.strip():
+        result["content"] = message.content
+    if message.outcome is not Outcome.SUCCEEDED:
+        result["is_error"] = True
+        result.setdefault("content", str(message.outcome))  # an error without content is refused
+    if pictures:
+        words = [_text(result["content"])] if "content" in result else []
+        result["content"] = [*words, *map(_image, pictures)]
+    return result
+
+
+def _tool(spec: ToolSpec, eager: bool) -> dict[str, Any]:
+    tool: dict[str, Any] = {"name": spec.name, "input_schema": tool_schema(spec)}
+    if spec.description:
+        tool["description"] = spec.description
+    if eager:
+        tool["eager_input_streaming"] = True
+    return tool
+
+
+MAX_TOKENS = 32_000  # where nothing else is said; a model that allows less says how much
+_OPTIONAL: dict[str, tuple[str, ...]] = {
+    "tools.eager_input_streaming": (),
+    "tool_choice.disable_parallel_tool_use": ("parallel_tool_use",),
+    "tool_choice": (),  # demanding a call goes with no thinking
+    "temperature": (),
+    "stop_sequences": (),
+    "cache_control": ("system",),  # with the marks the system prompt is a list
+    "output_config": ("effort",),
+    "thinking": (),
+}
+# They think by a budget of tokens; later ones adapt, and refuse a budget.
+_BUDGETED = re.compile(r"claude-3|claude-(opus|sonnet|haiku)-4(-[0-5])?([-@]\d{8}|-latest|$)")
+
+
+class AnthropicMessagesProvider(WireProvider):
+    """A model behind `/v1/messages`; the base URL is without `/v1`."""
+
+    path: ClassVar[str] = "/v1/messages"
+    models_path: ClassVar[str] = "/v1/models?limit=1000"
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        body = anthropic_body(
+            request,
+            self._config,
+            source=self._source,
+            max_tokens=MAX_TOKENS,
+            eager=self._where.is_vendor,
+            images=self._sees,
+        )
+        if "cache_control" not in self._dropped and request.sampling.cache != "off":
+            mark_anthropic(body)
+        self._think(body, request)
+        return without(body, self._dropped)
+
+    def _think(self, body: dict[str, Any], request: ModelRequest) -> None:
+        """Thinking in the words that the model knows; none beside a call that it is made to give."""
+        effort = request.sampling.effort
+        if effort in (None, "none") or "thinking" not in body:
+            return
+        body["max_tokens"] = min(body["max_tokens"], self._conceded.largest or body["max_tokens"])
+        if obj(body.get("tool_choice")).get("type") == "any":
+            del body["thinking"]
+        elif self._budgeted:
+            with_budget(body, effort)
+
+    @property
+    def _budgeted(self) -> bool:
+        """Tell whether its model thinks by a budget: by its name, until it was refused."""
+        return bool(self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None))
+
+    def _answer(self, request: ModelRequest) -> WireAnswer:
+        return AnthropicAnswer(request.tools, self._source)
+
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
+        field = refused_field(fault, with_mark(body), _OPTIONAL)
+        if field == "output_config" and allowed_values(fault.message):
+            return "effort"  # this much of it, and not effort as such
+        if field in ("output_config", "thinking"):
+            if obj(body.get("thinking")).get("type") == "adaptive" and "thinking by" not in self._dropped:
+                self._dropped["thinking by"] = True
+                return Concession("adaptive thinking", "with a budget of tokens for it")
+            if obj(body.get("thinking")).get("type") == "enabled" and "thinking by" not in self._dropped:
+                self._dropped["thinking by"] = False
+                return Concession("a budget of tokens for thinking", "with adaptive thinking")
+            return "effort"
+        if field:
+            self._dropped[field] = None
+        return field

@@ -1,0 +1,165 @@
+"""A request in the words of OpenAI's Responses API, without any state kept at the endpoint (`store` false).
+
+So the history goes along each time: calls as `function_call` items, results as `function_call_output`, and reasoning
+items with their encrypted content, each in front of what came of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from console_app.domain.endpoint import ProviderConfig, identity
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.tools import ToolCall, ToolSpec
+from console_app.providers.faults.concessions import refused_field, without
+from console_app.providers.faults.fault import Fault
+from console_app.providers.formats.openai_responses_answer import FORMAT, ResponsesAnswer
+from console_app.providers.formats.placed_blocks import in_order
+from console_app.providers.formats.request_parts import (
+    arguments_text,
+    call_ids,
+    parameters,
+    reasoning_blocks,
+    tool_schema,
+    wire_name,
+    with_extra,
+)
+from console_app.providers.formats.server_tools import RESPONSES_CALLS
+from console_app.providers.pictures import pictures_of
+from console_app.providers.stream.answer import WireAnswer
+from console_app.providers.stream.loose_json import obj
+from console_app.providers.wire_provider import WireProvider
+
+_REASONING_FIELDS = ("type", "id", "summary", "encrypted_content", "content")
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+def responses_body(
+    request: ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
+) -> dict[str, Any]:
+    """Return the JSON body."""
+    body: dict[str, Any] = {
+        "model": config.model,
+        "input": responses_input(request, source, identity(config), images=images),
+        "stream": True,
+        "store": False,
+        "include": [ENCRYPTED],
+    }
+    if request.system.strip():
+        body["instructions"] = request.system
+    if request.conversation:
+        body["prompt_cache_key"] = request.conversation  # a request is sent to where its beginning was read before
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+        if request.tool_choice != "auto":
+            body["tool_choice"] = request.tool_choice
+        if (several := request.sampling.parallel_tool_calls) != "omit":
+            body["parallel_tool_calls"] = request.parallel and several != "refuse"
+    return with_extra(body | parameters(request.sampling, "openai-responses"), request.sampling.extra_body)
+
+
+def _content(message: UserMessage | ToolMessage, images: bool) -> str | list[dict[str, Any]]:
+    pictures = pictures_of(message) if images else ()
+    if not pictures:
+        return message.content
+    shown = [{"type": "input_image", "image_url": picture.url} for picture in pictures]
+    return [{"type": "input_text", "text": message.content}, *shown]
+
+
+def responses_input(
+    request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
+) -> list[dict[str, Any]]:
+    """Return the history as input items; with `images` the pictures of messages too."""
+    ids = call_ids(request.messages, endpoint)
+    out: list[dict[str, Any]] = []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                out.append({"role": "user", "content": _content(message, images)})
+            case AssistantMessage():
+                out += _assistant(message, source, ids)
+            case ToolMessage():
+                call_id = ids(message.tool_call_id)
+                out.append({"type": "function_call_output", "call_id": call_id, "output": _content(message, images)})
+    return out
+
+
+def _assistant(message: AssistantMessage, source: str, ids: Callable[[str], str]) -> list[dict[str, Any]]:
+    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids))
+    items = [_sendable(item) for item in written]
+    if not all(items):
+        # What the provider did itself is refused without the reasoning that led to it.
+        items = [item for item in items if item and item.get("type") not in RESPONSES_CALLS]
+    # A reasoning item is refused unless something of the same answer follows it.
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+    return items
+
+
+def _sendable(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item as it may go back; an empty one for reasoning that only its endpoint could look up, and didn't
+    keep."""
+    if item.get("type") != "reasoning":
+        return item
+    if not item.get("encrypted_content") and not item.get("content"):
+        return {}
+    return {name: item[name] for name in _REASONING_FIELDS if item.get(name) or name == "summary"}
+
+
+def _text(text: str, fields: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, **fields}
+
+
+def _call(call: ToolCall, ids: Callable[[str], str]) -> dict[str, Any]:
+    # Without the item's own id: with it, the API wants the reasoning of the same response beside it.
+    name, arguments = wire_name(call.name), arguments_text(call.arguments)
+    return {"type": "function_call", "call_id": ids(call.id), "name": name, "arguments": arguments}
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    # `strict` is the API's default, and refuses most schemas that were not written for it.
+    tool: dict[str, Any] = {"type": "function", "name": spec.name, "parameters": tool_schema(spec), "strict": False}
+    if spec.description:
+        tool["description"] = spec.description
+    return tool
+
+
+_REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
+_OPTIONAL: dict[str, tuple[str, ...]] = {
+    "include": ("encrypted_content", "Encrypted content"),
+    "reasoning.summary": (),
+    "reasoning.effort": (),
+    "reasoning": (),
+    "parallel_tool_calls": (),
+    "temperature": (),
+    "tool_choice": (),
+    "store": (),
+    "prompt_cache_key": (),
+}
+
+
+class OpenAIResponsesProvider(WireProvider):
+    """A model behind `/responses`."""
+
+    path: ClassVar[str] = "/responses"
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        body = responses_body(request, self._config, source=self._source, images=self._sees)
+        if self._where.is_vendor and _REASONS.match(self.model):
+            # Without it nothing of the reasoning is shown.
+            body["reasoning"] = {"summary": "auto"} | obj(body.get("reasoning"))
+        body = without(body, self._dropped)
+        if request.sampling.cache == "off":
+            body.pop("prompt_cache_key", None)
+        return body if body.get("reasoning", True) else without(body, ("reasoning",))
+
+    def _answer(self, request: ModelRequest) -> WireAnswer:
+        return ResponsesAnswer(request.tools, self._source)
+
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str:
+        if field := refused_field(fault, body, _OPTIONAL):
+            self._dropped[field] = None
+        return field

@@ -1,0 +1,349 @@
+"""Reads a streamed answer of OpenAI's Responses API, whose events name the output item that they belong to.
+
+Closing events (`…done`, `response.completed`) repeat what came, or are all that came: each text and call counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from console_app.domain.messages import Reasoning
+from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
+from console_app.providers.faults.error_bodies import ServerFault, raise_for_error, read_error
+from console_app.providers.formats.placed_blocks import APART, placed
+from console_app.providers.formats.server_tools import RESPONSES_CALLS, responses_finished, responses_started
+from console_app.providers.stream.answer import WireAnswer
+from console_app.providers.stream.labelled_calls import LabelledCalls, Where
+from console_app.providers.stream.loose_json import arr, count, obj, text
+
+PartKey = tuple[int, str]  # content_index, and whether it is text or a refusal
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One output item that is no call of ours. `began` is how much text and how many calls came before it."""
+
+    where: Where
+    began: tuple[int, int]
+    parts: dict[PartKey, list[str]] = field(default_factory=dict[PartKey, list[str]])
+    thinking: list[str] = field(default_factory=list[str])
+    thought_part: object = None
+    phase: str = ""
+    gap: int = 0  # of a message: how much parts it from the text before
+    started: bool = False  # a call of the provider that has a panel
+    done: bool = False
+    kept: bool = False  # so that it goes back
+
+    @property
+    def text(self) -> str:
+        """Return all text of it, its parts in the order in which they came."""
+        return "".join(piece for pieces in self.parts.values() for piece in pieces)
+
+    def missing(self, key: PartKey, whole: str) -> str:
+        """Return what of a part's whole text has not come yet; "" where something else was shown."""
+        came = "".join(self.parts.get(key, ()))
+        return whole[len(came) :] if whole.startswith(came) else ""
+
+
+class Items:
+    """The items of one response, in the order in which they were first told of."""
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._found: tuple[Where, Item] | None = None  # the newest answer of `find`, until there is another item
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def find(self, where: Where) -> Item | None:
+        """Return the item that `where` tells: by all its labels, else by its place, as some servers change ids
+        midway."""
+        if self._found is not None and self._found[0] is where:
+            return self._found[1]
+        item = self._find(where)
+        self._found = None if item is None else (where, item)
+        return item
+
+    def _find(self, where: Where) -> Item | None:
+        ranked = [(agreement, item) for item in self._items if (agreement := item.where.agreement(where)) > 0]
+        if ranked:
+            best = max(agreement for agreement, _ in ranked)
+            return [item for agreement, item in ranked if agreement == best][-1]
+        if where.place is None:
+            return None
+        return next((item for item in reversed(self._items) if item.where.place == where.place), None)
+
+    def at(self, where: Where, began: tuple[int, int]) -> Item:
+        """Return the item that `where` tells; a new one where none was told of."""
+        item = self.find(where)
+        if item is None:
+            item = self._add(where, began)
+        return item
+
+    def _add(self, where: Where, began: tuple[int, int]) -> Item:
+        self._found = None
+        self._items.append(Item(where, began))
+        return self._items[-1]
+
+    def listed(self, where: Where, text: str, began: tuple[int, int]) -> Item:
+        """Return the message that the list at the end of a response names: places may have shifted there, and ids
+        changed."""
+        found = self.find(where)
+        if found is not None and text.startswith(found.text):
+            return found
+        same = next((item for item in self._items if text and item.text == text), None)
+        if same is not None:
+            return same
+        return self._add(where, began)
+
+    def position(self, place: int, now: tuple[int, int]) -> tuple[int, int]:
+        """Tell where an item that is told of late belongs: in front of the first that stood behind it."""
+        behind = [item for item in self._items if item.where.place is not None and item.where.place > place]
+        return min((item.began for item in behind), default=now)
+
+
+FORMAT = "openai-responses"
+_PARTS = {"output_text": "text", "text": "text", "refusal": "refusal"}  # of a message, and the field with its words
+
+
+class ResponsesAnswer(WireAnswer):
+    """One response. What goes back is kept with the calls and text before it, so that its place can be restored."""
+
+    def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
+        super().__init__(tools)
+        self._source = source
+        self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
+        self._items = Items()
+        self._where = Where()  # of the newest piece: most are of the item of the one before
+
+    @property
+    def calls(self) -> LabelledCalls:
+        return self._calls
+
+    def event(self, name: str, data: dict[str, Any]) -> None:
+        kind = text(data.get("type")) or name
+        match kind:
+            case "response.output_text.delta" | "response.refusal.delta":
+                self._say(self._item(data), _part(data, kind), text(data.get("delta")))
+            case "response.function_call_arguments.delta":
+                self._calls.fragment(self._place(data), data.get("delta"))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                self._reasoning_delta(self._item(data), data)
+            case "response.output_text.done" | "response.refusal.done":
+                said = text(data.get("text")) or text(data.get("refusal"))
+                self._complete(self._item(data), _part(data, kind), said)
+            case "response.function_call_arguments.done":
+                self._calls.close(self._place(data), text(data.get("name")), data.get("arguments"))
+            case "response.output_item.added":
+                item = obj(data.get("item"))
+                self._item_added(_where(data, item), item)
+            case "response.output_item.done":
+                item = obj(data.get("item"))
+                self._item_done(_where(data, item), item, complete=item.get("status") != "incomplete")
+            case "response.completed" | "response.incomplete" | "response.done":
+                self._completed(kind, obj(data.get("response")))
+            case "response.failed":
+                raise ServerFault(obj(data.get("response")))
+            case _:
+                raise_for_error(name, data)
+
+    def whole(self, body: dict[str, Any]) -> bool:
+        if "output" not in body:
+            return False
+        if read_error(body).message and body.get("status") == "failed":
+            raise ServerFault(body)
+        self._completed("response.completed", body)
+        return True
+
+    # -- items
+
+    @property
+    def _now(self) -> tuple[int, int]:
+        return self.text_length, len(self._calls)
+
+    def _place(self, data: dict[str, Any]) -> Where:
+        index, known = data.get("output_index"), self._where
+        if known.place != index or known.item != (data.get("item_id") or ""):
+            place = index if isinstance(index, int) else None
+            self._where = known = Where(place, text(data.get("item_id")))
+        return known
+
+    def _item(self, data: dict[str, Any]) -> Item:
+        where = self._place(data)
+        return self._items.find(where) or self._items.at(where, self._now)
+
+    def _item_added(self, where: Where, item: dict[str, Any]) -> None:
+        kind = text(item.get("type"))
+        if kind == "function_call":
+            call_id = where.call or where.item
+            self._calls.begin(where, call_id, text(item.get("name")), item.get("arguments"))
+            return
+        known = self._items.at(where, self._now)
+        if kind == "message":
+            known.phase = text(item.get("phase"))
+        elif kind in RESPONSES_CALLS and not known.started:
+            known.started = True
+            self.chunks.append(responses_started(item, _panel_id(known)))
+
+    def _item_done(self, where: Where, item: dict[str, Any], *, complete: bool) -> None:
+        kind = text(item.get("type"))
+        if kind == "function_call":
+            name, arguments = text(item.get("name")), item.get("arguments")
+            if not self._calls.known(where, name, arguments):
+                self._item_added(where, item)
+            if complete:
+                self._calls.close(where, name, arguments)
+            elif item.get("status") == "incomplete":
+                self._calls.incomplete(where)
+            return
+        known = self._items.at(where, self._now)
+        match kind:
+            case "message":
+                self._message_done(known, item)
+            case "reasoning":
+                self._reasoning_done(known, item)
+            case "compaction" if not known.kept:
+                self._keep(known, item)
+            case _ if kind in RESPONSES_CALLS:
+                self._server_call_done(where, known, item)
+            case _:
+                if kind and not known.done:
+                    known.done = True
+                    what = f"The answer holds a {one_line(kind, 60)}, which is not known here: it is left out."
+                    self.chunks.append(NoticeChunk(what, "warning"))
+
+    def _listed(self, output: list[Any], *, complete: bool) -> None:
+        """The whole output, as the last event repeats it."""
+        for place, item in enumerate(map(obj, output)):
+            where = _where({"output_index": place}, item)
+            ended = item.get("status") == "completed" or (complete and item.get("status") != "incomplete")
+            match text(item.get("type")):
+                case "message":
+                    whole = "".join(words for _, words in _message_parts(item))
+                    self._message_done(self._items.listed(where, whole, self._now), item)
+                case "function_call":
+                    self._item_done(where, item, complete=ended)
+                case kind if self._items.find(where) is None:
+                    if kind == "reasoning" and any(known.kept for known in self._items):
+                        continue  # under another id, or in another place, it came before
+                    self._items.at(where, self._items.position(place, self._now))
+                    self._item_done(where, item, complete=ended)
+                case _:
+                    self._item_done(where, item, complete=ended)
+
+    # -- texts
+
+    def _say(self, item: Item, part: PartKey, piece: str) -> None:
+        if not piece:
+            return
+        if not item.parts and (item.phase or self._now != (0, 0)):
+            item.gap = len(APART) if self.text_length else 0
+            self.add_text(APART[: item.gap])
+            self._mark(item, self._now)
+        item.parts.setdefault(part, []).append(piece)
+        self.add_text(piece)
+
+    def _complete(self, item: Item, part: PartKey, whole: str) -> None:
+        self._say(item, part, item.missing(part, whole))
+
+    def _message_done(self, known: Item, item: dict[str, Any]) -> None:
+        phase = text(item.get("phase"))
+        late = phase if phase != known.phase else ""
+        known.phase = phase or known.phase
+        for part, words in _message_parts(item):
+            self._complete(known, part, words)
+        if late and not known.done:
+            self._mark(known, known.began)
+        known.done = True
+
+    def _mark(self, item: Item, position: tuple[int, int]) -> None:
+        """Begin a text here, apart from what was said or called before."""
+        item.began = position
+        fields = {"phase": item.phase} if item.phase else {}
+        gap = {"gap": item.gap} if item.gap else {}
+        data = placed(self._source, *position, text=fields, **gap)
+        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, data=data)))
+
+    # -- what goes back as it came
+
+    def _server_call_done(self, where: Where, known: Item, item: dict[str, Any]) -> None:
+        if known.kept:
+            return
+        self._item_added(where, item)
+        self._keep(known, item)
+        self.chunks.append(responses_finished(item, _panel_id(known)))
+
+    def _reasoning_delta(self, item: Item, data: dict[str, Any]) -> None:
+        part = data.get("summary_index", data.get("content_index"))
+        if item.thinking and part != item.thought_part:
+            item.thinking.append(self.think("\n\n"))  # parts of a summary are paragraphs
+        item.thought_part = part
+        item.thinking.append(self.think(text(data.get("delta"))))
+
+    def _reasoning_done(self, known: Item, item: dict[str, Any]) -> None:
+        if known.kept:
+            return
+        shown = "".join(known.thinking)
+        if not shown:
+            parts = arr(item.get("summary")) or arr(item.get("content"))
+            shown = self.think("\n\n".join(text(obj(part).get("text")) for part in parts))
+        self._keep(known, {**item, "summary": arr(item.get("summary"))}, shown)
+
+    def _keep(self, known: Item, item: dict[str, Any], shown: str = "") -> None:
+        known.done = known.kept = True
+        data = placed(self._source, *known.began, block=item)
+        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
+
+    def close_reasoning(self) -> None:
+        """An item that never ended is kept for people only: without its encrypted content it can't be sent back."""
+        for item in self._items:
+            if item.thinking and not item.kept:
+                item.kept = True
+                self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text="".join(item.thinking))))
+
+    # -- the end
+
+    def _completed(self, kind: str, response: dict[str, Any]) -> None:
+        self.take_usage(response)
+        status = text(response.get("status")) or ("incomplete" if kind == "response.incomplete" else "completed")
+        if status == "failed":
+            raise ServerFault(response)
+        self._listed(arr(response.get("output")), complete=status == "completed")
+        reason = text(obj(response.get("incomplete_details")).get("reason"))
+        self.finish(status if status == "completed" else reason or status)
+        self.over = True
+
+    def take_usage(self, event: dict[str, Any]) -> None:
+        if usage := obj(event.get("usage")) or obj(obj(event.get("response")).get("usage")):
+            self.usage = usage
+
+    def tokens(self) -> tuple[int, int, int | None] | None:
+        sent, written = count(self.usage.get("input_tokens")), count(self.usage.get("output_tokens"))
+        if sent is None and written is None:
+            return None
+        return sent or 0, written or 0, count(obj(self.usage.get("input_tokens_details")).get("cached_tokens"))
+
+
+def _where(data: dict[str, Any], item: dict[str, Any]) -> Where:
+    index = data.get("output_index")
+    return Where(index if isinstance(index, int) else None, text(item.get("id")), text(item.get("call_id")))
+
+
+def _part(data: dict[str, Any], kind: str) -> PartKey:
+    index = data.get("content_index")
+    return index if isinstance(index, int) else 0, "refusal" if "refusal" in kind else "text"
+
+
+def _message_parts(item: dict[str, Any]) -> list[tuple[PartKey, str]]:
+    """Return the texts of a message, by their part."""
+    parts = enumerate(map(obj, arr(item.get("content"))))
+    fields = [(number, _PARTS.get(text(part.get("type")), ""), part) for number, part in parts]
+    return [((number, field), text(part.get(field))) for number, field, part in fields if field]
+
+
+def _panel_id(item: Item) -> str:
+    return item.where.item or f"item_{item.where.place}"

@@ -1,0 +1,129 @@
+"""The rule for the demo server: long tasks side by side, status updates, a failure, a big result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from console_app.providers.offline.rule import (
+    COUNT,
+    QUOTED,
+    AnswerRule,
+    AskedPrompt,
+    Match,
+    OfflineTools,
+    PlannedCall,
+    RuleFinding,
+    count_of,
+    missing,
+    unquoted,
+)
+
+_SECONDS = r"(?:s|secs?|seconds?)\b"
+_DURATIONS = (
+    r"((?:\d{1,5}(?:\.\d+)?\s*(?:s|secs?|seconds?)?(?:\s*,\s*(?:and\s+)?|\s+and\s+))*\d{1,5}(?:\.\d+)?)\s*" + _SECONDS
+)
+_TASKS = re.compile(
+    rf"\b(?:({COUNT})\s+)?(long[\s_-]*(?:running\s+)?|running\s+|demo\s+|)`?(?:long_)?tasks?`?s?\b"
+    rf"(?:[^.\d\n;]{{0,40}}?{_DURATIONS})?",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r"\b(?:run|start|launch|begin|try|show|do)\s+(?:me\s+)?(?:the\s+)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_UPDATES = re.compile(
+    rf"\b(?:(?:show|send|give|run|demo)\s+(?:me\s+)?)?(?:({COUNT})\s+)?status[\s_-]updates?\b(?:\s+with\s+({COUNT})\s+stages)?",
+    re.IGNORECASE,
+)
+_FAILURE = re.compile(
+    r"\b(?:make|let|show\s+me)\s+(?:a|one|the)\s+(?:demo\s+)?(?:call|tool|task|failure|failing\s+(?:call|tool))(?:\s+fail)?\b"
+    r"|\bfail\s+(?:with|saying)\b",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(rf"[^\n\"'`“‘]{{0,40}}({QUOTED})")
+_BIG = re.compile(
+    r"\b(?:big|large|huge)\s+(?:result|output|answer|text)\s+(?:of|with)\s+(\d{1,9})\s*(k|m)?(?:i?b|bytes?)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[;\n]")
+_DEFAULT_SECONDS = 3.0
+
+
+def _long_task(tools: OfflineTools) -> Match | None:
+    return tools.find(
+        ("long_task",),
+        task=("task", "name"),
+        seconds=("duration_seconds", "duration", "seconds"),
+    )
+
+
+def _tasks(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    number = 0
+    for found in _TASKS.finditer(asked.text):
+        if not found[3] and not (found[2] and _RUN.search(asked.text, max(0, found.start() - 30), found.start())):
+            continue  # a task may be anything
+        tool = _long_task(tools)
+        if tool is None:
+            yield missing(found.span(), "run a long task", "demo.long_task")
+            continue
+        durations = [min(float(one), 3600.0) for one in _NUMBER.findall(found[3] or "")] or [_DEFAULT_SECONDS]
+        count = max(count_of(found[1]), len(durations))
+        calls: list[PlannedCall] = []
+        for index in range(count):
+            number += 1
+            seconds = durations[min(index, len(durations) - 1)]
+            calls.append(tool.call(task=f"task {number}", seconds=int(seconds) if seconds.is_integer() else seconds))
+        yield RuleFinding(found.span(), tuple(calls))
+
+
+def _updates(asked: AskedPrompt, tools: OfflineTools, tasks: Sequence[RuleFinding]) -> Iterator[RuleFinding]:
+    for found in _UPDATES.finditer(asked.text):
+        counted = found[1] or found[2]
+        if not counted and any(_in_one_sentence(asked.text, task, found) for task in tasks):
+            continue  # how these tasks tell of themselves
+        tool = tools.find(("status_updates",), stages=("stages",))
+        if tool is None:
+            yield missing(found.span(), "show status updates", "demo.status_updates")
+            continue
+        count = count_of(found[2]) if found[2] else 4
+        stages: Any = count
+        if tool.kind("stages") == "array":
+            stages = [f"stage {index + 1}" for index in range(count)]
+        yield RuleFinding(found.span(), tuple(tool.call(stages=stages) for _ in range(count_of(found[1]))))
+
+
+def _in_one_sentence(text: str, task: RuleFinding, updates: re.Match[str]) -> bool:
+    first, last = sorted([task.span, updates.span()])
+    return _SENTENCE_ENDS.search(text, first[1], last[0]) is None
+
+
+def _failures(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    for found in _FAILURE.finditer(asked.text):
+        tool = tools.find(("fail",), message=("message", "error"))
+        if tool is None:
+            continue
+        quote = _QUOTE.match(asked.text, found.end(), found.end() + 400)
+        message = unquoted(quote[1]) if quote else "a failure you asked for"
+        yield RuleFinding((found.start(), (quote or found).end()), (tool.call(message=message),))
+
+
+def _big(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    for found in _BIG.finditer(asked.text):
+        tool = tools.find(("big",), size=("bytes", "size"))
+        if tool is None:
+            continue
+        scale = {"k": 1_000, "m": 1_000_000}.get((found[2] or "").lower(), 1)
+        yield RuleFinding(found.span(), (tool.call(size=min(int(found[1]) * scale, 100_000_000)),))
+
+
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    tasks = list(_tasks(asked, tools))
+    return chain(tasks, _updates(asked, tools, tasks), _failures(asked, tools), _big(asked, tools))
+
+
+DEMO = AnswerRule(
+    can="show calls that take their time: `run two long tasks of 6 s`, `show status updates`",
+    able=lambda tools: _long_task(tools) is not None,
+    read=_read,
+)

@@ -1,0 +1,148 @@
+"""The calls of an answer while they come in pieces, whatever their wire: how each is told of, and how it ends.
+
+Which call the arguments without an owner belong to is told by elimination, never by a likeness of labels. While an
+answer holds such arguments, no call without a whole object of its own may run. One such call and one such stream belong
+together, and a person is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, ProviderData
+from console_app.providers.stream.answer import ChunkBuffer
+from console_app.providers.stream.loose_json import object_problem
+from console_app.providers.stream.offered_tools import OfferedTools
+
+UNOWNED = "the answer holds arguments that no label gives to a call, so this call may not be whole"
+PAIRED = "its arguments came under another label"
+
+
+@dataclass(slots=True, eq=False)
+class CallInPieces:
+    """A call that has begun. `initial` are arguments that came whole with its name; pieces that follow replace them."""
+
+    index: int
+    id: str
+    name: str
+    initial: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    opened: bool = False
+    ended: bool = False
+    marked: bool = False  # the server marked its end
+    late: bool = False  # its arguments began before its name
+    doubt: str = ""  # why it may not run, though it may look whole
+    paired: str = ""  # why a person is asked: its arguments became its own by elimination
+    data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
+
+    @property
+    def arguments(self) -> str:
+        """Return the arguments so far."""
+        if len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else self.initial
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether an object of arguments is complete."""
+        text = self.arguments
+        return text.rstrip().endswith("}") and not object_problem(text)
+
+    @property
+    def empty(self) -> bool:
+        return self.arguments.strip() in ("", "null")
+
+
+class Unowned:
+    """The arguments of one answer that no label gives to a call: a stream a label."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Hashable, list[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._streams)
+
+    def add(self, label: Hashable, text: str) -> None:
+        if text.strip() or label in self._streams:
+            self._streams.setdefault(label, []).append(text)
+
+    def take(self, label: Hashable) -> str:
+        """Return the stream under `label`, whose owner is known now; "" where there is none."""
+        return "".join(self._streams.pop(label, ()))
+
+    def settle(self, calls: Sequence[CallInPieces], tools: OfferedTools) -> list[str]:
+        """Judge the calls of an answer that has ended; the streams that stay nobody's."""
+        owned = {call.arguments for call in calls if not call.empty}
+        streams = {label: text for label, pieces in self._streams.items() if (text := "".join(pieces)) not in owned}
+        open_ = [call for call in calls if not call.ended]
+        needy = [call for call in open_ if call.name and not call.late and not _complete(call, tools)]
+        spoilt = any(call.late or call.doubt or not (call.name or call.empty) for call in open_)
+        if len(needy) == len(streams) == 1 and not spoilt:
+            (call,) = needy
+            call.pieces[:] = [call.arguments, *streams.values()] if not call.empty else list(streams.values())
+            call.paired = PAIRED
+            return []
+        if streams or spoilt or not all(call.empty for call in needy):
+            for call in needy:
+                if call.empty:
+                    call.doubt = call.doubt or UNOWNED
+        if streams or needy:
+            for call in open_:
+                if call.late:
+                    call.doubt = UNOWNED
+        return list(streams.values())
+
+
+class CallsInPieces:
+    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
+
+    def __init__(self, out: ChunkBuffer, tools: OfferedTools) -> None:
+        self._out = out
+        self._tools = tools
+        self._unowned = Unowned()
+
+    def _announce(self, call: CallInPieces) -> None:
+        """The call's name is known."""
+        if call.opened:
+            return
+        call.opened = True
+        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
+        if call.data:
+            self._out.append(ProviderData(dict(call.data), call.index))
+        if call.pieces:
+            self._out.add_arguments(call.index, call.arguments)
+
+    def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
+        """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
+
+        `must_ask` says why a person has to see it, if so.
+        """
+        self._announce(call)
+        if call.initial and not call.pieces:
+            self._out.add_arguments(call.index, call.initial)
+        call.ended = True
+        text = call.arguments
+        if cut:
+            problem = f"cut off by {cut} after {len(text):,} characters"
+        elif not call.name:
+            problem = "the call names no tool"
+        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        if isinstance(end, CallClosed) and must_ask:
+            end = replace(end, must_ask=end.must_ask or must_ask)
+        self._out.append(end)
+
+
+def arguments_text(arguments: Any) -> str:
+    """Return the JSON text of arguments that a server sent as text, as an object, or not at all."""
+    if isinstance(arguments, str):
+        return arguments
+    return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+
+
+def _complete(call: CallInPieces, tools: OfferedTools) -> bool:
+    if call.empty or call.whole:
+        return not call.empty
+    return not isinstance(tools.read(call.index, call.name, call.arguments), CallBroken)
