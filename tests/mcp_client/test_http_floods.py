@@ -15,7 +15,7 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.callbacks import MOST_ASKED
 from console_app.mcp_client.connecting.status import ServerState
-from console_app.mcp_client.transport.shallow import taken_events
+from console_app.mcp_client.transport.cutting import taken_events
 from tests.engine.peers import Model, calls, engine_of, outcomes, play
 from tests.mcp_client.conftest import Reports, StartHub
 from tests.mcp_client.people import Person

@@ -12,7 +12,7 @@ from console_app.domain.errors import ServerError
 from console_app.domain.tools import Outcome
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.mcp_client.offering import instructions
-from console_app.mcp_client.transport.progress_flood import MOST_A_SECOND
+from console_app.mcp_client.transport.lines import MOST_A_SECOND
 from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program
 from tests.patience import PATIENCE
 

@@ -19,12 +19,15 @@ from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.events import Level
@@ -33,7 +36,7 @@ from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.blocks import clean_prompt, clean_result
 from console_app.mcp_client.tools.listing import clean_listing
 from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
-from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage, only_modern
+from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage
 
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
 # By class, since each `isinstance` that fails on a pydantic model costs as much as keeping the message.
@@ -135,7 +138,7 @@ class Wire:
             if isinstance(message, JSONRPCResponse):
                 self._clean(message, method)
             elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
-                message.error = only_modern(message.error)
+                message.error = _only_modern(message.error)
         if isinstance(message, JSONRPCRequest):
             self._asked_for[message.id] = call_id = self._call_id(message.params or {}, context)
             self._keep(call_id, message, raw, sent=False)
@@ -204,6 +207,15 @@ class Wire:
             call.logged(known, text if sure else f"{self._server}: {text}", sure=sure)
         if not (sure and candidates):
             self._server_log(known, text)
+
+
+def _only_modern(error: ErrorData) -> ErrorData:
+    """Return the error that makes the SDK ask once more in the newest way, for a server that refuses `initialize`.
+
+    One that took too long to start for the SDK's patience may know no other.
+    """
+    supported = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": "initialize"}
+    return ErrorData(code=UNSUPPORTED_PROTOCOL_VERSION, message=error.message, data=supported)
 
 
 def _is_number(value: object) -> bool:
