@@ -307,7 +307,7 @@ def picks(setup: Setup) -> Selection:
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     """Servers may ask the engine's model (sampling); returns what tells the model of the servers' instructions as they
     are now, to be called when they have changed."""
-    from console_app.mcp_client.connecting.sampling import ProviderSampler
+    from console_app.mcp_client.connecting.asking import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
     prompt = engine.settings.system_prompt

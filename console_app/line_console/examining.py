@@ -23,7 +23,6 @@ from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.composing import read
 from console_app.mcp_client.offering.offers import PromptArgument
 from console_app.mcp_client.offering.typed_names import written_arguments
-from console_app.mcp_client.offering.uri_templates import expand
 
 MOST_LINES = 40  # of a log
 MOST_MESSAGES = 30  # of a wire
@@ -147,7 +146,7 @@ class Examining:
             values = await self._filled_in([PromptArgument(name, required=True) for name in template.variables])
             if values is None:
                 return
-            uri = expand(template, values)
+            uri = template.expand(values)
         await self.read(item.server, uri)
 
     async def _filled_in(self, arguments: Sequence[PromptArgument]) -> Mapping[str, str] | None:

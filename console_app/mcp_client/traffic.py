@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, takewhile
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -28,6 +28,27 @@ _HANDSHAKES: Final = frozenset({"initialize", "server/discover"})
 _OVERHEAD: Final = 400  # bytes, roughly, that keeping a message takes beside its JSON
 
 Kind = Literal["request", "result", "error", "notification"]
+# number, at, sent, kind, method, id, call_id, size, JSON: what is there when a message passes
+_Row = tuple[int, float, bool, Kind, str, int | str | None, str, int, bytes]
+_JSON: Final = 8
+_CLIENT: Final = "io.modelcontextprotocol/clientCapabilities"  # in `_meta`, from 2026-07-28 on
+_SERVERS: Final = {
+    "tools": "offers tools",
+    "prompts": "offers prompts",
+    "resources": "offers resources",
+    "completions": "proposes values for arguments",
+    "logging": "sends log lines of a level that is asked for",
+}
+_OURS: Final = {
+    "roots": "names folders the server may work in (roots)",
+    "sampling": "lets the server ask the model (sampling)",
+    "elicitation": "lets the server ask you (elicitation)",
+}
+_MORE: Final = {"listChanged": "tells when they change", "subscribe": "one can be watched", "form": "forms"} | {
+    "url": "pages",
+    "tools": "with tools",
+    "context": "with context",
+}
 
 
 class RawMessage(NamedTuple):
@@ -57,11 +78,6 @@ class RawMessage(NamedTuple):
     def text(self) -> str:
         """Indented JSON."""
         return json.dumps(self.data, ensure_ascii=False, indent=2)
-
-
-# number, at, sent, kind, method, id, call_id, size, JSON: what is there when a message passes
-_Row = tuple[int, float, bool, Kind, str, int | str | None, str, int, bytes]
-_JSON: Final = 8
 
 
 class Traffic:
@@ -154,6 +170,20 @@ class Traffic:
             self._begin_anew()
         return self._handshake
 
+    @property
+    def capabilities(self) -> tuple[list[str], list[str]]:
+        """Lines that say what the server can do, and what Fanout offered it; none before they shook hands.
+
+        A capability that neither table knows is told by its name alone, which is the server's: hostile.
+        """
+        if self.handshake is None:
+            return [], []
+        request, answer = self.handshake
+        params = _mapping(_mapping(request.data).get("params"))
+        ours = _mapping(params.get("capabilities")) or _mapping(_mapping(params.get("_meta")).get(_CLIENT))
+        theirs = _mapping(_mapping(_mapping(answer.data).get("result")).get("capabilities"))
+        return _lines(theirs, _SERVERS), _lines(ours, _OURS)
+
     def __len__(self) -> int:
         return len(self._rows) + len(self._messages)
 
@@ -178,6 +208,23 @@ class Traffic:
         self._messages.clear()
         self._size = self.dropped = 0
         self.revision += 1
+
+
+class Exchanges:
+    """The traffic of all servers of one hub."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, Traffic] = {}
+
+    def traffic(self, server: str) -> Traffic:
+        """Return what passes between Fanout and a server, over all its connections."""
+        return self._servers.setdefault(server, Traffic())
+
+    def of(self, call_id: str) -> tuple[RawMessage, ...]:
+        """Return the messages of a call in their order; none for a call that is unknown or long ago."""
+        if not call_id:
+            return ()
+        return tuple(one for traffic in self._servers.values() for one in traffic.after(0) if one.call_id == call_id)
 
 
 def json_of(message: BaseModel) -> bytes:
@@ -243,3 +290,19 @@ class _Cutting:
             if self._room < 0:
                 return
             yield item
+
+
+def _lines(capabilities: Mapping[str, Any], known: Mapping[str, str]) -> list[str]:
+    lines: list[str] = []
+    for name, value in capabilities.items():
+        if value is None or value is False:
+            continue
+        more = [_MORE.get(key, key) for key, on in _mapping(value).items() if name in known and on not in (None, False)]
+        inside = list(_mapping(value)) if name not in known else []
+        words = ", ".join((*more, *inside))
+        lines.append(known.get(name, name) + (f": {words}" if words else ""))
+    return lines
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

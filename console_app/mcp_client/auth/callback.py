@@ -12,16 +12,14 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
+from console_app.mcp_client.auth.sign_in import SignInRefused
+
 PATH = "/callback"
 _LONGEST_REQUEST = 32_768
 _PAGE = (
     "<!doctype html><meta charset=utf-8><title>Fanout</title>"
     "<body style='font-family:sans-serif;margin:4em auto;max-width:32em'><h1>{title}</h1><p>{text}</p>"
 )
-
-
-class SignInRefused(Exception):
-    """The sign-in did not happen: one line."""
 
 
 @dataclass(frozen=True, slots=True)

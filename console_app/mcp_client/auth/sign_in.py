@@ -25,6 +25,10 @@ class SignInNeeded(Exception):
     """The server wants the user to sign in, and this is no moment to ask."""
 
 
+class SignInRefused(Exception):
+    """The sign-in did not happen; the text says why in one line."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuthPlan:
     """The `auth` key of mcp.json: "none", "oauth" (the default for a URL), a bearer token, or an object."""

@@ -20,8 +20,7 @@ from console_app.config.secrets.child_environment import for_servers
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.auth.callback import SignInRefused
-from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, StoredSignIn, plan_of
+from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInRefused, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, Program, ServerProcess
@@ -29,7 +28,7 @@ from console_app.mcp_client.transport import Guard, Program, ServerProcess
 if TYPE_CHECKING:
     import httpx2
 
-    from console_app.mcp_client.auth.oauth_steps import GuardedSteps
+    from console_app.mcp_client.auth.oauth import GuardedSteps
     from console_app.mcp_client.connecting.session import ServerSession, Surroundings
     from console_app.mcp_client.transport import HttpConversation, StdioConversation
 
@@ -160,8 +159,7 @@ class HttpChannel:
             auth = oauth.BearerAuth(self._plan.token)
         elif self._plan.kind == "client_credentials":
             stored = StoredSignIn(self._credentials, self._config, self._plan)
-            machine = await sdk.load("auth.machine_sign_in")
-            auth = self._sign_in = machine.MachineSignIn(self._config.url or "", self._plan, stored)
+            auth = self._sign_in = oauth.MachineSignIn(self._config.url or "", self._plan, stored)
         elif self._plan.kind == "oauth":
             stored = StoredSignIn(self._credentials, self._config, self._plan)
             self._has_tokens = oauth.has_tokens(await stored.read())

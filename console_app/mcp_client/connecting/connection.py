@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from console_app.config.secrets.credentials import Credentials
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_server
 from console_app.config.servers.mcp_servers import ServerConfig
@@ -24,29 +27,61 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolResult
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.channel import StartError, open_channel
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.connecting.shared import ConnectionEnding, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.mcp_client.offering.catalogue import Catalogue
 from console_app.mcp_client.tools import convert
-from console_app.mcp_client.tools.atlas_updates import AtlasUpdates
-from console_app.mcp_client.tools.listed_tools import ListedTools
-from console_app.mcp_client.transport import to_the_end
+from console_app.mcp_client.tools.atlas import AtlasUpdates
+from console_app.mcp_client.tools.convert import ResultFiles
+from console_app.mcp_client.tools.definitions import Definitions, ListedTools
+from console_app.mcp_client.traffic import Exchanges
+from console_app.mcp_client.transport import Guard, to_the_end
 
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.session import ServerSession, Surroundings
     from console_app.mcp_client.offering.changes import ChangeNotices
 
-log = logging.getLogger(__name__)
 
+RETRY_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each new try after a connection was lost
+log = logging.getLogger(__name__)
 CONNECT_SECONDS = 60.0
 STEADY_SECONDS = 30.0  # a connection that held this long starts the delays from the beginning
 SIGN_IN_SECONDS = 600.0  # that the user may take
 CALL_WAITS_SECONDS = 20.0  # that a call waits for a server that is (re)connecting
 LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
 CHANGED = "has changed since this call was decided, so it did not run. Calling it again asks anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all connections of a hub have in common.
+
+    `changed` is called in the event loop after each change of a state, tool or other offer; `updated` with a server
+    and the URI of a resource that changed there. `redactor` knows what no log and no reason may hold.
+    """
+
+    log_dir: Path
+    files: ResultFiles
+    guard: Guard
+    changed: Callable[[], None]
+    credentials: Credentials
+    definitions: Definitions | None = None  # None: whatever a tool has become, it is trusted
+    updated: Callable[[str, str], None] = lambda _server, _uri: None
+    asking: Asking = field(default_factory=Asking)
+    exchanges: Exchanges = field(default_factory=Exchanges)
+    retry_delays: tuple[float, ...] = RETRY_DELAYS
+    redactor: Redactor = field(default_factory=Redactor)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionEnding:
+    """Why a connection ended, in one line, and whether the user has to sign in first."""
+
+    reason: str
+    sign_in: bool = False
 
 
 class Connection:

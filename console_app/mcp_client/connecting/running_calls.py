@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
-from console_app.mcp_client.tools.atlas_updates import carries_files
+from console_app.mcp_client.tools.atlas import carries_files
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
 _ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines

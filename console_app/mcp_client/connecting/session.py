@@ -42,7 +42,6 @@ from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost
 from console_app.mcp_client.connecting.running_calls import WireCall, current_call
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.connecting.wire import Wire
-from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
 from console_app.mcp_client.offering.offers import (
@@ -53,8 +52,8 @@ from console_app.mcp_client.offering.offers import (
     ServerPrompt,
 )
 from console_app.mcp_client.tools import convert
-from console_app.mcp_client.tools.schema_check import check_schema
-from console_app.mcp_client.tools.structured_results import OutputSchemas
+from console_app.mcp_client.tools.schemas import OutputSchemas, check_schema
+from console_app.mcp_client.traffic import Exchanges
 from console_app.mcp_client.transport import Streams, seconds_to_wait
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session

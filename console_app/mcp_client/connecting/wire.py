@@ -33,8 +33,7 @@ from console_app.config.secrets.redaction import Redactor
 from console_app.domain.events import Level
 from console_app.mcp_client.connecting.running_calls import RunningCalls, WireCall, current_call
 from console_app.mcp_client.connecting.status import RejectedTool
-from console_app.mcp_client.tools.blocks import clean_prompt, clean_result
-from console_app.mcp_client.tools.listing import clean_listing
+from console_app.mcp_client.tools.cleaning import clean_listing, clean_prompt, clean_result
 from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
 from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage
 

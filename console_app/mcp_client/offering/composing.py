@@ -13,13 +13,7 @@ from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptMessage, ResourceContent, ServerPrompt
-from console_app.mcp_client.offering.typed_names import (
-    Mention,
-    arguments_of,
-    command_of,
-    mentions,
-    missing,
-)
+from console_app.mcp_client.offering.typed_names import Mention, command_of, mentions
 
 MOST_RESOURCES = 20  # of a message
 MOST_TEXT = 400_000  # characters of what is attached to a message: about 100,000 tokens
@@ -51,8 +45,8 @@ def names_something(hub: Hub, text: str) -> bool:
 
 
 async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> UserMessage:
-    values = arguments_of(prompt, rest)
-    if needed := missing(prompt, values):
+    values = prompt.arguments_of(rest)
+    if needed := prompt.missing(values):
         raise UsageError(f"the prompt {prompt.name} needs {', '.join(needed)}", f"Write {needed[0]}=VALUE.")
     messages = await hub.get_prompt(prompt, values)
     attachments = tuple(_attachment(prompt.server, content) for message in messages for content in message.contents)

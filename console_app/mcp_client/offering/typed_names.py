@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import is_safe
-from console_app.mcp_client.offering.offers import ServerPrompt
 
 LONGEST = 60  # characters of a typed name
 _UNTYPED = re.compile(r"[^\w./-]+")
@@ -40,18 +38,6 @@ def typed_names(names: Iterable[str]) -> dict[str, str]:
         while typed in table:
             typed, number = f"{plain}-{number}", number + 1
         table[typed] = name
-    return table
-
-
-def typed_prompts(prompts: Sequence[ServerPrompt], servers: Iterable[str]) -> dict[str, ServerPrompt]:
-    """`server:prompt`, as it is typed, to each prompt."""
-    own: dict[str, list[ServerPrompt]] = {}
-    for prompt in prompts:
-        own.setdefault(prompt.server, []).append(prompt)
-    table: dict[str, ServerPrompt] = {}
-    for typed_server, server in typed_names(servers).items():
-        listed = {prompt.name: prompt for prompt in own.get(server, ())}
-        table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names(listed).items()}
     return table
 
 
@@ -85,9 +71,6 @@ def mentions(text: str, servers: Mapping[str, str], listed: Collection[tuple[str
     return list(found)
 
 
-# The arguments of a prompt.
-
-
 def words_of(text: str) -> list[tuple[str, str]]:
     """(name or "", value) of each word of a command's rest; a value may stand in double quotes."""
     words: list[tuple[str, str]] = []
@@ -103,39 +86,8 @@ def words_of(text: str) -> list[tuple[str, str]]:
     return words
 
 
-def arguments_of(prompt: ServerPrompt, text: str) -> dict[str, str]:
-    """What was typed behind a prompt's command, by argument: words in their order, or `name=value`.
-
-    The last argument that is left takes all the words that are. Raises UsageError for words that no argument takes.
-    """
-    known = [argument.name for argument in prompt.arguments]
-    values: dict[str, str] = {}
-    loose: list[str] = []
-    for name, value in words_of(text):
-        if name in known:
-            values[name] = value
-        else:
-            loose.append(f"{name}={value}" if name else value)
-    free = [name for name in known if name not in values]
-    for place, name in enumerate(free):
-        if not loose:
-            break
-        last = place == len(free) - 1
-        values[name] = " ".join(loose) if last else loose[0]
-        loose = [] if last else loose[1:]
-    if loose:
-        takes = f"takes {', '.join(known)}" if known else "takes no arguments"
-        raise UsageError(f"the prompt {prompt.name} {takes}; nothing takes {' '.join(loose)[:60]}")
-    return values
-
-
-def missing(prompt: ServerPrompt, values: Mapping[str, str]) -> list[str]:
-    """The arguments that a prompt needs and that are not there."""
-    return [argument.name for argument in prompt.arguments if argument.required and not values.get(argument.name)]
-
-
 def written_arguments(values: Mapping[str, str]) -> str:
-    """Arguments as `arguments_of` reads them."""
+    """Write a prompt's arguments as `ServerPrompt.arguments_of` reads them."""
     return " ".join(f"{name}={written_value(value)}" for name, value in values.items())
 
 

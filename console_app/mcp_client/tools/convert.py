@@ -14,17 +14,18 @@ import mimetypes
 import os
 import re
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.config.machine.paths import PRIVATE_FILE, private_folder
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
-from console_app.mcp_client.tools.in_band import in_band_error
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
+
 
 ERROR_LENGTH = 300  # characters of `ToolResult.error`
 MOST_FILES = 100  # that are kept of one answer
@@ -40,6 +41,8 @@ _EXTENSIONS = {  # where mimetypes has none, or an odd one
     "text/markdown": ".md",
     "application/json": ".json",
 }
+LONGEST_TEXT: Final = 256 * 1024  # characters of a text that is read as JSON
+_WORDS: Final = ("error", "error_message", "message", "detail", "reason")
 
 
 def annotations_of(tool: Tool) -> ToolAnnotations:
@@ -200,3 +203,43 @@ def _extension(mime: str, name: str) -> str:
         return known
     suffix = Path(name).suffix
     return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", suffix) else ".bin"
+
+
+def in_band_error(structured: Any, text: str) -> str | None:
+    """The server's words for a failure, "" where it has none, or None where nothing says that it is one."""
+    found = structured if structured is not None else _object(text)
+    if not isinstance(found, dict):
+        return None
+    fields = cast("dict[str, Any]", found)
+    if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
+        fields = cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
+    about = _mapping(fields.get("meta_data"))
+    if fields.get("is_error") is not True and about.get("is_error") is not True:
+        return None
+    results: Any = fields.get("results")
+    places = (_mapping(results), fields, about)
+    said = next((words for place in places if (words := _said(place))), "")
+    return said or (results if isinstance(results, str) else "")
+
+
+def _said(place: Mapping[str, Any]) -> str:
+    for name in _WORDS:
+        value: Any = place.get(name)
+        if isinstance(value, dict):
+            value = cast("dict[str, Any]", value).get("message")
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def _object(text: str) -> Any:
+    if not text.lstrip().startswith("{") or "is_error" not in text or len(text) > LONGEST_TEXT:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -17,7 +17,6 @@ from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptArgument, Resource, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.offering.typed_names import words_of, written_uri, written_value
-from console_app.mcp_client.offering.uri_templates import fixed_start, place_in
 from console_app.tui.widgets.fuzzy import best
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
@@ -80,7 +79,7 @@ class ServerCompletion:
         templates = [
             Completion(one.uri_template, f"@{typed[server]}:{start}", facts_of(one))
             for one in self._hub.templates()
-            if one.server == server and (start := fixed_start(one.uri_template)).startswith(uri) and start != uri
+            if one.server == server and (start := one.fixed_start).startswith(uri) and start != uri
         ]
         return [
             *(one for one in found if one.label.startswith(uri)),
@@ -110,7 +109,7 @@ class ServerCompletion:
         """What the server proposes for the part of a template that the end of `uri` is in."""
         typed = next(key for key, name in self._hub.typed_servers().items() if name == server)
         for template in self._hub.templates():
-            place = place_in(template.uri_template, uri) if template.server == server else None
+            place = template.place_in(uri) if template.server == server else None
             if place is None or not place.variable:
                 continue
             values = await self._asked(template, place.variable, place.value, dict(place.others))

@@ -13,7 +13,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import ResourceTemplate, ServerPrompt
-from console_app.mcp_client.offering.typed_names import arguments_of, missing, written_arguments
+from console_app.mcp_client.offering.typed_names import written_arguments
 from console_app.tui.ui import Ui
 
 LONGEST_ABOUT = 200  # characters of what a prompt says about itself
@@ -27,12 +27,12 @@ def prompt_commands(hub: Hub, ui: Ui, send: Callable[[str], None]) -> list[Bound
     def run(typed: str, prompt: ServerPrompt, _console: Console, rest: str) -> None:
         """Sends the prompt, or asks for what it needs and nobody typed. Nothing that was typed is lost."""
         try:
-            values = arguments_of(prompt, rest)
+            values = prompt.arguments_of(rest)
         except FanoutError as error:
             ui.put(f"/{typed} {rest}")
             ui.toast(error.line)
             return
-        if missing(prompt, values):
+        if prompt.missing(values):
             ui.open(fill_in, typed, prompt, values)
         else:
             send(f"/{typed} {rest}".rstrip())

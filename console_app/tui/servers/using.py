@@ -10,7 +10,6 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptArgument, ResourceTemplate
-from console_app.mcp_client.offering.uri_templates import expand
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.servers.prompt_screen import PromptScreen
 from console_app.tui.servers.prompts import proposals
@@ -65,7 +64,7 @@ async def _filled_in(ui: Ui, hub: Hub, template: ResourceTemplate) -> str | None
     if values is None:
         return None
     try:
-        return expand(template, values)
+        return template.expand(values)
     except FanoutError as error:
         ui.toast(error.line)
         return None

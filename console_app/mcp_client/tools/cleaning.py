@@ -1,4 +1,8 @@
-"""What a server answers in content blocks, checked one by one: an unknown block becomes a text that says so."""
+"""Cleans what a server answers, one by one, before the SDK validates it: tools it lists, and content blocks.
+
+The SDK refuses a whole answer over one part of it. A tool that can't be offered is left out with its reason; an unknown
+block becomes a text that says so.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,62 @@ from mcp_types import ContentBlock
 from pydantic import TypeAdapter, ValidationError
 
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.tools.schemas import measure
 from console_app.mcp_client.transport import cut_of
 
+LONGEST_NAME = 256
 LONGEST: Final = 2_000  # characters of an unknown block that are passed on
 MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block each
 _adapter: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
+
+
+def clean_listing(result: dict[str, Any]) -> tuple[dict[str, Any], list[RejectedTool]]:
+    """A `tools/list` result with only the tools that fit the protocol, and those that don't."""
+    listed: Any = result.get("tools")
+    if not isinstance(listed, list):
+        return result, []
+    accepted: list[Any] = []
+    rejected: list[RejectedTool] = []
+    for place, tool in enumerate(cast("list[Any]", listed), 1):
+        name, problem = _check(tool)
+        if problem:
+            rejected.append(RejectedTool(name or f"number {place}", problem))
+        else:
+            accepted.append(_trimmed(tool))
+    return result | {"tools": accepted}, rejected
+
+
+def _check(tool: Any) -> tuple[str, str]:
+    if not isinstance(tool, dict):
+        return "", "it is not an object"
+    fields = cast("dict[str, Any]", tool)
+    name = fields.get("name")
+    if not isinstance(name, str) or not name.strip():
+        return "", "it has no name"
+    if len(name) > LONGEST_NAME:
+        return name[:40], f"its name is longer than {LONGEST_NAME} characters"
+    schema: Any = fields.get("inputSchema")
+    if not isinstance(schema, dict):
+        return name, "its inputSchema is not an object"
+    if (kind := cast("dict[str, Any]", schema).get("type", "object")) != "object":
+        return name, f"its inputSchema is of type {kind!r:.80}, not object"
+    if problem := measure(schema).problem:
+        return name, f"its inputSchema is {problem}"
+    return name, ""
+
+
+def _trimmed(fields: dict[str, Any]) -> dict[str, Any]:
+    """Without optional parts of a wrong type, which would only make the SDK refuse the tool; and a schema that doesn't
+    say so is one of an object, since nothing else can be."""
+    expected = {"title": str, "description": str, "outputSchema": dict, "annotations": dict, "icons": list}
+    wrong = {key for key, kind in expected.items() if key in fields and not isinstance(fields[key], kind)}
+    wrong |= {"_meta"} if not isinstance(fields.get("_meta", {}), dict) else set()
+    if measure(fields.get("outputSchema")).problem:
+        wrong |= {"outputSchema"}
+    schema = fields["inputSchema"]
+    kept = {key: value for key, value in fields.items() if key not in wrong}
+    return kept if "type" in schema else kept | {"inputSchema": {"type": "object", **schema}}
 
 
 def clean_result(result: dict[str, Any]) -> dict[str, Any]:

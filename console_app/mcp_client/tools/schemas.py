@@ -1,8 +1,11 @@
-"""Whether a structured result is what its tool said it would be: both are a stranger's, so the judging is bounded.
+"""Judges the schemas of a server's tools and the results that should fit them, within bounds.
 
-The SDK judges with `jsonschema` alone, on the event loop: a pattern like `(a+)+$`, or references that double with each
-level, would stop the console for good. Here the same judging counts its steps and tries only tame patterns; what
-can't be judged within the bound is taken as it is, as a result without a schema would be.
+A model's API refuses every tool over one schema that is not valid. Small schemas are checked against JSON Schema
+itself, at 50 µs a part; large ones only for what endpoints stumble over.
+
+The SDK judges results with `jsonschema` alone, on the event loop: a pattern like `(a+)+$`, or references that double
+with each level, would stop the console for good. Here the same judging counts its steps and tries only tame
+patterns; what can't be judged within the bound is taken as it is, as a result without a schema would be.
 """
 
 from __future__ import annotations
@@ -13,22 +16,87 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import faults
 from console_app.domain.tame_patterns import matches
-from console_app.mcp_client.tools.schema_check import check_schema, measure
 from console_app.mcp_client.transport import cut_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
 
+
+# Levels of JSON, two for each level of properties: fifty of those fit. What reads and writes JSON on the way to a model
+# gives up at 200.
+DEEPEST: Final = 120
+LARGEST: Final = 1_000_000  # characters of a schema; it goes along with every request
+_MOST_CHECKED: Final = 2_000  # parts of a schema that are checked against JSON Schema,
+_LONGEST_CHECKED: Final = 100_000  # and characters
 MOST_STEPS: Final = 50_000  # words of a schema that are held against parts of a result: a third of a second
 MOST_UNIQUE: Final = 200  # items that are compared with each other
 _AT_ONCE: Final = 200  # parts of a result that are judged without leaving the event loop
 _LEFT_OUT = ("unevaluatedProperties", "unevaluatedItems")  # these go through the schema in a way of their own
-
 Check = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
+
+
+class Size(NamedTuple):
+    """How much there is of a JSON value; `depth` and `characters` go little beyond what is too much."""
+
+    parts: int
+    depth: int
+    characters: int  # of texts and names
+
+    @property
+    def problem(self) -> str:
+        """Why a schema of this size can't be offered, or ""."""
+        if self.depth > DEEPEST:
+            return f"nested more than {DEEPEST} levels deep"
+        return f"larger than {LARGEST:,} characters" if self.characters > LARGEST else ""
+
+
+def measure(value: Any) -> Size:
+    """The size of a JSON value. Never recurses, and looks no further than at what is too much."""
+    parts = depth = characters = 0
+    level = [value]
+    while level and depth <= DEEPEST and characters <= LARGEST:
+        depth += 1
+        parts += len(level)
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                characters += sum(map(len, cast("dict[str, Any]", item)))
+                below += cast("dict[str, Any]", item).values()
+            elif isinstance(item, list):
+                below += cast("list[Any]", item)
+            elif isinstance(item, str):
+                characters += len(item)
+            elif isinstance(item, int):
+                characters += item.bit_length() // 3
+        level = below
+    return Size(parts, depth, characters)
+
+
+def check_schema(schema: dict[str, Any]) -> str:
+    """Why `schema` is not valid JSON Schema, in a few words, or ""."""
+    size = measure(schema)
+    if size.parts > _MOST_CHECKED or size.characters > _LONGEST_CHECKED:
+        return next((_invalid(where, wrong) for where, wrong in faults(schema)), "")
+    # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
+    from jsonschema import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(schema)
+    except SchemaError as error:
+        return _invalid(".".join(map(str, error.absolute_path)), error.message[:120])
+    except Exception as error:  # a schema can make the checker itself fail (a bad regular expression)
+        return f"its inputSchema can't be checked ({type(error).__name__})"
+    return ""
+
+
+def _invalid(where: str, what: str) -> str:
+    return f"its inputSchema is not valid JSON Schema ({f'{where}: ' if where else ''}{what})"
 
 
 class _TooMuch(Exception):

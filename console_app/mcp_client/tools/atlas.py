@@ -1,7 +1,9 @@
-"""Progress messages that carry more than words: `MCP_UPDATE:{…}`, as servers written for Atlas send them.
+"""What servers written for Atlas have beside the protocol: updates in progress messages, and injected arguments.
 
-Their text is what the panel shows, a message to the user is a log line, and their artifacts become files, as does what
-stood on the canvas last. The model reads where they are. A message that can't be read stays what it is.
+`MCP_UPDATE:{…}` carries more than words: its text is what the panel shows, a message to the user is a log line, and its
+artifacts become files, as does what stood on the canvas last. The model reads where they are. A message that can't be
+read stays what it is. A tool may also name arguments that only Fanout fills in, from the setting `injected`: who asks
+(`_atlas_user`), and what there is (`_mcp_data`). A model neither sees nor sets them.
 """
 
 from __future__ import annotations
@@ -9,14 +11,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import CallReporter
-from console_app.domain.tools import Artifact, ToolResult
+from console_app.domain.schema.reading import properties, without_members
+from console_app.domain.tools import INJECTED, Artifact, ToolResult, ToolSpec
+from console_app.mcp_client.connecting.status import ServerStatus
 from console_app.mcp_client.tools.convert import ResultFiles
 
 PREFIX: Final = "MCP_UPDATE:"
@@ -106,3 +110,42 @@ def _read(message: str) -> Mapping[str, Any] | None:
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     return value.strip() if isinstance(value, str) else ""
+
+
+def hidden(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without them, as a model gets it."""
+    names = named(schema)
+    return without_members(schema, names) if names else schema
+
+
+def named(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Which of them a schema names."""
+    return INJECTED & properties(schema).keys()
+
+
+def filled_in(
+    schema: Mapping[str, Any], arguments: Mapping[str, Any], settings: Mapping[str, Any], catalogue: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """The arguments with what the settings have for the names in `schema`, and the names that were filled in.
+
+    `catalogue` stands for a `_mcp_data` that is set to true.
+    """
+    own = {name: value for name, value in arguments.items() if name not in INJECTED}
+    there = sorted(name for name in named(schema) if settings.get(name) is not None)
+    for name in there:
+        own[name] = catalogue if name == "_mcp_data" and settings[name] is True else settings[name]
+    return own, there
+
+
+def catalogue_of(statuses: Sequence[ServerStatus], specs: Sequence[ToolSpec]) -> dict[str, Any]:
+    """The servers and tools that are on, in Atlas's shape."""
+    servers: list[dict[str, Any]] = []
+    for status in statuses:
+        tools = [
+            {"name": spec.tool, "description": spec.description, "parameters": spec.input_schema}
+            for spec in specs
+            if spec.server == status.name
+        ]
+        if tools:
+            servers.append({"server_name": status.name, "description": status.description, "tools": tools})
+    return {"available_servers": servers}
