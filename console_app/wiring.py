@@ -166,9 +166,9 @@ def preload_servers() -> None:
     They share packages, and Python can't import one package in two threads at once; servers shake hands while the
     other is imported.
     """
-    from console_app.mcp_client.connecting import sdk
+    from console_app.mcp_client.connecting.sdk import preload
 
-    sdk.preload()
+    preload()
 
 
 async def remember_tools(setup: Setup, hub: Hub) -> None:

@@ -14,6 +14,7 @@ from acp import schema
 from console_app.console.commands import Commands
 from console_app.console.intents.intent import Cannot, Slash, Ways
 from console_app.console.intents.table import INTENTS
+from console_app.console.servers.wording import intent_of
 from console_app.console.slash_commands import parse
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.queued import Around
@@ -71,10 +72,9 @@ class EditorCommands:
         ))  # fmt: skip
 
     def _all(self) -> Iterator[tuple[str, str, str]]:
-        for one in (bound.intent for bound in self._commands.listed):
+        own = (bound.intent for bound in self._commands.listed)
+        for one in (*own, *(intent_of(name, prompt) for name, prompt in self._hub.typed_prompts().items())):
             yield one.name, one.about, one.argument
-        for name, prompt in self._hub.typed_prompts().items():
-            yield name, prompt.description or prompt.title, " ".join(one.name for one in prompt.arguments)
 
     def written(self, words: str) -> tuple[str, Around]:
         """The words that people wrote for the command that `words` are, and what its turn runs within; others as they

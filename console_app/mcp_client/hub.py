@@ -275,6 +275,16 @@ class Hub:
             table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names(listed).items()}
         return table
 
+    def prompt(self, server: str, name: str) -> tuple[str, ServerPrompt] | None:
+        """Return a prompt that is on, behind its typed name; None where there is none such now."""
+        typed = self.typed_prompts().items()
+        return next((pair for pair in typed if (pair[1].server, pair[1].name) == (server, name)), None)
+
+    def template(self, server: str, uri_template: str) -> ResourceTemplate | None:
+        """Return a resource template that is on; None where there is none such now."""
+        named = (one for one in self.templates() if (one.server, one.uri_template) == (server, uri_template))
+        return next(named, None)
+
     def mention(self, server: str, uri: str) -> str:
         """How a resource is named in a prompt: `@server:uri`."""
         typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)

@@ -160,7 +160,7 @@ def test_words_fill_the_arguments_in_order_and_the_last_takes_the_rest() -> None
 
 
 def test_a_template_is_followed_while_a_uri_is_typed() -> None:
-    template = "repo://{owner}/{name}/file/{+path}"
+    template = ResourceTemplate("s", "repo://{owner}/{name}/file/{+path}", "file")
     start = template.place_in("rep")
     assert start is not None
     assert (start.variable, start.with_value("")) == ("", "repo://")

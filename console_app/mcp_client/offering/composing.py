@@ -70,7 +70,7 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
         raise UsageError(f"a message can carry {MOST_RESOURCES} resources, and this names {len(named)}")
     try:
         async with asyncio.TaskGroup() as group:
-            reading = [group.create_task(read(hub, one.server, one.uri)) for one in named]
+            reading = [group.create_task(read_attachments(hub, one.server, one.uri)) for one in named]
     except* FanoutError as errors:
         raise _first(errors) from None
     attachments = tuple(one for task in reading for one in task.result())
@@ -78,7 +78,7 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
     return attachments
 
 
-async def read(hub: Hub, server: str, uri: str) -> list[Attachment]:
+async def read_attachments(hub: Hub, server: str, uri: str) -> list[Attachment]:
     """A resource as it can be attached, a part each. Raises ServerError."""
     if not hub.offers_resource(server, uri):
         raise ServerError(f"{server}: {uri} is switched off", "Ctrl+L switches it on.")

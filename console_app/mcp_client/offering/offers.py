@@ -61,6 +61,28 @@ class ServerPrompt:
             raise UsageError(f"the prompt {self.name} {takes}; nothing takes {' '.join(loose)[:60]}")
         return values
 
+    def typing(self, before: str, word: str) -> tuple[dict[str, str], PromptArgument | None, str, bool]:
+        """Read the words typed `before` a word, and the word that is being typed.
+
+        Return (the values before it, its argument, that argument's value so far, whether the name is typed).
+        """
+        table = {argument.name: argument for argument in self.arguments}
+        values: dict[str, str] = {}
+        loose: list[str] = []
+        for name, value in words_of(before):
+            if name in table:
+                values[name] = value
+            else:
+                loose.append(value)
+        name, equals, value = word.partition("=")
+        if equals and name in table:
+            return values, table[name], value.strip('"'), True
+        free = [one for one in table if one not in values]
+        for one, value in zip(free, loose, strict=False):
+            values[one] = value
+        left = [one for one in free if one not in values]
+        return values, table[left[0]] if left else None, word.strip('"'), False
+
     def missing(self, values: Mapping[str, str]) -> list[str]:
         """Return the names of required arguments that `values` lacks."""
         return [argument.name for argument in self.arguments if argument.required and not values.get(argument.name)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 Tell = Callable[[str], None]
-Read = Callable[[str], Awaitable[None]]
+Read = Callable[[str], Awaitable[object]]
 
 
 async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
 
+from console_app.console.servers.uses import uses_in_brief, uses_of
 from console_app.console.servers.watching import Watching
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural, size
 from console_app.domain.errors import FanoutError
@@ -20,9 +21,8 @@ from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.composing import read
+from console_app.mcp_client.offering.composing import read_attachments
 from console_app.tui.lineview import kind_of
-from console_app.tui.servers.offer_uses import in_brief, uses_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.widgets.dialog import Dialog
@@ -88,7 +88,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
 
     async def _read(self) -> None:
         try:
-            self._parts, self._problem = await read(self._hub, self._server, self._uri), ""
+            self._parts, self._problem = await read_attachments(self._hub, self._server, self._uri), ""
         except FanoutError as error:
             self._parts, self._problem = (), error.line
         self._reading = False
@@ -127,7 +127,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
         tokens = plural(max(len(self._text) // CHARACTERS_A_TOKEN, 1), "token")
         cost = [f"~{tokens} when attached"] if self._text else []
-        facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, in_brief(uses)]), "$muted")
+        facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, uses_in_brief(uses)]), "$muted")
         if self._reading:
             line = Content.styled("reading …", "$secondary")
         elif self._problem:

@@ -17,15 +17,14 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.console.reports.wire_text import Redact, export, export_path, redacted
+from console_app.console.reports.wire_text import Redact, WireRows, brief, export, export_path, redacted, subject
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.tui.lineview.lines import Line
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import json_nodes
-from console_app.tui.servers.wire_rows import WireRows, paint_row
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.hinted_input import HintedInput
@@ -35,6 +34,9 @@ from console_app.tui.widgets.row_list import RowList
 
 LOOK = 0.2  # seconds between two looks at what passed
 ALL = "all methods"
+METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
+WIDE = 100  # cells from which on a row says what is in the message
+SUBJECT = 6  # cells below which nothing of what a message is about is to be seen
 
 
 class WireList(RowList):
@@ -64,7 +66,7 @@ class WireList(RowList):
         self.set_count(len(rows), at)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        return paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
+        return _paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
 
 
 class WireScreen(Dialog[None]):
@@ -255,3 +257,31 @@ class MessageScreen(Dialog[None]):
     def action_leave(self) -> None:
         """Escape."""
         self.dismiss(None)
+
+
+def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact, *, chosen: bool) -> Line:
+    """One message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
+    arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
+    kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
+    at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
+    id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
+    took = measured(message.seconds) if message.seconds is not None else ""
+    left: list[Piece] = [
+        ("▌" if chosen else " ", palette.primary),
+        (f"{at} ", palette.muted),
+        (f"{arrow} ", ink),
+        (one_line(message.method or "?", METHOD), palette.strong if chosen else palette.base),
+        (kind, palette.error if message.kind == "error" else palette.success),
+    ]
+    room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
+    gap = room - pieces_width(left)
+    if width < WIDE and gap > SUBJECT and (about := one_line(redact(subject(message)), gap - 1)):
+        left.append((f" {about}", palette.muted))
+        gap = room - pieces_width(left)
+    if gap > 0:
+        left.append((" " * gap, palette.base))
+    left = crop(left, room)
+    left += [(f" {id:<6}", palette.muted), (f"{took:>7}", palette.base), (f" {size(message.size):>7}", palette.muted)]
+    if width >= WIDE:
+        left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))
+    return fit(crop(left, width - 1), width, palette.base)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from console_app.console.completion import Completion, Completions, Token
 from console_app.console.servers.wording import facts_of
@@ -16,8 +16,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptArgument, Resource, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.offering.typed_names import words_of, written_uri, written_value
-from console_app.tui.widgets.fuzzy import best
+from console_app.mcp_client.offering.typed_names import written_value
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
 MOST_BESIDE_FILES = 8
@@ -26,16 +25,19 @@ MOST_VALUES = 100
 LONGEST_SEARCHED = 300  # characters of a URI that a search looks at
 
 log = logging.getLogger(__name__)
+Best = Callable[[str, Iterable[str], int], list[str]]
+"""Returns the names that fit a query, at most so many of them, the best first."""
 
 
 class ServerCompletion:
-    """Of one hub; every method may be cancelled at any point."""
+    """The completions of one hub; every method may be cancelled at any point."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, best: Best) -> None:
         self._hub = hub
+        self._best = best
 
     async def later(self, token: Token) -> AsyncIterator[Completions]:
-        """What can stand in place of a `value` or `file` token, more of it each time."""
+        """Yield what can stand in place of a `value` or `file` token, more of it each time."""
         if token.kind == "value":
             async for found in self._values(token):
                 yield found
@@ -52,13 +54,13 @@ class ServerCompletion:
     # -- resources
 
     def _server_in(self, query: str) -> tuple[str | None, str]:
-        """(server, what is typed of a URI) of `server:uri`."""
+        """Read `server:uri` as (server, the URI as far as it is typed)."""
         typed, colon, uri = query.partition(":")
         server = self._hub.typed_servers().get(typed) if colon else None
         return server, uri
 
     def _any(self, query: str) -> list[Completion]:
-        """Servers that have resources, and resources that fit, of all servers."""
+        """Return servers that have resources, and resources of all servers that fit."""
         typed = {name: key for key, name in self._hub.typed_servers().items()}
         counts: dict[str, int] = {}
         for one in (*self._hub.resources(), *self._hub.templates()):
@@ -66,7 +68,7 @@ class ServerCompletion:
         servers = {typed[name]: name for name in counts if name in typed}
         found = [
             Completion(f"{key}:", f"@{key}:", plural(counts[servers[key]], "resource"))
-            for key in best(query, servers, MOST_BESIDE_FILES)
+            for key in self._best(query, servers, MOST_BESIDE_FILES)
         ]
         if query:
             found += self._matching(query, self._hub.resources(), typed, MOST_BESIDE_FILES - len(found))
@@ -90,7 +92,7 @@ class ServerCompletion:
     def _matching(
         self, query: str, resources: Sequence[Resource], typed: dict[str, str], limit: int, *, whole: bool = True
     ) -> list[Completion]:
-        """Resources that fit; with `whole` the server's name is searched and shown too."""
+        """Return resources that fit; with `whole` the server's name is searched and shown too."""
         table: dict[str, Resource] = {}
         for one in resources:
             if one.server in typed:
@@ -99,15 +101,14 @@ class ServerCompletion:
         return [
             Completion(
                 f"{typed[table[key].server]}:{table[key].uri}" if whole else table[key].uri,
-                f"@{typed[table[key].server]}:{written_uri(table[key].uri)} ",
+                f"{self._hub.mention(table[key].server, table[key].uri)} ",
                 facts_of(table[key]),
             )
-            for key in best(query, table, max(limit, 0))
+            for key in self._best(query, table, max(limit, 0))
         ]
 
     async def _in_templates(self, server: str, uri: str) -> list[Completion]:
-        """What the server proposes for the part of a template that the end of `uri` is in."""
-        typed = next(key for key, name in self._hub.typed_servers().items() if name == server)
+        """Return what the server proposes for the part of a template that the end of `uri` is in."""
         for template in self._hub.templates():
             place = template.place_in(uri) if template.server == server else None
             if place is None or not place.variable:
@@ -115,7 +116,7 @@ class ServerCompletion:
             values = await self._asked(template, place.variable, place.value, dict(place.others))
             behind = "" if place.more else " "
             return [
-                Completion(value, f"@{typed}:{written_uri(place.with_value(value))}{behind}", place.variable)
+                Completion(value, f"{self._hub.mention(server, place.with_value(value))}{behind}", place.variable)
                 for value in values
             ]
         return []
@@ -126,7 +127,7 @@ class ServerCompletion:
         prompt = self._hub.typed_prompts().get(token.command)
         if prompt is None or not prompt.arguments:
             return
-        before, argument, typed, named = _typing(prompt, token)
+        before, argument, typed, named = prompt.typing(token.words, token.query)
         title = f"{argument.name}{' · ' + argument.description if argument.description else ''}" if argument else ""
         names = [
             Completion(f"{one.name}=", f"{one.name}=", _about_argument(one))
@@ -145,31 +146,18 @@ class ServerCompletion:
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: dict[str, str]
     ) -> list[str]:
         await asyncio.sleep(PAUSE)
-        try:
-            return list(dict.fromkeys(await self._hub.complete(ref, argument, value, others)))[:MOST_VALUES]
-        except FanoutError as error:
-            log.info("no completion: %s", error)
-            return []
+        return list(dict.fromkeys(await proposals(self._hub, ref, argument, value, others)))[:MOST_VALUES]
 
 
-def _typing(prompt: ServerPrompt, token: Token) -> tuple[dict[str, str], PromptArgument | None, str, bool]:
-    """(values before the token, the argument that is being typed, what is typed of it, whether by its name)."""
-    table = {argument.name: argument for argument in prompt.arguments}
-    before: dict[str, str] = {}
-    loose: list[str] = []
-    for name, value in words_of(token.words):
-        if name in table:
-            before[name] = value
-        else:
-            loose.append(value)
-    name, equals, value = token.query.partition("=")
-    if equals and name in table:
-        return before, table[name], value.strip('"'), True
-    free = [one for one in table if one not in before]
-    for one, word in zip(free, loose, strict=False):
-        before[one] = word
-    left = [one for one in free if one not in before]
-    return before, table[left[0]] if left else None, token.query.strip('"'), False
+async def proposals(
+    hub: Hub, ref: ServerPrompt | ResourceTemplate, name: str, typed: str, others: dict[str, str]
+) -> Sequence[str]:
+    """Return what a server proposes for an argument or a variable; nothing where it can't be asked."""
+    try:
+        return await hub.complete(ref, name, typed, others)
+    except FanoutError as error:
+        log.info("no completion: %s", error)
+        return ()
 
 
 def _title_of(server: str) -> str:
