@@ -22,7 +22,7 @@ from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
 
 _ABOUT = 200
 _TERMINAL, _EDITOR = Cannot("it is done in a terminal"), Cannot("the editor has it")

@@ -19,11 +19,7 @@ from console_app.domain.errors import UsageError
 from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
 from console_app.line_console.dialogue import Dialogue
-from console_app.mcp_client.connecting.status import ServerStatus
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.composing import read_attachments
-from console_app.mcp_client.offering.offers import PromptArgument
-from console_app.mcp_client.offering.typed_names import written_arguments
+from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments, written_arguments
 
 MOST_LINES = 40  # of a log
 MOST_MESSAGES = 30  # of a wire

@@ -13,7 +13,7 @@ from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from tests.end_to_end.test_when_text_is_a_call import BARE, DONE, MARKED, REFUSAL

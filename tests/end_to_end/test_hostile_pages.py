@@ -17,7 +17,7 @@ from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls

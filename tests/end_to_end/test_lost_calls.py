@@ -12,7 +12,7 @@ from console_app.domain.endpoint import ProviderConfig
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.strategies.loop import NUDGE
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from tests.each import each

@@ -16,7 +16,7 @@ from console_app.domain.ports.provider import Chunk, FinishChunk, Provider, Text
 from console_app.domain.todo import TodoItem
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers.offline import OfflineProvider
 from tests.engine.peers import Model, call
 from tests.patience import PATIENCE

@@ -14,7 +14,7 @@ from console_app.domain.ports.provider import ProtocolMode as Mode
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls

@@ -23,8 +23,7 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.switch_on import HubSwitch
+from console_app.mcp_client import Hub, HubSwitch
 from console_app.providers.endpoint.address import is_official
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import UserMessage
-from console_app.mcp_client.offering.composing import compose, names_something
-from console_app.mcp_client.offering.offers import PromptArgument, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.offering.typed_names import (
-    Mention,
+from console_app.mcp_client import (
+    PromptArgument,
+    ResourceTemplate,
+    ServerPrompt,
+    compose,
     mentions,
-    typed_names,
+    names_something,
     written_arguments,
-    written_uri,
 )
+from console_app.mcp_client.offering.typed_names import Mention, typed_names, written_uri
 from tests.mcp_client.conftest import Bench, StartHub, faulty, program
 
 NAMES = st.text(min_size=1, max_size=30)

@@ -10,7 +10,7 @@ import pytest
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client import ServerState, ServerStatus
 from console_app.mcp_client.hub import instructions_of
 from console_app.mcp_client.transport.lines import MOST_A_SECOND
 from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program

@@ -11,8 +11,8 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCReque
 from pydantic import BaseModel
 
 from console_app.domain.errors import ServerError
-from console_app.mcp_client import traffic
-from console_app.mcp_client.traffic import Kind, RawMessage, Traffic, json_of, to_keep
+from console_app.mcp_client import RawMessage, Traffic, traffic
+from console_app.mcp_client.traffic import Kind, json_of, to_keep
 from tests.mcp_client.conftest import StartHub, faulty, program
 
 

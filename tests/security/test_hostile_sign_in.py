@@ -18,10 +18,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from console_app.config.secrets.credentials import FileCredentials
 from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.auth import oauth
 from console_app.mcp_client.auth.oauth import refusal_of
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState
 from tests.each import each
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site

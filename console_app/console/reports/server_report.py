@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.amounts import plural
-from console_app.mcp_client.connecting.status import ServerStatus
-from console_app.mcp_client.traffic import Traffic
+from console_app.mcp_client import ServerStatus, Traffic
 
 
 def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.domain.errors import ConfigError
-from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.mcp_client import RawMessage, Traffic
 
 EXCERPT = 400  # characters of a message that are shown of it at most
 READ = 4_000  # bytes that are read for that: a secret that is cut is not found

@@ -14,9 +14,7 @@ from console_app.console.servers.wording import facts_of
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.offers import PromptArgument, Resource, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.offering.typed_names import written_value
+from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTemplate, ServerPrompt, written_value
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
 MOST_BESIDE_FILES = 8

@@ -8,8 +8,7 @@ from console_app.console.reports.server_report import server_report
 from console_app.domain.amounts import measured
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.connecting.status import ServerStatus
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub, ServerStatus
 
 
 class Pings:

@@ -23,14 +23,13 @@ from console_app.config.trust import trusted as trust
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
-from console_app.mcp_client.switch_on import HubSwitch
+from console_app.mcp_client import HubSwitch
 
 if TYPE_CHECKING:
     from console_app.config.servers.server_files import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
-    from console_app.mcp_client.connecting.status import ServerStatus
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub, ServerStatus
 
 REST_SECONDS = 3600.0
 CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use

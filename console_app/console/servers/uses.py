@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from console_app.domain.amounts import measured, plural
 from console_app.domain.transcript_parts import CallView
-from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.mcp_client import RawMessage, Traffic
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from console_app.console.intents.intent import Intent
 from console_app.domain.amounts import size
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.offering.offers import Resource, ResourceTemplate, ServerPrompt
+from console_app.mcp_client import Resource, ResourceTemplate, ServerPrompt
 
 LONGEST_ABOUT = 200  # characters of what a prompt says about itself
 

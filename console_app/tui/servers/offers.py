@@ -16,9 +16,7 @@ from console_app.console.servers.completing import ServerCompletion, proposals
 from console_app.console.servers.wording import intent_of
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.offers import PromptArgument, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.offering.typed_names import written_arguments
+from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, ServerPrompt, written_arguments
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.fuzzy import best

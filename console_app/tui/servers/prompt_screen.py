@@ -15,9 +15,7 @@ from console_app.console.servers.uses import OfferUse, uses_in_brief, uses_of
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, measured, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.offers import PromptArgument, PromptMessage, ServerPrompt
-from console_app.mcp_client.offering.typed_names import written_arguments
+from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt, written_arguments
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
 from console_app.tui.lineview.lines import Piece, clean

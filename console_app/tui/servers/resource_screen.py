@@ -20,8 +20,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.composing import read_attachments
+from console_app.mcp_client import Hub, read_attachments
 from console_app.tui.lineview import kind_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered

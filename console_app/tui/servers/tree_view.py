@@ -18,7 +18,7 @@ from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.connecting.status import ServerStatus
+    from console_app.mcp_client import ServerStatus
 
 
 SWITCHES: dict[Mark, str] = {"on": "[✓]", "partly": "[–]", "off": "[ ]"}

@@ -21,7 +21,7 @@ from console_app.console.reports.wire_text import Redact, WireRows, brief, expor
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.mcp_client import RawMessage, Traffic
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import json_nodes

@@ -12,12 +12,12 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.console.servers.switches import Offered
-    from console_app.mcp_client.connecting.status import ServerStatus
+    from console_app.mcp_client import ServerStatus
 
 
 class Run(Protocol):
