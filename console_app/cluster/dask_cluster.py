@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import ipaddress
 import logging
 import os
 from collections.abc import AsyncGenerator, Sequence
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
 from console_app.config.machine.extras import how_to_install
+from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
 
@@ -40,7 +40,7 @@ def address_of(engine: str, *, insecure: bool) -> str:
     if engine.startswith("tls:"):
         return f"tls://{address}"
     if not insecure:
-        who = "other users of this machine own" if _loopback(host) else "whoever reaches it owns"
+        who = "other users of this machine own" if is_loopback_host(host) else "whoever reaches it owns"
         raise UsageError(
             f"--engine {engine}: {who} the workers of a scheduler without TLS, and their keys",
             "Use tls://HOST:PORT (docs/batch.md), or --insecure where you are alone.",
@@ -174,13 +174,6 @@ def _certificates(distributed: Any) -> Any:
         named = filter(None, (security.tls_ca_file, security.tls_client_cert, security.tls_client_key))
         raise ClusterError(f"the certificates can't be used: {_words(error)}: {', '.join(named)}") from None
     return security
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _distributed() -> Any:

@@ -7,6 +7,7 @@ at its worker until the client has noted it on its disk, so that what a lost wor
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,6 @@ from typing import Protocol
 
 from console_app.batch.changes import interrupted
 from console_app.batch.local_engine import CLOSING, MOST_EVENTS, TextStream, cancelled, noted_nowhere
-from console_app.cluster.dealer import Dealer
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
@@ -23,6 +23,58 @@ _LOOK = 1.0  # seconds between two looks at which workers there are
 _POLL = 10.0  # seconds that a worker with nothing to tell may take for its answer
 EXCHANGES = 500  # a second, of all workers together: what one scheduler passes on without falling behind
 _MOST_LOSSES = 3  # workers that an item may be lost with
+
+
+class Dealer:
+    """Rooms of workers, by name. All members take a time that grows with the logarithm of their number."""
+
+    def __init__(self) -> None:
+        self._room: dict[str, int] = {}
+        self._size: dict[str, int] = {}
+        self._heap: list[tuple[int, str]] = []  # (-room, worker); entries that are no longer true are dropped when met
+
+    @property
+    def capacity(self) -> int:
+        """Items that all of them take at once."""
+        return sum(self._size.values())
+
+    def resize(self, worker: str, size: int) -> None:
+        """A worker takes `size` items at once; it may be new."""
+        grown = size - self._size.get(worker, 0)
+        self._size[worker] = size
+        if grown or worker not in self._room:
+            self._change(worker, grown)
+
+    def leave(self, worker: str) -> None:
+        """A worker is gone."""
+        self._size.pop(worker, None)
+        self._room.pop(worker, None)
+
+    def take(self) -> str | None:
+        """Room for one item, at this worker; None where there is no room."""
+        while self._heap:
+            negative, worker = self._heap[0]
+            if self._room.get(worker) != -negative or negative >= 0:
+                heapq.heappop(self._heap)
+            else:
+                heapq.heappop(self._heap)
+                self._change(worker, -1)
+                return worker
+        return None
+
+    def fill(self, worker: str) -> None:
+        """A worker has an item that it wasn't dealt here."""
+        self._change(worker, -1)
+
+    def free(self, worker: str) -> None:
+        """A worker has ended an item."""
+        if worker in self._room:
+            self._change(worker, 1)
+
+    def _change(self, worker: str, by: int) -> None:
+        self._room[worker] = room = self._room.get(worker, 0) + by
+        if room > 0:
+            heapq.heappush(self._heap, (-room, worker))
 
 
 class ClusterError(FanoutError):

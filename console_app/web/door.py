@@ -92,14 +92,6 @@ def origin_of(url: str) -> str:
     return _origin(parts.scheme, bracketed(parts.hostname), parts.port or default)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def bracketed(host: str) -> str:
     """A host as it stands in a web address."""
     return f"[{host}]" if ":" in host else host.lower()

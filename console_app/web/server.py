@@ -17,9 +17,10 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console_app.domain.ending_signals import ending_signals
+from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import UsageError
 from console_app.web.consoles import Consoles, Starts
-from console_app.web.door import Addresses, Door, bracketed, is_loopback
+from console_app.web.door import Addresses, Door, bracketed
 from console_app.web.pages import BrowserPages
 from console_app.web.terminal_process import Size, TerminalProcess
 
@@ -108,7 +109,7 @@ class WebServer:
         self.door = Door(options.token)
         self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
         address: str = listening.getsockname()[0]
-        host = address if is_loopback(address) else options.host  # a name of loopback's is another user's too
+        host = address if is_loopback_host(address) else options.host  # a name of loopback's is another user's too
         addresses = Addresses.of(host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(
