@@ -82,7 +82,7 @@ class DaskCluster:
         self._client = client
 
     async def check(self) -> None:
-        """Raises ClusterError where the scheduler isn't of the same versions."""
+        """Raise ClusterError where the scheduler isn't of the same versions."""
         found: Any = await self._client.get_versions(check=False)
         _same("the scheduler", found["client"]["packages"], found["scheduler"]["packages"])
 
@@ -94,7 +94,7 @@ class DaskCluster:
         return list(found["workers"])
 
     async def open(self, worker: str, opening: str) -> str:
-        """See Cluster. A worker with other versions has a problem."""
+        """Open a run at a worker. One with other versions has a problem."""
         from console_app.cluster import dask_worker
 
         if problem := await self._problem(worker):
@@ -165,7 +165,7 @@ def _local(distributed: Any, security: Any) -> Any:
 
 
 def _certificates(distributed: Any) -> Any:
-    """As Dask's settings name them. Raises ClusterError where they name none, or files that can't be used."""
+    """Return the certificates that Dask's settings name. Raises ClusterError where none can be used."""
     security = distributed.Security(require_encryption=True)
     try:
         if security.get_connection_args("client")["ssl_context"] is None:

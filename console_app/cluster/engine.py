@@ -103,7 +103,7 @@ class Cluster(Protocol):
         ...
 
     async def end(self, worker: str, run: str) -> None:
-        """Ends the run at a worker. Raises WorkerUnreachable."""
+        """End the run at a worker. Raises WorkerUnreachable."""
         ...
 
 
@@ -128,7 +128,7 @@ class _Link:
     tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def orders(self, run: str, watch: str, wait: float) -> Orders:
-        """What has to be sent."""
+        """Take what has to be sent."""
         orders = Orders(
             run=run,
             node=self.node,
@@ -180,7 +180,7 @@ class ClusterEngine:
         self._closed = False
 
     async def start(self, tell: Callable[[str], None]) -> None:
-        """Returns once a worker can work. Raises ClusterError where none of those that are there can."""
+        """Return once a worker can work. Raises ClusterError where none of those that are there can."""
         told = False
         while not self._links:
             await self._look()
@@ -357,7 +357,7 @@ class ClusterEngine:
             await asyncio.sleep(len(self._links) / EXCHANGES)
 
     async def _exchange(self, link: _Link, wait: float) -> bool:
-        """Whether the worker is still there."""
+        """Exchange orders and news with a worker; return whether it is still there."""
         orders = link.orders(self._opening.run, self._watched, wait)
         try:
             told = Told.model_validate_json(await self._cluster.exchange(link.worker, orders.model_dump_json()))

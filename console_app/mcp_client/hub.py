@@ -89,12 +89,12 @@ class Hub:
         self._connections = {config.name: Connection(config, self._shared) for config in servers}
 
     async def start(self) -> None:
-        """Begins to connect to every server; returns at once."""
+        """Begin to connect to every server; return at once."""
         for connection in self._connections.values():
             connection.start()
 
     async def ready(self, timeout: float | None = None, *, stragglers: float | None = None) -> None:
-        """Returns once every server is ready, failed or disabled, or after `timeout` seconds.
+        """Return once every server is ready, failed or disabled, or after `timeout` seconds.
 
         With `stragglers`, also that many seconds after the first server had tools to offer: one that hangs then
         delays nobody.
@@ -120,15 +120,15 @@ class Hub:
                 task.cancel()
 
     async def settled(self, name: str) -> None:
-        """Returns once one server is ready, failed or disabled. Raises ServerError for an unknown name."""
+        """Return once one server is ready, failed or disabled. Raises ServerError for an unknown name."""
         await self._connection(name).settled()
 
     async def reconnect(self, name: str) -> None:
-        """Connects to one server anew, and returns once that has settled. Raises ServerError for an unknown name."""
+        """Connect to one server anew, and return once that has settled. Raises ServerError for an unknown name."""
         await self._connection(name).reconnect()
 
     async def sign_in(self, name: str) -> ServerStatus:
-        """Opens the browser (`asking.open_url`) for the user to sign in to a server; its status once that settled.
+        """Open the browser (`asking.open_url`) for the user to sign in to a server; its status once that settled.
 
         Tokens are kept and refreshed; the state is `ready` when it worked. Raises ServerError for an unknown name.
         """
@@ -137,20 +137,20 @@ class Hub:
         return connection.status
 
     async def sign_out(self, name: str) -> None:
-        """Forgets what was kept of a sign-in, and connects anew without it."""
+        """Forget what was kept of a sign-in, and connect anew without it."""
         connection = self._connection(name)
         await connection.sign_out()
         await connection.reconnect()
 
     async def trust_tools(self, name: str, shown: Mapping[str, str]) -> Sequence[str]:
-        """Trusts the changed tools of a server as they were shown, tool to the hash of its definition; returns those
+        """Trust the changed tools of a server as they were shown, tool to the hash of its definition; return those
         that still are that. Raises ServerError."""
         connection = self._connection(name)
         changed = [tool for tool in connection.listed_tools.changed if tool in shown]
         return [tool for tool in changed if await connection.accept(tool, shown[tool])]
 
     async def close(self, *, hurried: bool = False) -> None:
-        """Ends every connection, all at once, and every program that was started, with their children.
+        """End every connection, all at once, and every program that was started, with their children.
 
         `hurried` leaves programs hardly any time to leave by themselves."""
         self._guard.hurried = hurried
@@ -158,13 +158,13 @@ class Hub:
         await self._guard.close()
 
     async def set_enabled(self, name: str, on: bool) -> None:
-        """Switches one server on (it connects in the background) or off (its program has ended on return)."""
+        """Switch one server on (it connects in the background) or off (its program has ended on return)."""
         connection = self._connection(name)
         if connection.config.disabled is on:
             await self.put(connection.config.model_copy(update={"disabled": not on}))
 
     async def put(self, config: ServerConfig) -> None:
-        """Adds a server, or replaces the one of that name, and begins to connect to it."""
+        """Add a server, or replace the one of that name, and begin to connect to it."""
         before = self._connections.get(config.name)
         if before is not None:
             await before.stop()
@@ -173,13 +173,13 @@ class Hub:
         self._changed()
 
     async def remove(self, name: str) -> None:
-        """Ends a server and forgets it."""
+        """End a server and forget it."""
         await self._connection(name).stop()
         del self._connections[name]
         self._changed()
 
     def select(self, off: Collection[Item]) -> None:
-        """Which tools, prompts and resources are switched off: they are offered to nobody until they are on again."""
+        """Switch off these tools, prompts and resources: they are offered to nobody until they are on again."""
         self._off = frozenset(off)
         self._changed()
 
@@ -209,7 +209,7 @@ class Hub:
         return self._spec(connection, found) if connection is not None and found is not None else None
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
-        """Runs one call. Raises ToolError when no server has the tool; every other failure is a result."""
+        """Run one call. Raises ToolError when no server has the tool; every other failure is a result."""
         spec = invocation.spec
         connection = self._connections.get(spec.server)
         if connection is None:
@@ -227,7 +227,7 @@ class Hub:
         )
 
     def _arguments(self, connection: Connection, invocation: Invocation, reporter: CallReporter) -> dict[str, Any]:
-        """What was approved, with what the tool wants Fanout to fill in."""
+        """Return what was approved, with what the tool wants Fanout to fill in."""
         tool = connection.listed_tools.named(invocation.spec.tool)
         schema: dict[str, Any] = tool.input_schema if tool is not None else {}
         wants_all = "_mcp_data" in injection.named(schema) and self._injected.get("_mcp_data") is True
@@ -261,7 +261,7 @@ class Hub:
         ]
 
     def typed_servers(self) -> dict[str, str]:
-        """What is typed for each server, to its name."""
+        """Return what is typed for each server, to its name."""
         return typed_names(self._connections)
 
     def typed_prompts(self) -> dict[str, ServerPrompt]:
@@ -286,12 +286,12 @@ class Hub:
         return next(named, None)
 
     def mention(self, server: str, uri: str) -> str:
-        """How a resource is named in a prompt: `@server:uri`."""
+        """Return what names a resource in a prompt: `@server:uri`."""
         typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)
         return f"@{typed}:{written_uri(uri)}"
 
     async def listed(self, server: str) -> None:
-        """Returns once what a server offers beside tools is known, the server is down, or after a while."""
+        """Return once what a server offers beside tools is known, the server is down, or after a while."""
         await self._connection(server).listed()
 
     def offers(self) -> Sequence[Offers]:
@@ -305,7 +305,7 @@ class Hub:
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
     ) -> list[str]:
-        """What the server proposes for `argument`, of which `value` is typed; `others` are those filled in already."""
+        """Return what the server proposes for `argument`, of which `value` is typed; `others` are filled in."""
         return await self._connection(ref.server).catalogue.complete(ref, argument, value, others or {})
 
     async def read_resource(self, server: str, uri: str) -> list[ResourceContent]:
@@ -313,20 +313,20 @@ class Hub:
         return await self._connection(server).catalogue.read(uri)
 
     def offers_resource(self, server: str, uri: str) -> bool:
-        """Whether a resource may be read: it need not be listed, but it must not be switched off."""
+        """Return whether a resource may be read: it need not be listed, but it must not be switched off."""
         return self._is_on(server, "resource", uri)
 
     def subscribed(self, server: str, uri: str) -> bool:
-        """Whether we asked to be told when a resource changes."""
+        """Return whether we asked to be told when a resource changes."""
         connection = self._connections.get(server)
         return connection is not None and uri in connection.catalogue.subscribed
 
     async def subscribe(self, server: str, uri: str, *, on: bool = True) -> None:
-        """Asks to be told (`on_update`) when a resource changes, or no longer. Holds over reconnects."""
+        """Ask to be told (`on_update`) when a resource changes, or no longer. Holds over reconnects."""
         await self._connection(server).catalogue.subscribe(uri, on=on)
 
     async def set_log_level(self, level: Level, server: str | None = None) -> None:
-        """Which log lines are wanted, of one server or of all; below it they are dropped here too."""
+        """Set from which level on log lines are wanted, of one server or of all; others are dropped here too."""
         chosen = self._connections.values() if server is None else [self._connection(server)]
         for connection in chosen:
             connection.catalogue.log_level = level
@@ -335,7 +335,7 @@ class Hub:
         self._changed()
 
     async def ping(self, server: str) -> float:
-        """How many seconds a server took for a sign of life."""
+        """Return how many seconds a server took for a sign of life."""
         return await self._connection(server).catalogue.ping()
 
     def exchange(self, call_id: str) -> Sequence[RawMessage]:
@@ -347,7 +347,7 @@ class Hub:
         return self._exchanges.traffic(server)
 
     def instructions(self) -> str:
-        """What the servers tell the model about themselves: a section for the system prompt, or ""."""
+        """Return what the servers tell the model about themselves: a section for the system prompt, or ""."""
         return instructions_of(self.statuses())
 
     def _updated(self, server: str, uri: str) -> None:

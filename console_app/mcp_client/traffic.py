@@ -1,4 +1,4 @@
-"""What passed between Fanout and one server, both ways, from the handshake on: the newest messages, within bounds.
+"""The messages between Fanout and one server, both ways, from the handshake on: the newest messages, within bounds.
 
 A message is kept as the JSON it is on the wire, which nothing changes later: the line that came from a pipe or went
 into it, else what the serialiser makes of it once. Reading it as values, and what belongs to what, waits until somebody
@@ -107,7 +107,7 @@ class Traffic:
     def keep(
         self, raw: bytes, kind: Kind, method: str, id: int | str | None, sent: bool, call_id: str = "", size: int = 0
     ) -> None:
-        """Keeps a message; `size` is what its JSON had where `raw` is cut."""
+        """Keep a message; `size` is what its JSON had where `raw` is cut."""
         at = self._clock()
         self.revision += 1
         if kind == "notification" and self._is_flood(at):
@@ -132,7 +132,7 @@ class Traffic:
             self.dropped += 1
 
     def _look(self, most: int = MOST_MESSAGES) -> None:
-        """Finds out what the oldest rows that nobody looked at were, at most so many."""
+        """Find out what the oldest rows that nobody looked at were, at most so many."""
         for _ in range(min(most, len(self._rows))):
             number, at, sent, kind, method, id, call_id, size, raw = self._rows.popleft()
             while self._connected_at and self._connected_at[0] < number:
@@ -203,7 +203,7 @@ class Traffic:
         yield from reversed(list(takewhile(lambda message: message.number > number, reversed(self._messages))))
 
     def clear(self) -> None:
-        """Forgets them; what is still open is answered as it would be."""
+        """Forget them; what is still open is answered as it would be."""
         self._look()
         self._messages.clear()
         self._size = self.dropped = 0

@@ -10,14 +10,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.servers.counts import counted
-from console_app.servers.csv_chart import ChartRequest, svg
-from console_app.servers.csv_summary import described, summarize
-from console_app.servers.csv_table import CsvTable, read_table
-from console_app.servers.folders import FolderEntry, allowed_folders
-from console_app.servers.saving import file_name, save_new
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput
+from console_app.servers.parts.csv_chart import ChartRequest, svg
+from console_app.servers.parts.csv_table import CsvTable, described, read_table, summarize
+from console_app.servers.parts.folders import FolderEntry, allowed_folders
+from console_app.servers.parts.saving import file_name, save_new
+from console_app.servers.parts.stdio_server import StdioServer
+from console_app.servers.parts.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput, counted
 
 MOST_FILES = 50
 MOST_SERIES = 6
@@ -179,7 +177,7 @@ TOOLS = (
 
 
 def main() -> None:
-    """Serves the tools over stdin and stdout until stdin ends."""
+    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-csv-reporter", TOOLS).run()
 
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from console_app.servers.counts import counted
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
-from console_app.servers.web_pages import PageError, PageFetcher
+from console_app.servers.parts.stdio_server import StdioServer
+from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput, counted
+from console_app.servers.parts.web_pages import PageError, PageFetcher
 
 URL_VARIABLE = "FANOUT_SEARCH_URL"
 PRIVATE_VARIABLE = "FANOUT_SEARCH_PRIVATE"
@@ -48,7 +47,7 @@ def fetcher_for(environ: Mapping[str, str]) -> PageFetcher:
 
 
 async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Searches, then reads the pages found, all at once."""
+    """Search, then reads the pages found, all at once."""
     query: str = arguments["query"].strip()
     if not 0 < len(query) <= LONGEST_QUERY:
         raise ToolFailedError(f"`query` must have 1 to {LONGEST_QUERY} characters.")
@@ -101,7 +100,7 @@ def _search(query: str, most: int, endpoint: str) -> list[_Found]:
 
 
 def _target(url: str) -> str:
-    """Where a result leads: DuckDuckGo's own links carry the address as a parameter."""
+    """Return where a result leads: DuckDuckGo's own links carry the address as a parameter."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -158,7 +157,7 @@ SEARCH_AND_FETCH = Tool(
 
 
 def main() -> None:
-    """Serves the tool over stdin and stdout until stdin ends."""
+    """Serve the tool over stdin and stdout until stdin ends."""
     StdioServer("fanout-duckduckgo", (SEARCH_AND_FETCH,)).run()
 
 

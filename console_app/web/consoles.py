@@ -23,7 +23,7 @@ Starts = Callable[[Size], Awaitable[TerminalProcess]]
 
 
 class TooManyConsolesError(Exception):
-    """As many run as may."""
+    """As many consoles run as may."""
 
 
 class Viewer(Protocol):
@@ -52,7 +52,7 @@ class RunningConsole:
 
     @property
     def ending(self) -> bool:
-        """Whether it was told to end."""
+        """True once it was told to end."""
         return self._end is not None
 
     async def show_on(self, viewer: Viewer) -> None:
@@ -75,12 +75,12 @@ class RunningConsole:
             self.end()
 
     def end(self) -> None:
-        """Has it end; `done` is when it has."""
+        """Have it end; `done` is when it has."""
         if self._end is None and not self.done.done():
             self._end = asyncio.create_task(self.process.end())
 
     async def _run(self) -> None:
-        """Draws until the console has ended, then tells so."""
+        """Draw until the console has ended, then tells so."""
         asked = asyncio.create_task(self._pass_on_what_is_asked())
         try:
             async for data in self.process.output():
@@ -139,7 +139,7 @@ class Consoles:
         return console
 
     async def close(self) -> None:
-        """Ends all of them."""
+        """End all of them."""
         running = list(self._running.values())
         for console in running:
             console.end()

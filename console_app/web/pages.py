@@ -192,7 +192,7 @@ class BrowserPages:
             console.gone(page)
 
     async def _first_message(self, socket: WebSocket) -> Mapping[str, Any]:
-        """What a page shows and asks for; nothing where that doesn't come in time."""
+        """Return what a page shows and asks for; nothing where that doesn't come in time."""
         try:
             async with asyncio.timeout(self._patience):
                 message = await socket.receive()
@@ -201,7 +201,7 @@ class BrowserPages:
         return _fields(message.get("text") or "")
 
     async def _lets_in(self, asked: Mapping[str, Any], page: _Page) -> bool:
-        """Whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
+        """Return whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
         if self._door.lets_in(str(asked.get("ticket"))):
             return True
         token = asked.get("token")
@@ -258,7 +258,7 @@ async def _read(socket: WebSocket, console: RunningConsole) -> None:
 
 
 def _fields(text: str) -> Mapping[str, Any]:
-    """What a page says: an object of JSON; nothing where it is none."""
+    """Read what a page says, an object of JSON; nothing where it is none."""
     try:
         message: object = json.loads(text)
     except (ValueError, RecursionError):

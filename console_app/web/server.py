@@ -31,7 +31,7 @@ STOPPING: Final = 2  # seconds for answers under way when the server ends
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What `fanout serve` was asked for. `token` None: a link that works once; `keep` in seconds, as `alive`, which lie
+    """The options of `fanout serve`. `token` None: a link that works once; `keep` in seconds, as `alive`, which lie
     between two signs of life asked of a page, and before its answer, and `patience` with half a request."""
 
     host: str
@@ -48,7 +48,7 @@ class ServeOptions:
 
 
 def starter(options: ServeOptions) -> Starts:
-    """What starts a console for a page."""
+    """Return what starts a console for a page."""
 
     async def start(size: Size) -> TerminalProcess:
         return await TerminalProcess.start(options.arguments, environ=options.environ, cwd=options.cwd, size=size)
@@ -132,11 +132,11 @@ class WebServer:
 
     @property
     def link(self) -> str:
-        """What to open: with the token, where it is one that works once, and where no browser sends it by itself."""
+        """The address to open: with the token, where that works once, and where no browser sends it by itself."""
         return self.url if self.door.reusable else f"{self.url}#token={self.door.token}"
 
     async def run(self) -> None:
-        """Serves until `stop` or a signal; no console is left then."""
+        """Serve until `stop` or a signal; no console is left then."""
         try:
             await self._server.serve(sockets=[self._listening])
         finally:
@@ -144,12 +144,12 @@ class WebServer:
             self._listening.close()
 
     def stop(self) -> None:
-        """Has `run` end."""
+        """Have `run` end."""
         self._server.should_exit = True
 
 
 def serve(options: ServeOptions) -> None:
-    """Serves until it is interrupted. Raises UsageError for an address that can't be had."""
+    """Serve until it is interrupted. Raises UsageError for an address that can't be had."""
     server = WebServer(options, listen(options.host, options.port))
     how = "It asks for the token." if server.door.reusable else "The link works once."
     sys.stdout.write(f"{server.link}\n")

@@ -45,7 +45,7 @@ class TerminalProcess:
     async def start(
         cls, arguments: Sequence[str], *, environ: Mapping[str, str], cwd: Path, size: Size
     ) -> TerminalProcess:
-        """Starts `fanout arguments`: a program and its arguments, no shell. Raises OSError."""
+        """Start `fanout arguments`: a program and its arguments, no shell. Raises OSError."""
         terminal, inside = pty.openpty()
         ours, theirs = socket.socketpair()
         try:
@@ -76,7 +76,7 @@ class TerminalProcess:
         return self._process.pid
 
     async def output(self) -> AsyncIterator[bytes]:
-        """What the console draws, until it has ended, whoever else may have its terminal still."""
+        """Yield what the console draws, until it has ended, whoever else may have its terminal still."""
         loop = asyncio.get_running_loop()
         while self._open:
             try:
@@ -93,7 +93,7 @@ class TerminalProcess:
             yield data
 
     async def write(self, data: bytes) -> None:
-        """What is typed. Waits for a console that doesn't read; one that has ended takes it no more."""
+        """Write what is typed. Waits for a console that doesn't read; one that has ended takes it no more."""
         loop = asyncio.get_running_loop()
         while data and self._open and not self._ended.done():
             try:
@@ -104,7 +104,7 @@ class TerminalProcess:
                 return
 
     async def asked(self) -> AsyncIterator[dict[str, Any]]:
-        """What the console asks of its page: {"open": URL} and {"file": PATH}, until it has ended."""
+        """Yield what the console asks of its page: {"open": URL} and {"file": PATH}, until it has ended."""
         reader, writer = await asyncio.open_connection(sock=self._channel.dup())
         try:
             while line := await reader.readline():
@@ -131,7 +131,7 @@ class TerminalProcess:
         return await asyncio.shield(self._ended)
 
     async def end(self) -> None:
-        """Hangs the console up, and ends it by force where that is not enough. `output` has to be read meanwhile."""
+        """Hang the console up, and end it by force where that is not enough. `output` has to be read meanwhile."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGHUP)
@@ -142,7 +142,7 @@ class TerminalProcess:
                 await self._process.wait()
 
     def close(self) -> None:
-        """Closes the terminal. Nobody may be waiting in `output` or `write`."""
+        """Close the terminal. Nobody may be waiting in `output` or `write`."""
         if self._open:
             self._open = False
             os.close(self._terminal)

@@ -60,10 +60,10 @@ class GuardedSteps(OAuthClientProvider):
         self._plan = plan
 
     def close(self) -> None:
-        """Frees what the sign-in holds."""
+        """Free what the sign-in holds."""
 
     def _check_flow(self) -> None:
-        """Raises SignInRefused where the authorization server doesn't do what this way of signing in needs."""
+        """Raise SignInRefused where the authorization server doesn't do what this way of signing in needs."""
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         # Where the steps of a sign-in go is said by servers: each is judged before it is sent.
@@ -91,7 +91,7 @@ class GuardedSteps(OAuthClientProvider):
             await steps.aclose()
 
     def _judge(self, step: httpx2.Request, count: int) -> None:
-        """Raises SignInRefused for a step that leads where it must not; bounds the others."""
+        """Raise SignInRefused for a step that leads where it must not; bounds the others."""
         url = str(step.url)
         if count > MOST_REQUESTS:
             raise SignInRefused(f"it did not end after {MOST_REQUESTS} requests")
@@ -102,7 +102,7 @@ class GuardedSteps(OAuthClientProvider):
         step.extensions = {**step.extensions, SENT_BY: _bounded}
 
     def _check_challenge(self, response: httpx2.Response) -> None:
-        """What protects a server is told by that server (RFC 9728, section 3)."""
+        """Refuse a challenge that another host gives: a server itself tells what protects it (RFC 9728, section 3)."""
         url = extract_resource_metadata_from_www_auth(response) if response.status_code in {401, 403} else None
         if url is not None and not _same_host(url, self.context.server_url):
             raise SignInRefused(f"what protects the server is told by another host, {_host(url)}")
@@ -161,7 +161,7 @@ class GuardedSteps(OAuthClientProvider):
         return await super()._perform_authorization()
 
     def _why_other_issuer(self) -> str:
-        """Why what was found is not the issuer of mcp.json, or ""."""
+        """Say why what was found is not the issuer of mcp.json, or ""."""
         issuer, metadata = self._plan.issuer, self.context.oauth_metadata
         if not issuer or (metadata is not None and issuers_match(str(metadata.issuer), issuer)):
             return ""
@@ -179,7 +179,7 @@ class GuardedSteps(OAuthClientProvider):
 
 
 def refusal_of(url: str, server_url: str) -> str:
-    """Why a sign-in to `server_url` must not go to `url`, or "": codes and tokens go over https, or stay on this
+    """Say why a sign-in to `server_url` must not go to `url`, or "": codes and tokens go over https, or stay on this
     machine, and a server elsewhere has no business with addresses of ours."""
     try:
         parts = urlsplit(url)
@@ -231,7 +231,7 @@ def port_of(uri: object) -> int | None:
 
 
 def dump(model: BaseModel | None) -> dict[str, Any] | None:
-    """What is kept of a model."""
+    """Return what is kept of a model."""
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
 
 
@@ -243,7 +243,7 @@ def _token(content: bytes) -> OAuthToken | None:
 
 
 def _why_unusable(token: OAuthToken) -> str:
-    """Why a token can't be sent as a header or kept, or ""."""
+    """Say why a token can't be sent as a header or kept, or ""."""
     for text in (token.access_token, token.refresh_token or "-"):
         if not (text and text.isascii() and text.isprintable()) or len(text) > LONGEST_TOKEN:
             return "it has characters or a length no token has"
@@ -292,7 +292,7 @@ class BearerAuth(httpx2.Auth):
         self._token = token
 
     def auth_flow(self, request: httpx2.Request) -> Any:
-        """Adds the header."""
+        """Add the header."""
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -310,7 +310,7 @@ class StoredTokens:
         return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keeps them, with the time they expire at."""
+        """Keep them, with the time they expire at."""
         await self._stored.update(tokens=dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -329,7 +329,7 @@ class StoredTokens:
         return client if not known or self._redirect_uri in known else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keeps a registration. Raises SignInRefused for one that would lead the code elsewhere."""
+        """Keep a registration. Raises SignInRefused for one that would lead the code elsewhere."""
         if client_info.redirect_uris and self._redirect_uri not in map(str, client_info.redirect_uris):
             raise SignInRefused("the authorization server registered another place to come back to")
         await self._stored.update(client=dump(client_info))
@@ -355,7 +355,7 @@ class SignIn(GuardedSteps):
         self._open_page = open_page
 
     def close(self) -> None:
-        """Gives back the port that a sign-in would have come back to."""
+        """Give back the port that a sign-in would have come back to."""
         self._callback.release()
 
     def _check_flow(self) -> None:
@@ -416,7 +416,7 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
 
 
 def has_tokens(stored: dict[str, Any]) -> bool:
-    """Whether there is something to try before anybody has to sign in."""
+    """Return whether there is something to try before anybody has to sign in."""
     return isinstance(stored.get("tokens"), dict)
 
 

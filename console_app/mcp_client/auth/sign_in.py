@@ -1,4 +1,4 @@
-"""How a server wants us to prove who we are: what mcp.json says of it, and what is kept between runs."""
+"""The proof of who we are that a server wants: what mcp.json says of it, and what is kept between runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class AuthPlan:
 
 
 def plan_of(config: ServerConfig) -> AuthPlan:
-    """Raises ValueError, in words for people, for an `auth` that can't be used."""
+    """Raise ValueError, in words for people, for an `auth` that can't be used."""
     auth = config.auth
     if auth is None:
         own = any(name.lower() == "authorization" for name in config.headers)
@@ -98,7 +98,7 @@ def _machine_plan(auth: Mapping[str, Any]) -> AuthPlan:
 
 
 def _texts(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """Those of `keys` that say something."""
+    """Return the values of `keys` that say something."""
     return {key: str(auth[key]) for key in keys if auth.get(key)}
 
 
@@ -107,7 +107,7 @@ def _snake(key: str) -> str:
 
 
 class StoredSignIn:
-    """What is kept of one server's sign-in: a JSON object, by the server's address and the client that signed in."""
+    """The record of one server's sign-in: a JSON object, by the server's address and the client that signed in."""
 
     def __init__(self, credentials: Credentials, config: ServerConfig, plan: AuthPlan) -> None:
         url = urlsplit(config.url or "")
@@ -129,18 +129,18 @@ class StoredSignIn:
         return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
     async def update(self, **fields: Any) -> None:
-        """Keeps these fields beside the others; None deletes one."""
+        """Keep these fields beside the others; None deletes one."""
         async with self._lock:
             stored = {key: value for key, value in ((await self.read()) | fields).items() if value is not None}
             await asyncio.to_thread(self._credentials.write, self._key, json.dumps(stored))
 
     async def forget(self) -> None:
-        """Signs out, here."""
+        """Sign out, here."""
         await asyncio.to_thread(self._credentials.delete, self._key)
 
 
 def expires_at(seconds: float | None) -> float | None:
-    """When something that holds for `seconds` is over, in seconds since the epoch."""
+    """Return when something that holds for `seconds` is over, in seconds since the epoch."""
     return None if seconds is None else time.time() + seconds
 
 
@@ -156,11 +156,11 @@ class SignInPage:
 
     @property
     def asks(self) -> bool:
-        """Whether somebody is there for it."""
+        """True while somebody is there to sign in."""
         return self.wanted or self.connected
 
     async def __call__(self, url: str, call_id: str = "") -> None:
-        """Opens the page. Raises SignInNeeded where this is no moment for it, or the user said no."""
+        """Open the page. Raises SignInNeeded where this is no moment for it, or the user said no."""
         if self.wanted:
             await self._asking.open_url(url)
             return

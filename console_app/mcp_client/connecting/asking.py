@@ -44,7 +44,7 @@ _FIRST_MESSAGE = "(The conversation begins with the assistant.)"
 
 
 async def open_in_browser(url: str) -> None:
-    """Opens a page in the user's browser: the one that shows the console, where one does."""
+    """Open a page in the user's browser: the one that shows the console, where one does."""
     if not is_web_page(url):
         raise ValueError(f"{url[:80]} is no web page")
     if (page := page_in_use()) is not None:
@@ -54,7 +54,7 @@ async def open_in_browser(url: str) -> None:
 
 
 class Asking:
-    """Who answers. All of it may be set while servers run."""
+    """The person and the model that answer. All of it may be set while servers run."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Asking:
         self.open_url = open_url
 
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
-        """Asks the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
+        """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
         what = f"to open {question.url}" if question.mode == "url" else question.message
         what = _asked(what[:LONGEST_QUESTION], question)
         with _open(reporters, what) as result:
@@ -102,7 +102,7 @@ class Asking:
         return ElicitationAnswer("accept", cleaned(question.schema, content))
 
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
-        """Asks the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
+        """Ask the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
         sampler = self.sampler
         with _open(reporters, _asked("to use the model", request)) as result:
             try:
@@ -126,14 +126,14 @@ class Asking:
 
 
 def _asked(what: str, question: Elicitation | SamplingRequest) -> str:
-    """What a panel says of a question: whose it is, where that isn't this call's for sure."""
+    """Say what a question asks, and whose it may be where it isn't this call's for sure."""
     which = "" if question.call_id else one_of(question.candidates)
     return f"{which} asks: {what}" if which else what
 
 
 @dataclass(slots=True)
 class _QuestionResult:
-    """What came of a question; withdrawn, until there is an answer."""
+    """The outcome of a question: withdrawn, until there is an answer."""
 
     how: str = "withdrawn"
 

@@ -115,7 +115,7 @@ class Callbacks:
         )
 
     def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
-        """Counts a question that may be of any of `calls`, as one of that which asked least; whether it is one too
+        """Count a question that may be of any of `calls`, as one of that which asked least; whether it is one too
         many, which that call is told once."""
         if not calls:
             return self._open >= MOST_OPEN
@@ -126,7 +126,7 @@ class Callbacks:
         return call.asked > MOST_ASKED
 
     async def _for_calls(self, calls: Sequence[WireCall], asking: Coroutine[Any, Any, T]) -> T | None:
-        """What `asking` returns; None when every call that it may be asked for has ended meanwhile."""
+        """Return the result of `asking`; None when every call that it may be asked for has ended meanwhile."""
         task = asyncio.ensure_future(asking)
         self._open += 1
         for call in calls:

@@ -40,11 +40,11 @@ class OpenPage(Protocol):
 
     @property
     def asks(self) -> bool:
-        """Whether somebody is there for it."""
+        """True while somebody is there to sign in."""
         ...
 
     async def __call__(self, url: str) -> None:
-        """Shows it."""
+        """Show it."""
         ...
 
 
@@ -56,11 +56,11 @@ class Channel(Protocol):
     """One attempt at a connection."""
 
     async def start(self) -> None:
-        """What comes before the handshake. Raises StartError."""
+        """Do what comes before the handshake. Raises StartError."""
         ...
 
     def session(self) -> AbstractAsyncContextManager[ServerSession]:
-        """Shakes hands; leaving it ends the conversation."""
+        """Shake hands; leaving it ends the conversation."""
         ...
 
     async def why(self, error: BaseException | None) -> str:
@@ -68,11 +68,11 @@ class Channel(Protocol):
         ...
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
-        """Whether it ended because the user has to sign in first."""
+        """Return whether it ended because the user has to sign in first."""
         ...
 
     async def close(self) -> None:
-        """Frees what `start` took."""
+        """Free what `start` took."""
         ...
 
 
@@ -88,7 +88,7 @@ class StdioChannel:
         self._conversation: StdioConversation | None = None
 
     async def start(self) -> None:
-        """Starts the program; the SDK is imported while it starts up."""
+        """Start the program; the SDK is imported while it starts up."""
         self._guard.start()
         try:
             self._process = await ServerProcess.start(launch(self._config), self._log, self._guard)
@@ -97,7 +97,7 @@ class StdioChannel:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
-        """Shakes hands over the program's pipes."""
+        """Shake hands over the program's pipes."""
         stdio, session = await sdk.load("transport.stdio"), await sdk.load("connecting.session")
         assert self._process is not None, "start comes first"
         conversation: StdioConversation = stdio.StdioConversation(self._process, self._log)
@@ -106,7 +106,7 @@ class StdioChannel:
             yield opened
 
     async def why(self, error: BaseException | None) -> str:
-        """What the program did, before what the SDK made of it."""
+        """Say what the program did, before what the SDK made of it."""
         conversation, process = self._conversation, self._process
         if conversation is not None and conversation.fault:
             return conversation.fault
@@ -126,7 +126,7 @@ class StdioChannel:
         return False
 
     async def close(self) -> None:
-        """Ends the program and everything it started."""
+        """End the program and everything it started."""
         if self._process is not None:
             await self._process.stop()
 
@@ -148,7 +148,7 @@ class HttpChannel:
         self._sign_in: GuardedSteps | None = None
 
     async def start(self) -> None:
-        """Loads the SDK, and what was kept of a sign-in."""
+        """Load the SDK, and what was kept of a sign-in."""
         try:
             self._plan = plan_of(self._config)
         except ValueError as error:
@@ -176,7 +176,7 @@ class HttpChannel:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
-        """Shakes hands; an endpoint that proves to be an older one is spoken to as such."""
+        """Shake hands; an endpoint that proves to be an older one is spoken to as such."""
         module = await sdk.load("connecting.session")
         conversation = self._conversation
         assert conversation is not None, "start comes first"
@@ -211,7 +211,7 @@ class HttpChannel:
         return self._conversation is not None and self._conversation.unauthorized and not self._open_page.asks
 
     async def why(self, error: BaseException | None) -> str:
-        """What went wrong with signing in, else the HTTP status, where there was a refusal."""
+        """Say what went wrong with signing in, else the HTTP status, where there was a refusal."""
         if error is not None and (reason := faults.sign_in_reason(error)):
             return reason
         if self._conversation is not None and self._conversation.refusal:

@@ -57,7 +57,7 @@ CHANGED = "has changed since this call was decided, so it did not run. Calling i
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all connections of a hub have in common.
+    """The things that all connections of a hub have in common.
 
     `changed` is called in the event loop after each change of a state, tool or other offer; `updated` with a server
     and the URI of a resource that changed there. `redactor` knows what no log and no reason may hold.
@@ -78,14 +78,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionEnding:
-    """Why a connection ended, in one line, and whether the user has to sign in first."""
+    """The reason why a connection ended, in one line, and whether the user has to sign in first."""
 
     reason: str
     sign_in: bool = False
 
 
 class Connection:
-    """A server, whatever its state."""
+    """One server from mcp.json, whatever its state."""
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config = config
@@ -110,7 +110,7 @@ class Connection:
         self._stopping = False
 
     def start(self) -> None:
-        """Begins to connect in the background."""
+        """Begin to connect in the background."""
         if self.config.disabled:
             return
         if self.config.problem:
@@ -119,7 +119,7 @@ class Connection:
             self._owner = asyncio.create_task(self._own(), name=f"mcp-{self.config.name}")
 
     async def stop(self) -> None:
-        """Ends the connection and the server's program with all its children. Takes at most some two seconds."""
+        """End the connection and the server's program with all its children. Takes at most some two seconds."""
         self._stopping = True
         owner = self._owner
         if owner is not None:
@@ -131,7 +131,7 @@ class Connection:
             self._move(ServerState.STOPPED)
 
     async def reconnect(self) -> None:
-        """Connects anew, now; returns once that has settled."""
+        """Connect anew, now; return once that has settled."""
         if self.config.disabled or self.config.problem or self._stopping:
             return
         self._move(ServerState.STARTING)
@@ -142,7 +142,7 @@ class Connection:
         await self.settled()
 
     async def sign_in(self) -> None:
-        """Connects anew and opens the browser for the user to sign in; returns once that has settled."""
+        """Connect anew and open the browser for the user to sign in; return once that has settled."""
         self._page.wanted = True
         try:
             await self.reconnect()
@@ -150,19 +150,19 @@ class Connection:
             self._page.wanted = False
 
     async def sign_out(self) -> None:
-        """Forgets what was kept of a sign-in."""
+        """Forget what was kept of a sign-in."""
         try:
             await StoredSignIn(self._shared.credentials, self.config, plan_of(self.config)).forget()
         except ValueError:
             return  # `auth` that can't be used never signed in
 
     async def settled(self) -> None:
-        """Returns once the server is ready, failed, disabled or stopped."""
+        """Return once the server is ready, failed, disabled or stopped."""
         while not self.state.settled:
             await self._moved.wait()
 
     async def listed(self) -> None:
-        """Returns once what the server offers beside tools is known, the server is down, or after a while."""
+        """Return once what the server offers beside tools is known, the server is down, or after a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CALL_WAITS_SECONDS):
                 await self.settled()
@@ -205,7 +205,7 @@ class Connection:
                 await asyncio.wait({self._life})
 
     async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
-        """Waits until it is time for the next try, or somebody asks for it; returns the losses to go on from."""
+        """Wait until it is time for the next try, or somebody asks for it; return the losses to go on from."""
         if retry and losses <= len(self._shared.retry_delays):
             self._move(ServerState.RECONNECTING, reason)
             try:
@@ -342,7 +342,7 @@ class Connection:
         definition: str = "",
         accept: bool = False,
     ) -> ToolResult:
-        """Runs one call; every failure but cancellation is a result.
+        """Run one call; every failure but cancellation is a result.
 
         With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
         notes it as trusted.
@@ -400,7 +400,7 @@ class Connection:
         return self.state is ServerState.READY and self._session is not None and self._session.over
 
     async def _lost(self, session: ServerSession, reason: str) -> str:
-        """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
+        """Say what became of a call that was running when the connection ended; wait a moment for the reason."""
         name = self.config.name
         if self._session is session and not self._stopping:
             with suppress(TimeoutError):  # then without a reason

@@ -1,4 +1,4 @@
-"""What the console leans on in the MCP SDK that the SDK doesn't promise: every use, with its reason, read in 2.3.0.
+"""The parts of the MCP SDK that it doesn't promise and the console needs: every use, with its reason, read in 2.3.0.
 
 `tests/program/test_library_internals.py` holds the table against the SDK that is installed and against the code.
 """

@@ -51,7 +51,7 @@ class WireCall:
     _timer: asyncio.TimerHandle | None = None
 
     def progressed(self, progress: Progress) -> None:
-        """Reports it, now or, in a flood, with the end of the second."""
+        """Report it, now or, in a flood, with the end of the second."""
         loop = self._tick()
         self._count += 1
         files = progress[2] is not None and carries_files(progress[2])
@@ -64,7 +64,7 @@ class WireCall:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
     def logged(self, level: Level, text: str, *, sure: bool) -> None:
-        """Reports a line of its server's log, now or, in a flood, the newest with the end of the second."""
+        """Report a line of its server's log, now or, in a flood, the newest with the end of the second."""
         loop = self._tick()
         self._logged += 1
         if self._logged <= _MOST_A_SECOND:
@@ -77,14 +77,14 @@ class WireCall:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
     def _tick(self) -> asyncio.AbstractEventLoop:
-        """Begins to count anew with each second."""
+        """Begin to count anew with each second."""
         loop = asyncio.get_running_loop()
         if (now := loop.time()) - self._second >= 1:
             self._second, self._count, self._logged = now, 0, 0
         return loop
 
     def flush(self) -> None:
-        """Reports what was held back."""
+        """Report what was held back."""
         self._flush_line()
         if self._timer is not None:
             self._timer.cancel()
@@ -106,7 +106,7 @@ current_call: contextvars.ContextVar[WireCall | None] = contextvars.ContextVar("
 
 
 class RunningCalls:
-    """Those that were sent and have no answer yet."""
+    """The calls that were sent and have no answer yet."""
 
     def __init__(self) -> None:
         self._calls: dict[str, WireCall] = {}  # by progress token

@@ -22,7 +22,7 @@ _ROOTS = (
 
 
 def preload() -> None:
-    """Imports the SDK and all of ours that needs it; meant for a thread, after the first paint."""
+    """Import the SDK and all of ours that needs it; meant for a thread, after the first paint."""
     for name in ("connecting.session", "transport.stdio", "transport.http", "auth.oauth"):
         _import(name)
     with _one_at_a_time:

@@ -124,7 +124,7 @@ class ServerLog:
         self._size += os.write(self._file, data)
 
     def close(self) -> None:
-        """Closes the file; a later write opens it again."""
+        """Close the file; a later write opens it again."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -76,7 +76,7 @@ class ServerListing:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a session needs of the console: where its log goes, who answers its questions, what keeps its messages."""
+    """The surroundings of a session: where its log goes, who answers its questions, what keeps its messages."""
 
     server: str
     log: Callable[[Level, str], None]
@@ -125,7 +125,7 @@ class ServerSession:
 
     @property
     def instructions(self) -> str:
-        """What the server tells a model about itself."""
+        """The words that the server has for a model about itself."""
         return self._client.instructions or ""
 
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
@@ -203,7 +203,7 @@ class ServerSession:
         return await self._client.call_tool(tool, arguments, meta=fields)
 
     async def _pages_done(self, error: MCPError, call: WireCall) -> bool:
-        """Whether the user agreed to the pages that a call needs, and the server says that they are done."""
+        """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
         try:
             pages = UrlElicitationRequiredError.from_error(error.error).elicitations
         except ValidationError:
@@ -239,19 +239,19 @@ class ServerSession:
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
-        """What the server proposes for an argument that is being typed."""
+        """Return what the server proposes for an argument that is being typed."""
         with self._plain_errors():
             return await reading.complete(self._client, ref, argument, value, others)
 
     async def subscribe(self, uri: str, *, on: bool) -> None:
-        """Asks for updates of a resource, or no longer."""
+        """Ask for updates of a resource, or no longer."""
         (self.changes.subscribed.add if on else self.changes.subscribed.discard)(uri)
         self.changes.resubscribe.set()
         with self._plain_errors():
             await reading.subscribe(self._client, uri, on=on)
 
     async def set_log_level(self, level: Level) -> None:
-        """Asks for log lines from that level on. From 2026-07-28 each call says so itself."""
+        """Ask for log lines from that level on. From 2026-07-28 each call says so itself."""
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS or self._client.server_capabilities.logging is None:
             return
         with self._plain_errors():
@@ -259,7 +259,7 @@ class ServerSession:
             await self._client.session.send_request(request, EmptyResult)
 
     async def ping(self) -> None:
-        """Returns with a sign of life, a refusal too. From 2026-07-28 there is no `ping`: it is asked what it is."""
+        """Return with a sign of life, a refusal too. From 2026-07-28 there is no `ping`: it is asked what it is."""
         try:
             with self._plain_errors():
                 if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -271,7 +271,7 @@ class ServerSession:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more should be asked: no answer would come."""
+        """True once nothing more should be asked, since no answer would come."""
         return self._gone or self.ended.is_set()
 
     def _end(self) -> None:
@@ -283,13 +283,13 @@ class ServerSession:
             self.ended.set()
 
     def _forgotten(self, error: MCPError) -> bool:
-        """Whether it answered that it has no such session, with a JSON error beside the 404 or 400 that says so."""
+        """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
         said = error.message.lower()
         return self._refusal().startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
 
     @contextmanager
     def _plain_errors(self) -> Generator[None]:
-        """What the SDK raises of a request, as ConnectionLost or CallRefused."""
+        """Turn what the SDK raises of a request into ConnectionLost or CallRefused."""
         try:
             yield
         except MCPError as error:
@@ -318,7 +318,7 @@ async def open_session(
     legacy: bool = False,
     refusal: Callable[[], str] = str,
 ) -> AsyncGenerator[ServerSession]:
-    """Shakes hands over `transport`; `legacy` asks for the older handshake alone.
+    """Shake hands over `transport`; `legacy` asks for the older handshake alone.
 
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """

@@ -81,7 +81,7 @@ class Wire:
         self._calls.close(call, abandoned=abandoned)
 
     def runs_others(self) -> bool:
-        """Whether calls run beside the one whose task this is."""
+        """Return whether calls run beside the one whose task this is."""
         own = current_call.get()
         return any(call is not own for call in self._calls.running())
 
@@ -169,8 +169,10 @@ class Wire:
         return given is not message.params
 
     def asking(self) -> tuple[WireCall | None, list[WireCall]]:
-        """For a request of the server that is being answered: the call it belongs to, if that is known, and those
-        that may be waiting for the answer."""
+        """Return, for a request of the server that is being answered, the call it is for and the calls that may wait.
+
+        The first is None where it isn't known.
+        """
         call = self._calls.whose({}, contextvars.copy_context())
         return call, [call] if call is not None else self._calls.running()
 

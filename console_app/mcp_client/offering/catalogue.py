@@ -1,4 +1,4 @@
-"""What one server offers beside tools, listed in the background and again when it changes, and the use of it."""
+"""The prompts and resources of one server, listed in the background and again when they change, and their use."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Catalogue:
         self.listed.clear()
 
     async def restore(self, session: ServerSession) -> None:
-        """Tells a new connection what was asked of the one before."""
+        """Tell a new connection what was asked of the one before."""
         try:
             with self._errors():
                 if self.log_level != "info":
@@ -98,13 +98,13 @@ class Catalogue:
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
-        """What the server proposes for an argument that is being typed."""
+        """Return what the server proposes for an argument that is being typed."""
         with self._errors():
             async with asyncio.timeout(self._seconds):
                 return await (await self._session()).complete(ref, argument, value, others)
 
     async def subscribe(self, uri: str, *, on: bool) -> None:
-        """Asks to be told when a resource changes, or no longer."""
+        """Ask to be told when a resource changes, or no longer."""
         (self.subscribed.add if on else self.subscribed.discard)(uri)
         try:
             with self._errors():
@@ -115,14 +115,14 @@ class Catalogue:
             raise
 
     async def set_log_level(self, level: Level) -> None:
-        """Asks for log lines from `level` on."""
+        """Ask for log lines from `level` on."""
         self.log_level = level
         with self._errors():
             async with asyncio.timeout(self._seconds):
                 await (await self._session()).set_log_level(level)
 
     async def ping(self) -> float:
-        """How many seconds the server took for a sign of life."""
+        """Return how many seconds the server took for a sign of life."""
         with self._errors():
             async with asyncio.timeout(self._seconds):
                 session = await self._session()

@@ -1,4 +1,4 @@
-"""What a server said has changed: gathered until somebody looks, so that a flood of notices is one look."""
+"""Notices of what changed at a server, gathered until somebody looks, so that a flood of notices is one look."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ChangeNotices:
         return kinds, updated
 
     def behind(self, first: dict[ChangeNotices, int]) -> bool:
-        """Whether the tools were not listed since the notices that were there at the first look, which `first` keeps.
+        """Return whether the tools were not listed since the notices of the first look, which `first` keeps.
 
         Who looks until they were waits for a server that is never quiet no longer than for any other.
         """
@@ -99,7 +99,7 @@ class ChangeNotices:
 
 
 async def listen(client: Client, changes: ChangeNotices) -> None:
-    """Keeps a stream of notices open: from 2026-07-28 a server tells of changes only to those that listen.
+    """Keep a stream of notices open: from 2026-07-28 a server tells of changes only to those that listen.
 
     What arrives there also reaches `ChangeNotices.heard`. A stream that ends is opened again, later each time; since
     something may have been missed meanwhile, the lists are looked at again.

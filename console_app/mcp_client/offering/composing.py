@@ -1,4 +1,4 @@
-"""From a prompt as it was typed to the message that is sent: `/server:prompt` is filled in by its server, and the
+"""Composes the message that is sent from a prompt as it was typed: `/server:prompt` is filled in by its server, and the
 resources that `@server:uri` names are read and attached.
 
 Nothing is sent half: what can't be read, or is too large, is an error, and the text stays with whoever typed it.
@@ -36,7 +36,7 @@ async def compose(hub: Hub, text: str) -> UserMessage:
 
 
 def names_something(hub: Hub, text: str) -> bool:
-    """Whether `compose` would ask a server."""
+    """Return whether `compose` would ask a server."""
     servers = hub.typed_servers()
     command = command_of(text)
     if command is not None and command[0].partition(":")[0] in servers:

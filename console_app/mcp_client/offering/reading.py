@@ -1,4 +1,4 @@
-"""What a session lists, reads and completes beside tools, in our words.
+"""Lists, reads and completes what a session has beside tools, in our words.
 
 Lists are optional whatever a server advertises: one that it doesn't know is empty, one that fails is a problem of
 that list alone.
@@ -73,7 +73,7 @@ async def every_page(fetch: Callable[[str | None], Awaitable[P]], listed: Callab
 
 
 def cut_short(pages: Sequence[_Page]) -> str:
-    """Why these pages are not the whole list, or ""."""
+    """Say why these pages are not the whole list, or ""."""
     if not pages or not pages[-1].next_cursor:
         return ""
     if len(pages) == MOST_PAGES:
@@ -234,7 +234,7 @@ async def get_prompt(
 async def complete(
     client: Client, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
 ) -> list[str]:
-    """What the server proposes for an argument that is being typed; nothing where it has no completion."""
+    """Return what the server proposes for an argument that is being typed; nothing where it has no completion."""
     if client.server_capabilities.completions is None:
         return []
     target: Any = (
@@ -247,7 +247,7 @@ async def complete(
 
 
 async def subscribe(client: Client, uri: str, *, on: bool) -> None:
-    """Asks for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
+    """Ask for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return
     # Not the client's own methods: they warn on standard error that newer protocols have another way.

@@ -1,4 +1,4 @@
-"""What people type for things of servers: `server:prompt` behind a slash, `@server:uri` in a text. Pure text work.
+"""Names that people type for things of servers: `server:prompt` behind a slash, `@server:uri` in a text.
 
 A server may call itself and its prompts anything, so each has a name that can be typed: without spaces, colons and
 marks, unique among its fellows, and looked up in a table.
@@ -30,7 +30,7 @@ class Mention:
 
 
 def typed_names(names: Iterable[str]) -> dict[str, str]:
-    """What is typed for each of `names`, to the name itself. The same for the same names in the same order."""
+    """Return what is typed for each of `names`, to the name itself. The same for the same names in the same order."""
     table: dict[str, str] = {}
     for name in names:
         plain = _UNTYPED.sub("_", name)[:LONGEST].strip("_/") or "unnamed"

@@ -1,4 +1,4 @@
-"""What servers written for Atlas have beside the protocol: updates in progress messages, and injected arguments.
+"""Additions to the protocol of servers written for Atlas: updates in progress messages, and injected arguments.
 
 `MCP_UPDATE:{…}` carries more than words: its text is what the panel shows, a message to the user is a log line, and its
 artifacts become files, as does what stood on the canvas last. The model reads where they are. A message that can't be
@@ -95,7 +95,7 @@ class AtlasUpdates:
 
 
 def carries_files(message: str) -> bool:
-    """Whether a progress message is one that no newer one makes up for."""
+    """Return whether no newer progress message makes up for this one."""
     return message.startswith(PREFIX) and '"artifacts"' in message
 
 
@@ -113,13 +113,13 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def hidden(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without them, as a model gets it."""
+    """Return the schema without injected arguments, as a model gets it."""
     names = named(schema)
     return without_members(schema, names) if names else schema
 
 
 def named(schema: Mapping[str, Any]) -> frozenset[str]:
-    """Which of them a schema names."""
+    """Return the injected arguments that a schema names."""
     return INJECTED & properties(schema).keys()
 
 

@@ -24,7 +24,7 @@ _adapter: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
 
 def clean_listing(result: dict[str, Any]) -> tuple[dict[str, Any], list[RejectedTool]]:
-    """A `tools/list` result with only the tools that fit the protocol, and those that don't."""
+    """Return a `tools/list` result with only the tools that fit the protocol, and those that don't."""
     listed: Any = result.get("tools")
     if not isinstance(listed, list):
         return result, []
@@ -59,8 +59,10 @@ def _check(tool: Any) -> tuple[str, str]:
 
 
 def _trimmed(fields: dict[str, Any]) -> dict[str, Any]:
-    """Without optional parts of a wrong type, which would only make the SDK refuse the tool; and a schema that doesn't
-    say so is one of an object, since nothing else can be."""
+    """Leave out optional parts of a wrong type, for which the SDK would refuse the tool.
+
+    A schema without a type is one of an object, since nothing else can be.
+    """
     expected = {"title": str, "description": str, "outputSchema": dict, "annotations": dict, "icons": list}
     wrong = {key for key, kind in expected.items() if key in fields and not isinstance(fields[key], kind)}
     wrong |= {"_meta"} if not isinstance(fields.get("_meta", {}), dict) else set()
@@ -72,8 +74,10 @@ def _trimmed(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def clean_result(result: dict[str, Any]) -> dict[str, Any]:
-    """A `tools/call` result with only blocks that the protocol knows; none where it names none, as servers do that
-    give structured content alone."""
+    """Return a `tools/call` result with only blocks that the protocol knows.
+
+    A result without blocks gets an empty list: some servers give structured content alone.
+    """
     content: Any = result.get("content")
     if content is None and result.get("resultType", "complete") == "complete":
         return result | {"content": []}
@@ -89,7 +93,7 @@ def clean_result(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def clean_prompt(result: dict[str, Any]) -> dict[str, Any]:
-    """A `prompts/get` result, likewise."""
+    """Return a `prompts/get` result with only blocks that the protocol knows."""
     messages: Any = result.get("messages")
     if not isinstance(messages, list):
         return result
@@ -128,7 +132,7 @@ def _named(block: Any, error: ValidationError | None) -> str:
 
 
 def _problems(error: ValidationError, block: dict[str, Any]) -> list[str]:
-    """What is wrong with the block's own fields: the union's other members don't count."""
+    """Say what is wrong with the block's own fields: the union's other members don't count."""
     own = {"text": "TextContent", "image": "ImageContent", "audio": "AudioContent"}
     own |= {"resource_link": "ResourceLink", "resource": "EmbeddedResource"}
     member = own[block["type"]]

@@ -46,7 +46,7 @@ _WORDS: Final = ("error", "error_message", "message", "detail", "reason")
 
 
 def annotations_of(tool: Tool) -> ToolAnnotations:
-    """What the server says of the tool's effects, with the protocol's defaults."""
+    """Return what the server says of the tool's effects, with the protocol's defaults."""
     hints = tool.annotations
     title = tool.title or (hints.title if hints else None) or ""
     if hints is None:
@@ -80,7 +80,7 @@ async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
 
 
 def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Event | None = None) -> ToolResult:
-    """What came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
+    """Return what came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
     texts: list[str] = []
     artifacts: list[Artifact] = []
     kept = left_out = 0
@@ -114,12 +114,12 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
 
 
 def not_kept(files: int) -> str:
-    """What stands in place of files beyond MOST_FILES."""
+    """Return the words in place of files beyond MOST_FILES."""
     return f"[{files} more files were not kept: of one answer, the first {MOST_FILES} are]"
 
 
 def has_files(result: CallToolResult) -> bool:
-    """Whether converting `result` writes files."""
+    """Return whether converting `result` writes files."""
     return any(map(_is_file, result.content))
 
 
@@ -159,7 +159,7 @@ class ResultFiles:
         self._next: dict[str, int] = {}  # by name: which number is free, as far as is known
 
     def save(self, data: str, mime: str, name: str, what: str) -> tuple[str, Artifact | None]:
-        """Writes base64 `data`; returns how the content names it, and the artifact unless that failed."""
+        """Write base64 `data`; return how the content names it, and the artifact unless that failed."""
         mime = mime.partition(";")[0].strip().lower()
         try:
             content = base64.b64decode(data, validate=False)

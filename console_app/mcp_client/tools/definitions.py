@@ -1,4 +1,4 @@
-"""What the tools of servers looked like when the user trusted them: one that has changed since asks again.
+"""The tools of servers as the user trusted them: one that has changed since asks again.
 
 A server can rename nothing and still turn a harmless tool into another by changing its description or schema (a "rug
 pull"). The first definition of a tool is trusted along with its server; a later one is not, until the user approves a
@@ -88,7 +88,7 @@ class Definitions:
 
 
 def definition_of(tool: Tool) -> str:
-    """What a model reads of a tool, and what it may do, as JSON of one form: indented, a large one only in lines."""
+    """Return what a model reads of a tool, and its annotations, as indented JSON; a large one only in lines."""
     fields = {
         "description": tool.description or "",
         "inputSchema": tool.input_schema,

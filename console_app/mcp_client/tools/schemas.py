@@ -41,7 +41,7 @@ Check = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
 
 class Size(NamedTuple):
-    """How much there is of a JSON value; `depth` and `characters` go little beyond what is too much."""
+    """The size of a JSON value; `depth` and `characters` go little beyond what is too much."""
 
     parts: int
     depth: int
@@ -49,7 +49,7 @@ class Size(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Why a schema of this size can't be offered, or ""."""
+        """The reason why a schema of this size can't be offered, or ""."""
         if self.depth > DEEPEST:
             return f"nested more than {DEEPEST} levels deep"
         return f"larger than {LARGEST:,} characters" if self.characters > LARGEST else ""
@@ -78,7 +78,7 @@ def measure(value: Any) -> Size:
 
 
 def check_schema(schema: dict[str, Any]) -> str:
-    """Why `schema` is not valid JSON Schema, in a few words, or ""."""
+    """Say why `schema` is not valid JSON Schema, in a few words, or ""."""
     size = measure(schema)
     if size.parts > _MOST_CHECKED or size.characters > _LONGEST_CHECKED:
         return next((_invalid(where, wrong) for where, wrong in faults(schema)), "")
@@ -105,7 +105,7 @@ class _TooMuch(Exception):
 
 @dataclass(slots=True)
 class _Bound:
-    """What is left of the steps; an error takes as many as it is long to write down all that it is about."""
+    """The steps that are left; an error takes as many as it is long to write down all that it is about."""
 
     steps: int
     of_an_error: int
@@ -130,7 +130,7 @@ class OutputSchemas:
         self._schemas = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
-        """In place of the SDK's method of this name: a result that isn't what was said is a failure. The call has run,
+        """Make a failure of a result that isn't what its tool said, in place of the SDK's own method. The call has run,
         so what it gave is told with that, where the SDK drops it."""
         if (schema := self._schemas.get(name)) is None:
             return
@@ -149,7 +149,7 @@ class OutputSchemas:
 
 
 def _refuse(result: CallToolResult, problem: str) -> None:
-    """Makes a failure of a result that came; all of it stands behind what speaks against it."""
+    """Make a failure of a result that came; all of it stands behind what speaks against it."""
     from mcp_types import TextContent
 
     given = list(result.content)
@@ -161,7 +161,7 @@ def _refuse(result: CallToolResult, problem: str) -> None:
 
 
 def judged(schema: Mapping[str, Any], value: Any) -> str:
-    """What speaks against `value`, in one line, or "": nothing does, or it can't be told."""
+    """Say what speaks against `value`, in one line, or "": nothing does, or it can't be told."""
     import jsonschema  # loaded with the first list of tools
     import referencing
     from referencing.exceptions import Unresolvable
@@ -207,7 +207,7 @@ def _bounded(of: Any) -> Any:
 
 
 def _nothing(validator: Any, word: Any, value: Any, schema: Any) -> None:
-    """Finds no fault."""
+    """Find no fault."""
 
 
 def _counted(check: Check) -> Check:

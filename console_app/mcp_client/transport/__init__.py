@@ -1,4 +1,4 @@
-"""How MCP messages travel: over the pipes of a program that is ended with all its children, or over HTTP."""
+"""The transport of MCP messages: over the pipes of a program that is ended with all its children, or over HTTP."""
 
 from __future__ import annotations
 

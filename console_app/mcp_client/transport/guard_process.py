@@ -36,7 +36,7 @@ def marked(marker: bytes) -> list[int]:
 
 
 def send(groups: set[int], processes: list[int], signal: int) -> bool:
-    """Signals all of them; returns whether any was still there."""
+    """Signal all of them; returns whether any was still there."""
     alive = False
     for kill, targets in ((os.killpg, groups), (os.kill, processes)):
         for target in targets:
@@ -49,7 +49,7 @@ def send(groups: set[int], processes: list[int], signal: int) -> bool:
 
 
 def main() -> None:
-    """Waits for the end of stdin, then ends what is left."""
+    """Wait for the end of stdin, then end what is left."""
     marker = sys.argv[1].encode()
     groups: set[int] = set()
     for line in sys.stdin.buffer:

@@ -89,7 +89,7 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 class _Kind(Enum):
-    """What a message means to the request in whose response it came."""
+    """The meaning of a message to the request in whose response it came."""
 
     ANSWER = auto()  # to this request
     OTHER_ANSWER = auto()

@@ -108,7 +108,7 @@ class StdioFault(Exception):
 
 
 class StdioConversation:
-    """What the server's output held so far. `garbage` is the first line that was no message, "" while there is none."""
+    """The server's output as the SDK's messages. `garbage` is the first line that was none, or ""."""
 
     def __init__(self, process: ServerProcess, log: Log) -> None:
         self._process = process

@@ -52,7 +52,6 @@ class PromptScreen(TreeDialog[str]):
         self._seen: object = None
 
     def look(self) -> None:
-        """See TreeDialog."""
         traffic = self._hub.traffic(self._prompt.server)
         if (seen := (traffic.revision, self._is_asked, id(self._result))) == self._seen:
             return
@@ -62,7 +61,6 @@ class PromptScreen(TreeDialog[str]):
         self.refresh_bindings()
 
     def action_run(self) -> None:
-        """Enter, r."""
         if not self._is_asked:
             self.run_worker(self._ask, exclusive=True)
 
@@ -108,7 +106,6 @@ class PromptScreen(TreeDialog[str]):
         return [rendered(title, kind_of(text, None), tree.size.width - 8, tree.palette) for title, text in texts]
 
     def action_attach(self) -> None:
-        """a."""
         self.dismiss(f"/{self._typed} {written_arguments(self._values)}".rstrip() + " ")
 
     def action_copy(self) -> None:

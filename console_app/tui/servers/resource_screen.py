@@ -65,7 +65,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._is_more = False  # than text: it is shown as what it is
 
     def compose(self) -> ComposeResult:
-        """What it is, what it holds, the keys."""
+        """Lay out what it is, what it holds, and the keys."""
         with Vertical(id="box") as dialog:
             title = f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
@@ -75,12 +75,11 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Reads it; keeps looking whether it changes."""
+        """Read it; keep looking whether it changes."""
         self.action_read()
         self.set_interval(LOOK, self._tell)
 
     def action_read(self) -> None:
-        """r."""
         self._reading = True
         self._tell()
         self.run_worker(self._read, exclusive=True, group="read")
@@ -99,7 +98,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.refresh_bindings()
 
     def _lay_out(self) -> None:
-        """As what it is, where that is more than text and not too much; else as it came."""
+        """Show it as what it is, where that is more than text and not too much; else as it came."""
         plain, tree = self.query_one(TextView), self.query_one(FoldingTree)
         found = kind_of(self._text, {"uri": self._uri}) if 0 < len(self._text) <= LARGEST_RENDERED else None
         self._is_more = found is not None and found.kind != "text"
@@ -112,7 +111,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             (plain if plain.display else tree).focus()
 
     def action_raw(self) -> None:
-        """v."""
         self._raw = not self._raw
         self._lay_out()
 
@@ -140,7 +138,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.query_one("#facts", Static).update(line)
 
     def action_attach(self) -> None:
-        """a, Enter."""
         self.dismiss("attach")
 
     def action_copy(self) -> None:
@@ -149,7 +146,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_files(self) -> None:
-        """f."""
         files = [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in self._parts]
         saved = [one for one in files if one.path]
         self.run_worker(
@@ -157,7 +153,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         )
 
     def action_watch(self) -> None:
-        """w."""
         self.run_worker(self._watch, exclusive=True, group="watch")
 
     async def _watch(self) -> None:
@@ -170,7 +165,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._tell()
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

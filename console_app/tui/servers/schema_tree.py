@@ -65,7 +65,7 @@ def _scalar(key: str, value: Any) -> Paint:
 
 
 def schema_nodes(schema: Schema) -> list[Node]:
-    """What a schema says of an object's properties, and whatever else it says."""
+    """Return what a schema says of an object's properties, and whatever else it says."""
     return _inside(schema, schema, 0)
 
 

@@ -109,7 +109,7 @@ class ServersScreen(Dialog[bool]):
         self.set_interval(LOOK, self._look)
 
     def _look(self) -> None:
-        """Shows what changed at the servers."""
+        """Show what changed at the servers."""
         statuses = tuple(self._switches.statuses())
         seen = (
             self._switches.revision,
@@ -139,7 +139,7 @@ class ServersScreen(Dialog[bool]):
 
     @property
     def _news(self) -> str:
-        """That mcp.json is another on disk."""
+        """The words for an mcp.json that is another on disk, or ""."""
         file = self._offers.file if self._offers is not None else None
         return file.unread if file is not None else ""
 
@@ -166,7 +166,7 @@ class ServersScreen(Dialog[bool]):
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        """On a switch it switches; on a server it opens, when the cursor was there."""
+        """Turn a switch that was clicked, or open a server where the cursor was there already."""
         event.stop()
         row = self._tree.rows[event.row]
         at = event.cell - (INDENT if isinstance(row, ItemRow) else 0)
@@ -199,7 +199,6 @@ class ServersScreen(Dialog[bool]):
             self._search.insert_text_at_cursor(event.character)
 
     def action_search(self) -> None:
-        """/"""
         self._search.focus()
 
     def action_next_place(self) -> None:
@@ -209,7 +208,6 @@ class ServersScreen(Dialog[bool]):
     # -- switches
 
     def action_switch(self) -> None:
-        """Space."""
         if (row := self._tree.row) is not None:
             self._tree.switches.toggle(row)
             self._show()
@@ -225,7 +223,7 @@ class ServersScreen(Dialog[bool]):
             self.action_unfold(name not in self._tree.switches.open)
 
     def _usable(self, row: Row | None) -> bool:
-        """Whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
+        """Return whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
         if self._offers is None or not isinstance(row, ItemRow) or self._tree.switches.changes:
             return False
         return self._offers.bench is not None if row.item.kind == "tool" else row.on
@@ -241,7 +239,6 @@ class ServersScreen(Dialog[bool]):
             self.dismiss(self._saved)
 
     def action_unfold(self, open: bool) -> None:
-        """Right, left."""
         name, opened = self._server, self._tree.switches.open
         (opened.add if open else opened.discard)(name)
         if not open:
@@ -250,7 +247,6 @@ class ServersScreen(Dialog[bool]):
         self._show()
 
     def action_open_all(self) -> None:
-        """o."""
         names = {status.name for status in self._tree.switches.statuses}
         opened = self._tree.switches.open
         if opened >= names:
@@ -260,7 +256,6 @@ class ServersScreen(Dialog[bool]):
         self._show()
 
     def action_save(self) -> None:
-        """Ctrl+S."""
         if self._tree.switches.changes:
             self._work(self._save)
 
@@ -303,22 +298,18 @@ class ServersScreen(Dialog[bool]):
     # -- keys for one server
 
     def action_wire(self) -> None:
-        """w."""
         if self._bench is not None:
             self.run_worker(partial(self._bench.wire, self._server), exclusive=True)
 
     def action_about(self) -> None:
-        """i."""
         if self._bench is not None:
             self.run_worker(partial(self._bench.about, self._server), exclusive=True)
 
     def action_ping(self) -> None:
-        """p."""
         if self._bench is not None:
             self._work(self._bench.ping, self._server)
 
     def action_rest(self) -> None:
-        """h."""
         self._work(self._switches.rest, self._server)
 
     def action_help(self) -> None:
@@ -331,16 +322,13 @@ class ServersScreen(Dialog[bool]):
         self.app.push_screen(TextDialog("Keys of the servers", lambda: text))
 
     def action_reconnect(self) -> None:
-        """r."""
         self._work(self._switches.reconnect, self._server)
 
     def action_sign_in(self) -> None:
-        """s."""
         self.notify(f"Sign in to {one_line(self._server, 40)} in your browser.", markup=False)
         self._work(self._switches.sign_in, self._server)
 
     def action_log(self) -> None:
-        """l."""
         status = next((one for one in self._tree.switches.statuses if one.name == self._server), None)
         if status is None:
             return
@@ -351,11 +339,9 @@ class ServersScreen(Dialog[bool]):
             self.app.push_screen(ServerLogDialog(status.name, status.log_path, status.log_level, set_level))
 
     def action_add(self) -> None:
-        """a."""
         self.run_worker(partial(self._edit, ""), exclusive=True)
 
     def action_edit(self) -> None:
-        """e."""
         self.run_worker(partial(self._edit, self._server), exclusive=True)
 
     async def _edit(self, name: str) -> None:
@@ -378,7 +364,6 @@ class ServersScreen(Dialog[bool]):
         self.notify(f"{one_line(name, 40)} is written to {self._switches.file}", markup=False)
 
     def action_remove(self) -> None:
-        """d."""
         self.run_worker(partial(self._ask_and_remove, self._server), exclusive=True)
 
     async def _ask_and_remove(self, name: str) -> None:
@@ -388,7 +373,7 @@ class ServersScreen(Dialog[bool]):
             self._work(self._switches.remove, name)
 
     def _work(self, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **named: P.kwargs) -> None:
-        """Runs what takes a while; its error is one line. Of the app, as it may outlive this screen."""
+        """Run what takes a while; its error is one line. Of the app, as it may outlive this screen."""
         self.app.run_worker(partial(self._report_errors, partial(work, *args, **named)), name="servers")
 
     async def _report_errors(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -401,7 +386,7 @@ class ServersScreen(Dialog[bool]):
         self.app.notify(one_line(error.line, 400), severity="error", markup=False, timeout=10)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Which keys do something where the cursor is."""
+        """Return whether a key does something where the cursor is."""
         searching = self.focused is not None and self.focused is self._search
         if action in ("leave", "next_place", "save"):
             return True

@@ -72,7 +72,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Says what the fields mean."""
+        """Say what the fields mean."""
         if self._server:
             self.query_one("#target", Input).focus()
         self._tell()
@@ -120,5 +120,4 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             self.dismiss((typed.name, fields_of(typed, self._written)))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)

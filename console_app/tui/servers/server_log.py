@@ -49,7 +49,6 @@ class ServerLogDialog(TextDialog):
         return from_level(tail(self._path), self._level)
 
     def action_level(self) -> None:
-        """v."""
         self.run_worker(self._choose, exclusive=True)
 
     async def _choose(self) -> None:

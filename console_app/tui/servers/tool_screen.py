@@ -74,7 +74,7 @@ def _fact(name: str, text: str) -> Node:
 
 
 def effects(spec: ToolSpec) -> str:
-    """What the server declares of a tool's effects, in words; hints of the server, not facts."""
+    """Say what the server declares of a tool's effects; these are hints of the server, not facts."""
     notes = spec.annotations
     said: list[str] = []
     assumed: list[str] = []
@@ -89,7 +89,7 @@ def effects(spec: ToolSpec) -> str:
 
 
 def rule_of(spec: ToolSpec, gate: ApprovalGate) -> str:
-    """What becomes of a call without further conditions, and what says so."""
+    """Say what becomes of a call without further conditions, and which rule or mode says so."""
     verdict = gate.check(spec.model_copy(update={"input_schema": {}}), {})  # no default meets a rule's condition
     spoke = next((rule for rule in gate.rules if str(rule) == verdict.rule), None)
     why = f"rule {one_line(spoke.text, 80)} ({source_of(spoke.source)})" if spoke is not None else verdict.why
@@ -179,7 +179,7 @@ class ToolRun:
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """Where what is shown comes from, each time it is looked at. `spec` is None once the server is gone."""
+    """The source of what is shown, each time it is looked at. `spec` is None once the server is gone."""
 
     spec: Callable[[], ToolSpec | None]
     calls: Callable[[], Sequence[CallView]]
@@ -207,7 +207,6 @@ class ToolScreen(TreeDialog[ToolRun]):
         self._seen: object = None
 
     def look(self) -> None:
-        """See TreeDialog."""
         spec, on, gate = self._source.spec(), self._source.is_on(), self._source.gate
         self._calls = self._source.calls()
         self._spec = spec or self._spec
@@ -236,7 +235,6 @@ class ToolScreen(TreeDialog[ToolRun]):
         return next((call for call in self._calls if call.id == key.call_id), None)
 
     def action_run(self) -> None:
-        """Enter, r."""
         if not self._source.is_on():
             self.notify("It is off, or its server is not connected: nothing can run.", markup=False)
             return

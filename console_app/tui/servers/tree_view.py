@@ -136,7 +136,7 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
 
 
 def _details(row: Row | None, width: int, height: int, palette: Palette) -> list[Line]:
-    """What there is to say of a row, in at most `height` lines."""
+    """Say more of a row, in at most `height` lines."""
     if row is None or (isinstance(row, NoteRow) and not row.warns):
         return [fit([], width, palette.base)] * height
     if isinstance(row, NoteRow):
@@ -185,7 +185,7 @@ def _wrapped(pieces: list[Piece], width: int, most: int) -> list[list[Piece]]:
 
 
 def _summary(tree: SwitchTree, width: int, palette: Palette) -> Line:
-    """What is on and what it costs, how many servers failed, and what is not saved."""
+    """Sum up what is on and what it costs, how many servers failed, and what is not saved."""
     tools, tokens = tree.totals()
     _, before = tree.totals(saved=True)
     counted: list[Piece] = [
@@ -235,7 +235,7 @@ class ServerTree(RowList):
 
 
 class Details(Widget):
-    """What there is to say of the row under the cursor, and the sums."""
+    """The lines that say more of the row under the cursor, and the sums."""
 
     DEFAULT_CSS = "Details { height: 5; width: 1fr; border-top: solid $panel; }"
 
@@ -258,7 +258,7 @@ class Details(Widget):
 
 
 def identity(row: Row | None) -> object:
-    """What a row is of, the same before and after it was made anew."""
+    """Return what a row is of, the same before and after it was made anew."""
     match row:
         case ServerRow():
             return "server", row.status.name

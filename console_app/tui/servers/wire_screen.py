@@ -54,7 +54,7 @@ class WireList(RowList):
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def look(self) -> None:
-        """Takes in what came; the cursor stays on its message, or goes along with the newest if it is there."""
+        """Take in what came; the cursor stays on its message, or goes along with the newest if it is there."""
         message = None if self.cursor == self.count - 1 else self.message
         if self._wire.look():
             self.show(message)
@@ -70,7 +70,7 @@ class WireList(RowList):
 
 
 class WireScreen(Dialog[None]):
-    """Of one server. Exports go to `folder`."""
+    """The wire of one server. Exports go to `folder`."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
@@ -107,7 +107,7 @@ class WireScreen(Dialog[None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Looks at once, and goes on looking."""
+        """Look at once, and go on looking."""
         self._look()
         self.set_interval(LOOK, self._look)
 
@@ -152,12 +152,10 @@ class WireScreen(Dialog[None]):
         self._tell()
 
     def action_open(self) -> None:
-        """Enter."""
         if (message := self._list.message) is not None:
             self.app.push_screen(MessageScreen(self._server, message, self._redact))
 
     def action_search(self) -> None:
-        """/"""
         self.query_one("#search", Input).focus()
 
     def action_next_place(self) -> None:
@@ -166,7 +164,6 @@ class WireScreen(Dialog[None]):
         (self._list if self.focused is search else search).focus()
 
     def action_method(self) -> None:
-        """m."""
         self.run_worker(self._pick_method, exclusive=True)
 
     async def _pick_method(self) -> None:
@@ -177,12 +174,10 @@ class WireScreen(Dialog[None]):
             self._filter(self.query_one("#search", Input).value, "" if picked == ALL else picked)
 
     def action_pause(self) -> None:
-        """p."""
         self._paused = not self._paused
         self._look()
 
     def action_export(self) -> None:
-        """x."""
         self.run_worker(self._export, exclusive=True, group="export")
 
     async def _export(self) -> None:
@@ -196,7 +191,6 @@ class WireScreen(Dialog[None]):
         self.notify(f"{plural(len(rows), 'message')} in {path}, without secrets that are known.", markup=False)
 
     def action_clear(self) -> None:
-        """c."""
         self._traffic.clear()
         self._filter(self.query_one("#search", Input).value, self._rows.method)
 
@@ -237,7 +231,7 @@ class MessageScreen(Dialog[None]):
         self._data = redacted(message.data, redact)
 
     def compose(self) -> ComposeResult:
-        """What it is, what it holds, the keys."""
+        """Lay out what it is, what it holds, and the keys."""
         one = self._message
         way = f"→ to {one_line(self._server, 40)}" if one.sent else f"← from {one_line(self._server, 40)}"
         facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), size(one.size)]
@@ -250,12 +244,10 @@ class MessageScreen(Dialog[None]):
             yield KeyHints()
 
     def action_copy(self) -> None:
-        """c."""
         self.app.copy_to_clipboard(json.dumps(self._data, ensure_ascii=False, indent=2))
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 

@@ -25,7 +25,7 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def main() -> None:
-    """Reads the request; writes `{path, line, text}` a match, or `{path}` a file, and last what was gone through."""
+    """Read the request; write `{path, line, text}` a match, or `{path}` a file, and last what was gone through."""
     request: dict[str, Any] = json.loads(sys.stdin.readline())
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, request["seconds"])
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _finder(request: dict[str, Any]) -> Callable[[str], int] | None:
-    """Finds where in a line the wanted text begins, -1 for nowhere; None when only names are wanted."""
+    """Find where in a line the wanted text begins, -1 for nowhere; None when only names are wanted."""
     query: str = request["query"]
     if not query:
         return None
@@ -82,7 +82,7 @@ def _walk(root: int, glob: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _glob(glob: str) -> Callable[[str, str], bool]:
-    """Without a slash a pattern is for names, else for paths; `*` crosses folders, and `**/` may stand for none."""
+    """Match a pattern with a slash against paths, others against names; `*` crosses folders, `**/` may be none."""
     if not glob:
         return lambda path, name: True
     pattern = re.compile(fnmatch.translate(glob.removeprefix("./").replace("**/", "*")))

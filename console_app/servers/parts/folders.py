@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
-from console_app.servers.tool import CallContext, ToolFailedError
+from console_app.servers.parts.tool import CallContext, ToolFailedError
 
 _NEVER_A_LINK: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | _NEVER_A_LINK
@@ -78,7 +78,7 @@ class FolderEntry:
                 yield file
 
     def failure(self, error: OSError) -> ToolFailedError:
-        """What went wrong here, in one sentence."""
+        """Say what went wrong here, in one sentence."""
         match error.errno:
             case errno.ENOENT:
                 return ToolFailedError(f"{self.written} does not exist.")
@@ -97,7 +97,7 @@ class Folders:
         self.roots = tuple(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
 
     def place(self, path: str) -> FolderEntry:
-        """Where `path` leads. Raises ToolFailedError when that is outside, or can't be told."""
+        """Return where `path` leads. Raises ToolFailedError when that is outside, or can't be told."""
         if not path.strip() or "\0" in path:
             raise ToolFailedError("A path is missing." if not path.strip() else "A path can't hold a NUL.")
         asked = Path(path)

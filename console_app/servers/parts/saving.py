@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from console_app.servers.tool import FileLink, ToolFailedError
+from console_app.servers.parts.tool import FileLink, ToolFailedError
 
 FOLDER_VARIABLE = "FANOUT_FILES"
 LONGEST_NAME = 100  # characters, without the suffix
 
 
 def output_folder() -> Path:
-    """Where new files go: the folder that FANOUT_FILES names, else the one that the server was started in."""
+    """Return the folder for new files: the one that FANOUT_FILES names, else the one that the server was started in."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named).expanduser().absolute() if named else Path.cwd()
 
@@ -36,7 +36,7 @@ def name_from(title: str, suffix: str, fallback: str) -> str:
 
 
 def save_new(name: str, content: bytes, mime: str) -> FileLink:
-    """Writes a new file called `name`, or `name-2` and so on where there is one. Raises ToolFailedError."""
+    """Write a new file called `name`, or `name-2` and so on where there is one. Raises ToolFailedError."""
     folder = output_folder()
     stem, suffix = os.path.splitext(name)
     number = 1

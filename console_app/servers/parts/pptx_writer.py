@@ -10,8 +10,8 @@ from pptx import Presentation
 from pptx.oxml.ns import qn
 from pptx.util import Emu, Inches, Pt
 
-from console_app.servers.markdown_slides import Paragraph, Slide, SlideTable, TextRun
-from console_app.servers.pptx_internals import properties_of
+from console_app.servers.parts.markdown_slides import Paragraph, Slide, SlideTable, TextRun
+from console_app.servers.parts.pptx_internals import properties_of
 
 _WIDTH, _HEIGHT = Inches(13.333), Inches(7.5)
 _MARGIN, _TITLE_TOP, _BODY_TOP = Inches(0.7), Inches(0.4), Inches(1.6)

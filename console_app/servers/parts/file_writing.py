@@ -10,22 +10,21 @@ import stat
 from dataclasses import dataclass
 from typing import Final
 
-from console_app.servers.counts import counted
-from console_app.servers.file_reading import is_binary
-from console_app.servers.folders import FolderEntry
-from console_app.servers.tool import ToolFailedError
+from console_app.servers.parts.file_reading import is_binary
+from console_app.servers.parts.folders import FolderEntry
+from console_app.servers.parts.tool import ToolFailedError, counted
 
 LARGEST_EDIT: Final = 10_000_000  # bytes of a file that can be edited
 MOST_DIFF_LINES: Final = 60
 
 
 class EditError(ValueError):
-    """Why a replacement was not made: one sentence."""
+    """The reason why a replacement was not made: one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells whether a file is still the one that was read."""
+    """The marks by which a file is still the one that was read."""
 
     inode: int
     size: int
@@ -57,7 +56,7 @@ def replaced(text: str, old: str, new: str, *, every: bool = False) -> tuple[str
 
 
 def write_text(place: FolderEntry, content: str) -> str:
-    """Creates or replaces a file, folders included. Returns what was done."""
+    """Create or replace a file, folders included. Returns what was done."""
     data = _encoded(content)
     existed = save(place, data, None)
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
@@ -66,7 +65,7 @@ def write_text(place: FolderEntry, content: str) -> str:
 
 
 def edit_text(place: FolderEntry, old: str, new: str, *, every: bool) -> str:
-    """Replaces text in a file; lines may end in CRLF there. Returns what was done, with the change as a diff."""
+    """Replace text in a file; lines may end in CRLF there. Returns what was done, with the change as a diff."""
     with place.file() as file:
         stamp = Stamp.of(os.fstat(file.fileno()))
         data = file.read(LARGEST_EDIT + 1)
@@ -103,7 +102,7 @@ def _diff(before: str, after: str, name: str) -> str:
 
 
 def save(place: FolderEntry, data: bytes, expected: Stamp | None) -> bool:
-    """Puts `data` in place by renaming; with `expected`, only over that very file. Whether there was one before."""
+    """Put `data` in place by renaming; with `expected`, only over that very file. Whether there was one before."""
     if not place.parts:
         raise ToolFailedError(f"{place.written} is a folder.")
     temporary = f".{secrets.token_hex(8)}.new"

@@ -1,4 +1,4 @@
-"""What the console leans on in python-pptx that it doesn't promise: every use, with its reason, read in 1.0.2.
+"""The parts of python-pptx that it doesn't promise and the console needs: every use, with its reason, read in 1.0.2.
 
 `tests/program/test_library_internals.py` holds the table against the python-pptx that is installed and the code.
 """

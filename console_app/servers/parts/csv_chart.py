@@ -21,7 +21,7 @@ _SMALLEST: Final = 1e-290  # below, a step of the grid would lose its digits: al
 
 @dataclass(frozen=True, slots=True)
 class ChartRequest:
-    """What to draw: a label a point, and named series with a value (or None) a point."""
+    """A chart to draw: a label a point, and named series with a value (or None) a point."""
 
     title: str
     kind: Kind
@@ -51,7 +51,7 @@ def svg(chart: ChartRequest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where a value and a point lie on the page."""
+    """The scales that place a value and a point on the page."""
 
     low: float
     high: float

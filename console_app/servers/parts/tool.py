@@ -1,4 +1,4 @@
-"""What a tool of a bundled server is made of: its schema, its handler, what a running call can say, what it returns."""
+"""The parts of a bundled server's tool: its schema, its handler, what a running call can say, what it returns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FileLink:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a call returns: text for the model, the same as data for programs, and files that it made."""
+    """The output of a call: text for the model, the same as data for programs, and files that it made."""
 
     text: str
     structured: Mapping[str, Any] | None = None
@@ -53,7 +53,7 @@ class ToolOutput:
 
 @dataclass(frozen=True)
 class CallContext:
-    """What a running call can say to its client, and ask it."""
+    """The context in which a running call can speak to its client, and ask it."""
 
     _send: Callable[[str, dict[str, Any]], None]
     _token: str | int | None
@@ -113,7 +113,7 @@ class Tool:
         return listing if self.output_schema is None else listing | {"outputSchema": dict(self.output_schema)}
 
     def check(self, arguments: Arguments) -> None:
-        """Raises ToolFailedError when an argument is missing, unknown, of a wrong type or none of those allowed."""
+        """Raise ToolFailedError when an argument is missing, unknown, of a wrong type or none of those allowed."""
         for name in self.required:
             if name not in arguments:
                 raise ToolFailedError(f"{self.name}: the argument `{name}` is missing.")
@@ -134,3 +134,8 @@ class Tool:
             raise ToolFailedError(f"{self.name}: the argument {what} must be of type {expected}.")
         if "enum" in schema and value not in schema["enum"]:
             raise ToolFailedError(f"{self.name}: {what} must be one of: {', '.join(map(str, schema['enum']))}.")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 row`, `2,000 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -73,7 +73,7 @@ class Slide:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is on it."""
+        """True where nothing is on the slide."""
         return not (self.title or self.blocks or self.notes)
 
 
@@ -133,7 +133,7 @@ class _Reader:
         self._rows: list[list[str]] = []
 
     def read(self, tokens: Sequence[Token]) -> None:
-        """Takes the tokens of a whole text."""
+        """Take the tokens of a whole text."""
         for at, token in enumerate(tokens):
             match token.type:
                 case "inline":

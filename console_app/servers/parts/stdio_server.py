@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from console_app._version import __version__
-from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
+from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 METHOD_NOT_FOUND, INVALID_PARAMS, PARSE_ERROR = -32601, -32602, -32700

@@ -10,9 +10,8 @@ import stat
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from console_app.servers.counts import counted
-from console_app.servers.folders import FolderEntry
-from console_app.servers.tool import ToolFailedError
+from console_app.servers.parts.folders import FolderEntry
+from console_app.servers.parts.tool import ToolFailedError, counted
 
 MOST_ENTRIES: Final = 1000  # of a folder
 MOST_LINES: Final = 2000  # of a file, in one answer
@@ -66,7 +65,7 @@ class Excerpt:
 
 
 def read_excerpt(place: FolderEntry, offset: int = 1, limit: int = MOST_LINES) -> Excerpt:
-    """At most `limit` lines from line `offset` (1 is the first). Raises ToolFailedError for what isn't text."""
+    """Return at most `limit` lines from line `offset` (1 is the first). Raises ToolFailedError for what isn't text."""
     if offset < 1 or limit < 1:
         raise ToolFailedError("`offset` and `limit` count lines: they are 1 or more.")
     with place.file() as file:
@@ -129,7 +128,7 @@ class _Lines:
         return f"{line[:LONGEST_LINE]}[{left_out:,} more characters in this line]\n"
 
     def has_more(self) -> bool:
-        """Whether there is more to be read."""
+        """True where there is more to be read."""
         return not self.given_up and bool(self._text.read(1))
 
     def _spend(self, characters: int) -> None:
@@ -137,7 +136,7 @@ class _Lines:
         self.check()
 
     def check(self) -> None:
-        """Raises ToolFailedError when more was to be gone through than is."""
+        """Raise ToolFailedError when more was to be gone through than is."""
         if self.given_up or self._left < 0:
             raise ToolFailedError(
                 f"Line {self._number:,} of {self._place.written} is more than {MOST_READ // 10**6} MB into the file, "
@@ -146,7 +145,7 @@ class _Lines:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file that begins so is something other than text."""
+    """Return whether a file that begins so is something other than text."""
     return b"\0" in head and not _is_utf16(head)
 
 

@@ -5,19 +5,37 @@ from __future__ import annotations
 import asyncio
 import codecs
 import re
+import socket
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
-
-from console_app.servers.public_addresses import Judge, LookUp, NotPublic, addresses_of, is_public, look_up
 
 if TYPE_CHECKING:
     import httpx2
 
+
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_REFUSED: Final = (
+    IPv6Network("64:ff9b:1::/48"),  # NAT64 of a local network: RFC 8215
+    IPv6Network("fec0::/10"),  # site-local, no longer assigned and still routed somewhere
+    IPv6Network("2001::/23"),  # protocol assignments: Teredo, ORCHID, benchmarks
+    IPv6Network("3fff::/20"),  # documentation: RFC 9637
+    IPv6Network("5f00::/16"),  # segment routing: RFC 9602
+)
+_REFUSED_4: Final = (
+    IPv4Network("168.63.129.16/32"),  # a cloud's own services, though its range is public
+    IPv4Network("192.0.0.0/24"),  # protocol assignments, a cloud's metadata among them: not in every Python's list
+    IPv4Network("192.88.99.0/24"),  # relays of 6to4
+)
+
+
+LookUp = Callable[[str, int], Awaitable[list[str]]]
+Judge = Callable[[IPv4Address | IPv6Address], bool]
 PAGE_SECONDS: Final = 10.0
 LARGEST_PAGE: Final = 2_000_000  # bytes; the rest is not read
 LONGEST_TEXT: Final = 4000  # characters of a page
@@ -36,8 +54,61 @@ _BREAKS: Final = frozenset(
 _READABLE: Final = ("text/", "application/xhtml", "application/json", "application/xml")
 
 
+class NotPublic(Exception):
+    """An address that isn't to be connected to: a few words."""
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Return whether this is an address of the public internet, and not one machine, network or service near to us."""
+    if isinstance(address, IPv6Address):
+        inner = _inner(address)
+        if inner is not None:
+            return is_public(inner)
+        if any(address in network for network in _REFUSED) or int(address) >> 32 == 0:
+            return False
+        if (int(address) >> 32) & 0xFDFFFFFF == 0x00005EFE:  # ISATAP, which holds an IPv4 address at its end
+            return False
+    elif any(address in network for network in _REFUSED_4):
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that a gateway would go on to."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return None
+
+
+async def look_up(host: str, port: int) -> list[str]:
+    """The addresses of a name, as the system orders them. Raises OSError or UnicodeError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]).partition("%")[0] for entry in found]
+
+
+async def addresses_of(host: str, port: int, look_up: LookUp, is_allowed: Judge) -> list[str]:
+    """The addresses to connect to for `host`, as they stand in a URL.
+
+    Raises NotPublic, also where only one of them is not allowed: a name with both kinds is meant to be taken for the
+    other.
+    """
+    try:
+        found = [ip_address(text) for text in await look_up(host, port)]
+    except (OSError, UnicodeError):
+        found = []
+    if not found:
+        raise NotPublic(f"{host} is not known")
+    if not all(map(is_allowed, found)):
+        raise NotPublic(f"{host} is on a private network")
+    return [f"[{one}]" if one.version == 6 else str(one) for one in found]
+
+
 class PageError(Exception):
-    """Why a page could not be had: a few words."""
+    """The reason why a page could not be had, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +148,7 @@ class PageFetcher:
         raise PageError("too many redirects")
 
     async def _send(self, client: httpx2.AsyncClient, url: str) -> httpx2.Response:
-        """Asks the very address that was judged, in the name of the host: a result must not reach into your network,
+        """Ask the very address that was judged, in the name of the host: a result must not reach into your network,
         nor may its name lead there when it is looked up a second time."""
         import httpx2
 
@@ -123,8 +194,10 @@ def _charset(named: str | None) -> str:
 
 
 async def _decoded(response: httpx2.Response) -> bytes:
-    """At most LARGEST_PAGE bytes of the body as they are once unpacked: a few bytes may stand for gigabytes, so no
-    piece is unpacked further than that."""
+    """Return at most LARGEST_PAGE bytes of the body, unpacked.
+
+    A few bytes may stand for gigabytes, so no piece is unpacked further than that.
+    """
     packed = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
     if packed not in {"identity", "gzip", "x-gzip", "deflate"}:
         raise PageError(f"packed in a way that was not asked for ({packed[:20]})")
