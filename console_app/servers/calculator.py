@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from console_app.servers.parts.expression import ExpressionError, evaluate
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
 
 DESCRIPTION = (
     "Evaluates one arithmetic expression and returns its value. `^` and `**` are powers, integers of any size are "

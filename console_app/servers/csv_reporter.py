@@ -12,10 +12,17 @@ from typing import Any
 
 from console_app.servers.parts.csv_chart import ChartRequest, svg
 from console_app.servers.parts.csv_table import CsvTable, described, read_table, summarize
-from console_app.servers.parts.folders import FolderEntry, allowed_folders
-from console_app.servers.parts.saving import file_name, save_new
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput, counted
+from console_app.servers.parts.folders import FolderEntry, allowed_folders, file_name, save_new
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    FileLink,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 
 MOST_FILES = 50
 MOST_SERIES = 6

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
 
 LONGEST_SECONDS = 3600.0
 MOST_BYTES = 200_000_000

@@ -13,8 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput, counted
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 from console_app.servers.parts.web_pages import PageError, PageFetcher
 
 URL_VARIABLE = "FANOUT_SEARCH_URL"

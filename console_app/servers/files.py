@@ -15,8 +15,7 @@ from typing import Any
 
 from console_app.servers.parts import file_reading, file_writing
 from console_app.servers.parts.folders import FolderEntry, allowed_folders
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError, counted
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError, counted
 
 MOST_MATCHES = 200
 LONGEST_SEARCH = 60  # seconds

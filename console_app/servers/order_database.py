@@ -14,8 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput, counted
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 
 STATUSES: Final = ("pending", "processing", "shipped", "delivered", "cancelled")
 FOLDER_VARIABLE: Final = "FANOUT_ORDERS"

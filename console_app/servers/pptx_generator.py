@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import asyncio
 
-from console_app.servers.parts.saving import file_name, name_from, save_new
-from console_app.servers.parts.stdio_server import StdioServer
-from console_app.servers.parts.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput, counted
+from console_app.servers.parts.folders import file_name, name_from, save_new
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    FileLink,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 
 MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 SUFFIX = ".pptx"

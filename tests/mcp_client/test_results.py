@@ -141,7 +141,6 @@ def test_a_tool_is_named_after_its_server_and_itself() -> None:
     assert names.name("calculator", "evaluate") == "calculator_evaluate"
     assert names.name("a_b", "c") == "a_b_c"
     assert names.name("a", "b_c") == "a_b_c_2"
-    assert names.find("a_b_c_2") == ("a", "b_c")
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1)), unique=True, max_size=30))

@@ -31,7 +31,7 @@ from console_app.domain.endpoint import is_loopback
 from console_app.mcp_client.auth import callback
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInRefused, StoredSignIn, expires_at
 from console_app.mcp_client.connecting import faults
-from console_app.mcp_client.connecting.running_calls import current_call
+from console_app.mcp_client.connecting.wire import current_call
 from console_app.mcp_client.transport import SENT_BY, Send
 
 log = logging.getLogger(__name__)

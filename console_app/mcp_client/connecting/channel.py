@@ -20,7 +20,7 @@ from console_app.config.secrets.child_environment import for_servers
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInRefused, StoredSignIn, plan_of
+from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, Program, ServerProcess
@@ -33,19 +33,6 @@ if TYPE_CHECKING:
     from console_app.mcp_client.transport import HttpConversation, StdioConversation
 
 SurroundingsOf = Callable[[ModuleType], "Surroundings"]  # given the module `session`, once it is loaded
-
-
-class OpenPage(Protocol):
-    """Shows the user a page to sign in on. `asks` says whether it may now; else it raises SignInNeeded."""
-
-    @property
-    def asks(self) -> bool:
-        """True while somebody is there to sign in."""
-        ...
-
-    async def __call__(self, url: str) -> None:
-        """Show it."""
-        ...
 
 
 class StartError(Exception):
@@ -135,12 +122,12 @@ class HttpChannel:
     """An endpoint that somebody else runs."""
 
     def __init__(
-        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, open_page: OpenPage
+        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, page: SignInPage
     ) -> None:
         self._config = config
         self._around = around
         self._credentials = credentials
-        self._open_page = open_page
+        self._page = page
         self._plan = AuthPlan("none")
         self._has_tokens = False
         self._legacy = config.kind == "sse"
@@ -164,11 +151,9 @@ class HttpChannel:
             stored = StoredSignIn(self._credentials, self._config, self._plan)
             self._has_tokens = oauth.has_tokens(await stored.read())
             # Without tokens and nobody to sign in, the server is only asked whether it wants that at all.
-            if self._has_tokens or self._open_page.asks:
+            if self._has_tokens or self._page.asks:
                 try:
-                    auth = self._sign_in = await oauth.sign_in(
-                        self._config.url or "", self._plan, stored, self._open_page
-                    )
+                    auth = self._sign_in = await oauth.sign_in(self._config.url or "", self._plan, stored, self._page)
                 except (ValueError, SignInRefused) as error:
                     raise StartError(str(error)) from error
         config, proof = self._config, "`auth`" if self._plan.kind == "bearer" else "the sign-in"
@@ -208,7 +193,7 @@ class HttpChannel:
             return False
         if error is not None and any(isinstance(leaf, SignInNeeded) for leaf in faults.leaves(error)):
             return True
-        return self._conversation is not None and self._conversation.unauthorized and not self._open_page.asks
+        return self._conversation is not None and self._conversation.unauthorized and not self._page.asks
 
     async def why(self, error: BaseException | None) -> str:
         """Say what went wrong with signing in, else the HTTP status, where there was a refusal."""
@@ -236,12 +221,12 @@ def open_channel(
     guard: Guard,
     around: SurroundingsOf,
     credentials: Credentials,
-    open_page: OpenPage,
+    page: SignInPage,
 ) -> Channel:
     """The way to a server, by its kind."""
     if config.kind == "stdio":
         return StdioChannel(config, log, guard, around)
-    return HttpChannel(config, around, credentials, open_page)
+    return HttpChannel(config, around, credentials, page)
 
 
 def launch(config: ServerConfig) -> Program:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +68,12 @@ class Shared:
     guard: Guard
     changed: Callable[[], None]
     credentials: Credentials
-    definitions: Definitions | None = None  # None: whatever a tool has become, it is trusted
-    updated: Callable[[str, str], None] = lambda _server, _uri: None
-    asking: Asking = field(default_factory=Asking)
-    exchanges: Exchanges = field(default_factory=Exchanges)
-    retry_delays: tuple[float, ...] = RETRY_DELAYS
-    redactor: Redactor = field(default_factory=Redactor)
+    definitions: Definitions | None  # None: whatever a tool has become, it is trusted
+    updated: Callable[[str, str], None]
+    asking: Asking
+    exchanges: Exchanges
+    retry_delays: tuple[float, ...]
+    redactor: Redactor
 
 
 @dataclass(frozen=True, slots=True)

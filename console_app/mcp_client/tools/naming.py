@@ -19,7 +19,7 @@ class WireNames:
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], str] = {}
-        self._tools: dict[str, tuple[str, str]] = {}
+        self._taken: set[str] = set()
 
     def name(self, server: str, tool: str) -> str:
         """The name of a tool, the same each time it is asked for."""
@@ -28,15 +28,12 @@ class WireNames:
             return known
         wanted = plain(server, tool)
         name, number = _shortened(wanted, f"{server}\0{tool}"), 2
-        while name in self._tools:
+        while name in self._taken:
             suffix = f"_{number}"
             name, number = _shortened(wanted, f"{server}\0{tool}", LONGEST - len(suffix)) + suffix, number + 1
-        self._names[key], self._tools[name] = name, key
+        self._names[key] = name
+        self._taken.add(name)
         return name
-
-    def find(self, name: str) -> tuple[str, str] | None:
-        """The (server, tool) that has this name, or None."""
-        return self._tools.get(name)
 
 
 def _shortened(name: str, unique: str, longest: int = LONGEST) -> str:

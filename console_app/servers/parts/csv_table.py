@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from console_app.servers.parts.folders import FolderEntry
-from console_app.servers.parts.tool import ToolFailedError, counted
+from console_app.servers.parts.server import ToolFailedError, counted
 
 LARGEST_FILE: Final = 20_000_000  # bytes
 MOST_CELLS: Final = 5_000_000  # columns times rows, some 300 MB

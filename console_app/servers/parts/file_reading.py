@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from console_app.servers.parts.folders import FolderEntry
-from console_app.servers.parts.tool import ToolFailedError, counted
+from console_app.servers.parts.server import ToolFailedError, counted
 
 MOST_ENTRIES: Final = 1000  # of a folder
 MOST_LINES: Final = 2000  # of a file, in one answer

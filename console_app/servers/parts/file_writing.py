@@ -12,7 +12,7 @@ from typing import Final
 
 from console_app.servers.parts.file_reading import is_binary
 from console_app.servers.parts.folders import FolderEntry
-from console_app.servers.parts.tool import ToolFailedError, counted
+from console_app.servers.parts.server import ToolFailedError, counted
 
 LARGEST_EDIT: Final = 10_000_000  # bytes of a file that can be edited
 MOST_DIFF_LINES: Final = 60
