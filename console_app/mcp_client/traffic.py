@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from console_app.domain.json_text import as_object
 from console_app.domain.steady_time import steady_time
 
 MOST_MESSAGES: Final = 10_000
@@ -179,9 +180,9 @@ class Traffic:
         if self.handshake is None:
             return [], []
         request, answer = self.handshake
-        params = _mapping(_mapping(request.data).get("params"))
-        ours = _mapping(params.get("capabilities")) or _mapping(_mapping(params.get("_meta")).get(_CLIENT))
-        theirs = _mapping(_mapping(_mapping(answer.data).get("result")).get("capabilities"))
+        params = as_object(as_object(request.data).get("params"))
+        ours = as_object(params.get("capabilities")) or as_object(as_object(params.get("_meta")).get(_CLIENT))
+        theirs = as_object(as_object(as_object(answer.data).get("result")).get("capabilities"))
         return _lines(theirs, _SERVERS), _lines(ours, _OURS)
 
     def __len__(self) -> int:
@@ -297,12 +298,10 @@ def _lines(capabilities: Mapping[str, Any], known: Mapping[str, str]) -> list[st
     for name, value in capabilities.items():
         if value is None or value is False:
             continue
-        more = [_MORE.get(key, key) for key, on in _mapping(value).items() if name in known and on not in (None, False)]
-        inside = list(_mapping(value)) if name not in known else []
+        more = [
+            _MORE.get(key, key) for key, on in as_object(value).items() if name in known and on not in (None, False)
+        ]
+        inside = list(as_object(value)) if name not in known else []
         words = ", ".join((*more, *inside))
         lines.append(known.get(name, name) + (f": {words}" if words else ""))
     return lines
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

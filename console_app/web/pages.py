@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers as RequestHeaders
@@ -24,6 +24,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from console_app.domain.json_text import as_object
 from console_app.web.consoles import Consoles, RunningConsole, TooManyConsolesError, within_limits
 from console_app.web.door import Addresses, Answer, Door
 
@@ -260,10 +261,9 @@ async def _read(socket: WebSocket, console: RunningConsole) -> None:
 def _fields(text: str) -> Mapping[str, Any]:
     """Read what a page says, an object of JSON; nothing where it is none."""
     try:
-        message: object = json.loads(text)
+        return as_object(json.loads(text))
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
 def _size(values: Any) -> tuple[int, int] | None:

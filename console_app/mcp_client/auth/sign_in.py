@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.json_text import as_object
 from console_app.domain.questions import Elicitation
 from console_app.mcp_client.connecting.asking import Asking
 
@@ -120,13 +121,12 @@ class StoredSignIn:
         self._lock = asyncio.Lock()
 
     async def read(self) -> dict[str, Any]:
-        """All of it; empty where nothing was kept or it can't be read."""
+        """Return all of it; nothing where nothing was kept or it can't be read."""
         text = await asyncio.to_thread(self._credentials.read, self._key)
         try:
-            found: Any = json.loads(text) if text else {}
+            return as_object(json.loads(text)) if text else {}
         except ValueError:
             return {}
-        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
     async def update(self, **fields: Any) -> None:
         """Keep these fields beside the others; None deletes one."""

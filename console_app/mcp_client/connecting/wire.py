@@ -32,6 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.events import Level
+from console_app.domain.json_text import as_object
 from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.atlas import carries_files
@@ -198,8 +199,7 @@ class RunningCalls:
         return self.running(), sure
 
     def _named(self, params: dict[str, Any]) -> tuple[list[WireCall], bool]:
-        meta: Any = params.get("_meta")
-        named: dict[str, Any] = {**params, **(cast("dict[str, Any]", meta) if isinstance(meta, dict) else {})}
+        named = params | as_object(params.get("_meta"))
         if (token := named.get("progressToken")) is not None:
             call = self._calls.get(str(token))
             return [call] if call is not None else [], True

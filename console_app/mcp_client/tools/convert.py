@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.domain.json_text import as_object
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
@@ -102,7 +103,7 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
     content = "\n".join(texts)
     if result.is_error:
         return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
-    if (words := in_band_error(structured, content)) is not None:
+    if (words := _in_band_error(structured, content)) is not None:
         told = content.strip()
         if words.strip() not in told and json.dumps(words, ensure_ascii=False)[1:-1] not in told:
             told = f"{words.strip()}\n{told}".strip()  # or people would read the reason, and the model would not
@@ -205,19 +206,24 @@ def _extension(mime: str, name: str) -> str:
     return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", suffix) else ".bin"
 
 
-def in_band_error(structured: Any, text: str) -> str | None:
-    """The server's words for a failure, "" where it has none, or None where nothing says that it is one."""
+def _in_band_error(structured: Any, text: str) -> str | None:
+    """Return the server's words for a failure in a result that the protocol calls a success.
+
+    They are "" where it has none, and None where nothing says that it failed. `is_error: true` says so at the top of
+    the structured content, and so does `meta_data.is_error: true` there, as servers written for Atlas have it. Without
+    structured content a text counts that is one JSON object.
+    """
     found = structured if structured is not None else _object(text)
     if not isinstance(found, dict):
         return None
     fields = cast("dict[str, Any]", found)
     if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
         fields = cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
-    about = _mapping(fields.get("meta_data"))
+    about = as_object(fields.get("meta_data"))
     if fields.get("is_error") is not True and about.get("is_error") is not True:
         return None
     results: Any = fields.get("results")
-    places = (_mapping(results), fields, about)
+    places = (as_object(results), fields, about)
     said = next((words for place in places if (words := _said(place))), "")
     return said or (results if isinstance(results, str) else "")
 
@@ -239,7 +245,3 @@ def _object(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -15,11 +15,12 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from console_app.config.machine.records import read_record, texts, write_record
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ConfigError
+from console_app.domain.json_text import as_object
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.schemas import measure
 
@@ -76,7 +77,7 @@ class Definitions:
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
         servers = read_record(self._path).items()
         return {
-            server: {name: texts(_mapping(noted)) for name, noted in _mapping(tools).items()}
+            server: {name: texts(as_object(noted)) for name, noted in as_object(tools).items()}
             for server, tools in servers
         }
 
@@ -129,10 +130,6 @@ def _difference(before: str, after: str) -> str:
     lines = difflib.unified_diff(old, new, "trusted", "now", n=2, lineterm="")
     text = "\n".join(lines) or "The difference is behind what is kept of a definition this long."
     return text if len(text) <= LONGEST_DIFFERENCE else f"{text[:LONGEST_DIFFERENCE]}\n[…]"
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 class ListedTools:
