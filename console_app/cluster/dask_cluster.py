@@ -23,7 +23,7 @@ _PATIENCE = 20.0  # seconds for an answer of the scheduler
 
 
 def address_of(engine: str, *, insecure: bool) -> str:
-    """The scheduler's address, "" for a cluster of this machine. Raises UsageError for one that can't be or mustn't."""
+    """Return the scheduler's address, "" for a cluster of this machine. Raises UsageError for one that mustn't be used."""
     if engine == LOCAL:
         return ""
     try:
@@ -50,7 +50,7 @@ def address_of(engine: str, *, insecure: bool) -> str:
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncGenerator[DaskCluster]:
-    """The cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
+    """Return the cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
     distributed = _distributed()
     async with AsyncExitStack() as stack:
         try:
@@ -119,7 +119,7 @@ class DaskCluster:
         await self._run(worker, dask_worker.end_node, run)
 
     async def _problem(self, worker: str) -> str:
-        """An `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
+        """Return an `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
         from console_app.cluster import dask_worker
         from console_app.cluster.messages import OpenedNode
 

@@ -39,14 +39,14 @@ class Dealer:
         return sum(self._size.values())
 
     def resize(self, worker: str, size: int) -> None:
-        """A worker takes `size` items at once; it may be new."""
+        """Take note that a worker, which may be new, takes `size` items at once."""
         grown = size - self._size.get(worker, 0)
         self._size[worker] = size
         if grown or worker not in self._room:
             self._change(worker, grown)
 
     def leave(self, worker: str) -> None:
-        """A worker is gone."""
+        """Forget a worker that is gone."""
         self._size.pop(worker, None)
         self._room.pop(worker, None)
 
@@ -63,11 +63,11 @@ class Dealer:
         return None
 
     def fill(self, worker: str) -> None:
-        """A worker has an item that it wasn't dealt here."""
+        """Take note that a worker has an item that it wasn't dealt here."""
         self._change(worker, -1)
 
     def free(self, worker: str) -> None:
-        """A worker has ended an item."""
+        """Take note that a worker has ended an item."""
         if worker in self._room:
             self._change(worker, 1)
 
@@ -95,7 +95,7 @@ class Cluster(Protocol):
         ...
 
     async def open(self, worker: str, opening: str) -> str:
-        """An `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
+        """Return an `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
         ...
 
     async def exchange(self, worker: str, orders: str) -> str:
@@ -147,7 +147,7 @@ class _Link:
         return orders
 
     def again(self, orders: Orders) -> None:
-        """These may not have arrived; whoever gets them twice doesn't mind."""
+        """Send orders again that may not have arrived; whoever gets them twice doesn't mind."""
         self.lost = True
         self.new[:0] = orders.items
         self.cancel += orders.cancel
@@ -303,7 +303,7 @@ class ClusterEngine:
         ]
 
     def _lose(self, link: _Link) -> None:
-        """A worker is gone: what it ran goes elsewhere, unless it may have changed something."""
+        """Drop a worker that is gone: what it ran goes elsewhere, unless it may have changed something."""
         if self._links.get(link.worker) is not link:
             return
         del self._links[link.worker]

@@ -138,7 +138,7 @@ class _Inside:
         self._news.set()
 
     async def opened(self, node: str) -> OpenedNode:
-        """A client begins anew: it is told everything again."""
+        """Tell a client that begins anew everything again."""
         self._told.clear()
         self._asked.clear()
         return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))

@@ -184,26 +184,26 @@ class Hub:
         self._changed()
 
     def statuses(self) -> Sequence[ServerStatus]:
-        """Every server as it is now, in the order of mcp.json."""
+        """Return every server as it is now, in the order of mcp.json."""
         return [connection.status for connection in self._connections.values()]
 
     def tools(self) -> Sequence[ToolSpec]:
-        """The tools that are on, of all servers that are up, in the order of mcp.json and of each server's list."""
+        """Return the tools that are on, of all servers that are up, in the order of mcp.json and of their lists."""
         if self._specs is None:
             self._specs = tuple(spec for spec in self.all_tools() if self._is_on(spec.server, "tool", spec.tool))
         return self._specs
 
     def all_tools(self) -> Sequence[ToolSpec]:
-        """`tools`, and those that are switched off."""
+        """Return `tools`, and those that are switched off."""
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.listed_tools.tools]
 
     def tools_off(self) -> Sequence[ToolSpec]:
-        """The tools that are switched off, of servers that are up."""
+        """Return the tools that are switched off, of servers that are up."""
         return [spec for spec in self.all_tools() if not self._is_on(spec.server, "tool", spec.tool)]
 
     def tool(self, server: str, name: str) -> ToolSpec | None:
-        """One tool of a server, whether it is on or off; None where there is none such now."""
+        """Return one tool of a server, whether it is on or off; None where there is none such now."""
         connection = self._connections.get(server)
         found = connection.listed_tools.named(name) if connection is not None else None
         return self._spec(connection, found) if connection is not None and found is not None else None
@@ -240,19 +240,19 @@ class Hub:
     # What the servers offer beside tools. Lists are what is known now; whatever asks a server raises ServerError.
 
     def prompts(self) -> Sequence[ServerPrompt]:
-        """The prompts of all servers that are up, without those switched off."""
+        """Return the prompts of all servers that are up, without those switched off."""
         return [
             one for offers in self.offers() for one in offers.prompts if self._is_on(one.server, "prompt", one.name)
         ]
 
     def resources(self) -> Sequence[Resource]:
-        """The resources of all servers that are up, without those switched off."""
+        """Return the resources of all servers that are up, without those switched off."""
         return [
             one for offers in self.offers() for one in offers.resources if self._is_on(one.server, "resource", one.uri)
         ]
 
     def templates(self) -> Sequence[ResourceTemplate]:
-        """The resource templates of all servers that are up, without those switched off."""
+        """Return the resource templates of all servers that are up, without those switched off."""
         return [
             one
             for offers in self.offers()
@@ -265,7 +265,7 @@ class Hub:
         return typed_names(self._connections)
 
     def typed_prompts(self) -> dict[str, ServerPrompt]:
-        """`server:prompt`, as it is typed, to each prompt that is on."""
+        """Return `server:prompt`, as it is typed, to each prompt that is on."""
         own: dict[str, list[ServerPrompt]] = {}
         for prompt in self.prompts():
             own.setdefault(prompt.server, []).append(prompt)
@@ -295,11 +295,11 @@ class Hub:
         await self._connection(server).listed()
 
     def offers(self) -> Sequence[Offers]:
-        """All that each server lists beside tools, what is switched off too."""
+        """Return all that each server lists beside tools, what is switched off too."""
         return [connection.catalogue.offers for connection in self._connections.values()]
 
     async def get_prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> list[PromptMessage]:
-        """The messages of a prompt, filled in."""
+        """Return the messages of a prompt, filled in."""
         return await self._connection(prompt.server).catalogue.get_prompt(prompt.name, arguments)
 
     async def complete(
@@ -309,7 +309,7 @@ class Hub:
         return await self._connection(ref.server).catalogue.complete(ref, argument, value, others or {})
 
     async def read_resource(self, server: str, uri: str) -> list[ResourceContent]:
-        """The parts of a resource; bytes become files."""
+        """Return the parts of a resource; bytes become files."""
         return await self._connection(server).catalogue.read(uri)
 
     def offers_resource(self, server: str, uri: str) -> bool:
@@ -339,11 +339,11 @@ class Hub:
         return await self._connection(server).catalogue.ping()
 
     def exchange(self, call_id: str) -> Sequence[RawMessage]:
-        """The raw JSON-RPC messages of a call, in order: what was kept of it (mcp_client.exchange)."""
+        """Return the raw JSON-RPC messages of a call that were kept, in order."""
         return self._exchanges.of(call_id)
 
     def traffic(self, server: str) -> Traffic:
-        """All JSON-RPC messages of a server, both ways: what was kept of them."""
+        """Return the JSON-RPC messages of a server that were kept, both ways."""
         return self._exchanges.traffic(server)
 
     def instructions(self) -> str:

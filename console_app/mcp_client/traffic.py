@@ -102,7 +102,7 @@ class Traffic:
         self.dropped = 0
 
     def connected(self) -> None:
-        """A new connection: its ids begin anew."""
+        """Take note of a new connection: its ids begin anew."""
         self._connected_at.append(self.revision)
 
     def keep(
@@ -156,7 +156,7 @@ class Traffic:
         self._handshake = self._greeting = None
 
     def _greet(self, message: RawMessage) -> None:
-        """The last counts: a server may answer the first with nothing, and shake hands in the older way."""
+        """Keep the last greeting: a server may answer the first with nothing, and shake hands in the older way."""
         if message.kind == "request":
             self._greeting = message
         elif self._greeting is not None and message.kind == "result":
@@ -196,7 +196,7 @@ class Traffic:
         return self._rows[0][0] if self._rows else self.revision + 1
 
     def after(self, number: int) -> Iterator[RawMessage]:
-        """The messages behind that number, in order."""
+        """Return the messages behind that number, in order."""
         self._look()
         if number < self.first:
             yield from tuple(self._messages)
@@ -229,8 +229,11 @@ class Exchanges:
 
 
 def json_of(message: BaseModel) -> bytes:
-    """A JSON-RPC message as it goes over a wire: what the SDK's own serialiser makes of it, in a third of its time, as
-    the fields are plain values. Raises ValueError or RecursionError where it can't be carried."""
+    """Return a JSON-RPC message as it goes over a wire.
+
+    It is what the SDK's own serialiser makes of it, in a third of its time, as the fields are plain values. Raises
+    ValueError or RecursionError where the message can't be carried.
+    """
     fields = message.__dict__
     given = message.__pydantic_fields_set__
     if isinstance(fields.get("error"), BaseModel):
@@ -241,7 +244,7 @@ def json_of(message: BaseModel) -> bytes:
 
 
 def to_keep(message: BaseModel, raw: bytes) -> tuple[bytes, int]:
-    """The JSON of a message to keep, given the one it has, if any (b""), and the size it had where that is cut."""
+    """Return the JSON of a message to keep, given its own (or b""), and the size it had where it is cut."""
     size = 0
     try:
         raw = raw or json_of(message)

@@ -16,7 +16,7 @@ DESCRIPTION = (
 
 
 async def calculate(arguments: Arguments, context: CallContext) -> str:
-    """The value of `expression`, as Python writes it."""
+    """Return the value of `expression`, as Python writes it."""
     try:
         return repr(evaluate(arguments["expression"]))
     except ExpressionError as error:

@@ -31,7 +31,7 @@ MOST_BARS = 30
 
 
 async def summarize_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """One file."""
+    """Summarize one file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     summary = await asyncio.to_thread(_summary, place)
     return ToolOutput(described(summary), summary)
@@ -68,7 +68,7 @@ def _summary(place: FolderEntry) -> dict[str, Any]:
 
 
 async def plot_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """A chart of columns, as an SVG file."""
+    """Draw columns as a chart, into an SVG file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     kind = arguments.get("kind", "line")
     file, chart = await asyncio.to_thread(_plot, place, arguments.get("columns") or [], kind)
@@ -86,7 +86,7 @@ def _plot(place: FolderEntry, wanted: Sequence[str], kind: str) -> tuple[FileLin
 
 
 def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[list[tuple[str, list[float | None]]], list[str], str]:
-    """The columns of numbers to draw, the label of each row, and the name of the column those are from."""
+    """Return the columns of numbers to draw, the label of each row, and the name of the column those are from."""
     unknown = [name for name in wanted if name not in table.columns]
     if unknown:
         known = ", ".join(list(table.columns)[:50])

@@ -47,7 +47,7 @@ async def status_updates(arguments: Arguments, context: CallContext) -> str:
 
 
 async def fail(arguments: Arguments, context: CallContext) -> str:
-    """Always fails, with `message`."""
+    """Fail, with `message`."""
     raise ToolFailedError(arguments.get("message") or "This tool always fails.")
 
 

@@ -28,7 +28,7 @@ async def _place(arguments: Arguments, context: CallContext) -> FolderEntry:
 
 
 async def list_directory(arguments: Arguments, context: CallContext) -> str:
-    """The entries of a folder."""
+    """Return the entries of a folder."""
     return await asyncio.to_thread(file_reading.list_entries, await _place(arguments, context))
 
 

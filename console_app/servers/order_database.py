@@ -120,7 +120,7 @@ class Revenue:
 
 
 def data_file() -> Path:
-    """The file: in the folder that FANOUT_ORDERS names, else in Fanout's data folder of this user."""
+    """Return the file: in the folder that FANOUT_ORDERS names, else in Fanout's data folder of this user."""
     if named := os.environ.get(FOLDER_VARIABLE):
         folder = Path(named).expanduser().absolute()
     elif home := os.environ.get("FANOUT_HOME"):
@@ -139,16 +139,16 @@ class OrderStore:
         self._path = path
 
     def all(self) -> list[Order]:
-        """Every order, by number."""
+        """Return every order, by number."""
         return self._select("")
 
     def get(self, order_number: int) -> Order | None:
-        """The order with this number."""
+        """Return the order with this number."""
         found = self._select("WHERE order_number = ?", order_number)
         return found[0] if found else None
 
     def find(self, customer: str) -> list[Order]:
-        """The orders of every customer whose name holds `customer`, whatever the capitals."""
+        """Return the orders of every customer whose name holds `customer`, whatever the capitals."""
         wanted = " ".join(customer.split()).casefold()
         return [order for order in self.all() if wanted in order.customer.casefold()]
 
@@ -165,7 +165,7 @@ class OrderStore:
         return (row[0], order) if order else None
 
     def revenue(self) -> Revenue:
-        """The sums over all orders."""
+        """Return the sums over all orders."""
         groups = "SELECT {0}, count(*), sum(quantity * unit_cents) AS cents FROM orders {1} GROUP BY {0}"
         with self._open() as connection:
             customers = connection.execute(
@@ -186,7 +186,7 @@ class OrderStore:
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        """A connection to the file, made and filled where it is new. Raises ToolFailedError."""
+        """Return a connection to the file, made and filled where it is new. Raises ToolFailedError."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
@@ -214,12 +214,12 @@ def _store() -> OrderStore:
 
 
 async def list_all_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Every order."""
+    """Return every order."""
     return _listed(await asyncio.to_thread(_store().all))
 
 
 async def get_order(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """One order."""
+    """Return one order."""
     number: int = arguments["order_number"]
     order = await asyncio.to_thread(_store().get, number)
     if order is None:
@@ -228,7 +228,7 @@ async def get_order(arguments: Arguments, context: CallContext) -> ToolOutput:
 
 
 async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """The orders of a customer."""
+    """Return the orders of a customer."""
     customer: str = arguments["customer"]
     if not customer.strip():
         raise ToolFailedError("`customer` is empty; list_all_orders gives every order.")

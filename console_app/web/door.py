@@ -87,7 +87,7 @@ class Door:
 
 
 def origin_of(url: str) -> str:
-    """The origin of a web address, as browsers write it. Raises ValueError for one that is none."""
+    """Return the origin of a web address, as browsers write it. Raises ValueError for one that is none."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
         raise ValueError(url)
@@ -96,7 +96,7 @@ def origin_of(url: str) -> str:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in a web address."""
+    """Return a host as it stands in a web address."""
     return f"[{host}]" if ":" in host else host.lower()
 
 

@@ -150,7 +150,7 @@ class BrowserPages:
         self._downloads = Downloads()
 
     def app(self) -> ASGIApp:
-        """The application with its guard around it."""
+        """Return the application with its guard around it."""
         routes = [
             Route("/", self._page),
             Route("/static/{name}", self._static),
@@ -219,7 +219,7 @@ class BrowserPages:
         return False
 
     async def _console_for(self, asked: Mapping[str, Any], page: _Page) -> RunningConsole | None:
-        """The console that the page knows of, or a new one; None, and the page told why, where there is none."""
+        """Return the console that the page knows of, or a new one; None, and the page told why, where there is none."""
         size = _size(asked.get("size")) or (80, 24)
         known = str(asked.get("console") or "")
         console = self._consoles.find(known)

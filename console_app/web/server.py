@@ -57,7 +57,7 @@ def starter(options: ServeOptions) -> Starts:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises UsageError."""
+    """Return a socket that listens. Raises UsageError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)

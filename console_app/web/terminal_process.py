@@ -117,17 +117,17 @@ class TerminalProcess:
             writer.close()
 
     def resize(self, size: Size) -> None:
-        """The page has this size now."""
+        """Give the terminal the size that the page has now."""
         if self._open:
             _set_size(self._terminal, size)
 
     def show_again(self) -> None:
-        """Another page shows it, on which nothing is painted yet."""
+        """Have everything painted again: another page shows it, on which nothing is painted yet."""
         with contextlib.suppress(OSError):
             self._channel.send(TAKEN_OVER, socket.MSG_DONTWAIT)
 
     async def wait(self) -> int:
-        """The exit code, once it has ended."""
+        """Return the exit code, once it has ended."""
         return await asyncio.shield(self._ended)
 
     async def end(self) -> None:
@@ -149,7 +149,7 @@ class TerminalProcess:
             self._channel.close()
 
     async def _ready(self, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
-        """Until the terminal is ready, or the console has ended."""
+        """Wait until the terminal is ready, or the console has ended."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(ready)
         add(self._terminal, _set, ready)

@@ -157,7 +157,7 @@ class GuardedSteps(OAuthClientProvider):
         return await self._grant()
 
     async def _grant(self) -> httpx2.Request:
-        """The request for a token, once it is clear who grants it."""
+        """Return the request for a token, once it is clear who grants it."""
         return await super()._perform_authorization()
 
     def _why_other_issuer(self) -> str:
@@ -223,7 +223,7 @@ def _same_host(one: str, other: str) -> bool:
 
 
 def port_of(uri: object) -> int | None:
-    """The port that an address names, or None."""
+    """Return the port that an address names, or None."""
     try:
         return urlsplit(str(uri)).port
     except ValueError:
@@ -251,7 +251,7 @@ def _why_unusable(token: OAuthToken) -> str:
 
 
 def model_of(kind: type[M], data: Any) -> M | None:
-    """A model of what was kept, or None where that doesn't fit any more."""
+    """Return a model of what was kept, or None where that doesn't fit any more."""
     if not isinstance(data, dict):
         return None
     try:
@@ -261,7 +261,7 @@ def model_of(kind: type[M], data: Any) -> M | None:
 
 
 async def _bounded(send: Send, request: httpx2.Request) -> httpx2.Response:
-    """The whole answer to one step of a sign-in, within a size and a time. Raises SignInRefused."""
+    """Return the whole answer to one step of a sign-in, within a size and a time. Raises SignInRefused."""
     host = request.url.host
     body = bytearray()
     try:
@@ -306,7 +306,7 @@ class StoredTokens:
         self._redirect_uri = redirect_uri
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The tokens of the last sign-in or refresh."""
+        """Return the tokens of the last sign-in or refresh."""
         return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -314,7 +314,7 @@ class StoredTokens:
         await self._stored.update(tokens=dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client of mcp.json, else the one registered before for the same place to come back to."""
+        """Return the client of mcp.json, else the one registered before for the same place to come back to."""
         plan = self._plan
         if plan.client_id:
             method = plan.token_endpoint_auth_method or ("client_secret_basic" if plan.client_secret else "none")
@@ -403,7 +403,7 @@ class SignIn(GuardedSteps):
 
 
 async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage) -> SignIn:
-    """A provider that comes back to the port of the last sign-in where it can: that one is registered."""
+    """Return a provider that comes back to the port of the last sign-in where it can: that one is registered."""
     client = (await stored.read()).get("client")
     registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     before = port_of(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]

@@ -72,7 +72,7 @@ def plan_of(config: ServerConfig) -> AuthPlan:
 
 
 def _known(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """The fields in the spelling of mcp.json."""
+    """Return the fields in the spelling of mcp.json."""
     snake = {_snake(key): value for key, value in auth.items()}
     if unknown := sorted(snake.keys() - keys):
         raise ValueError(f"`auth` has the unknown key {unknown[0]!r}")

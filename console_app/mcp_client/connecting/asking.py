@@ -140,7 +140,7 @@ class _QuestionResult:
 
 @contextmanager
 def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_QuestionResult]:
-    """While the person is asked: the calls wait for them, and their clocks stand."""
+    """Hold the calls, and their clocks, while the person is asked."""
     result = _QuestionResult()
     with _held(reporters):
         for reporter in reporters:
@@ -169,7 +169,7 @@ class ProviderSampler:
         self._provider = provider
 
     async def sample(self, request: SamplingRequest) -> Sampled:
-        """One answer without tools. Raises ProviderError."""
+        """Return one answer without tools. Raises ProviderError."""
         provider = self._provider()
         async with provider.stream(_model_request(request)) as chunks:
             answer = await PlainAnswer.of(chunks)

@@ -51,7 +51,7 @@ class Channel(Protocol):
         ...
 
     async def why(self, error: BaseException | None) -> str:
-        """One line on why the conversation ended, from `error` and what the channel saw itself."""
+        """Return one line on why the conversation ended, from `error` and what the channel saw itself."""
         ...
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
@@ -109,7 +109,7 @@ class StdioChannel:
         return faults.connection_reason(error) if error is not None else "the connection was closed"
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
-        """Programs of ours don't."""
+        """Return False: programs of ours need no sign-in."""
         return False
 
     async def close(self) -> None:
@@ -210,7 +210,7 @@ class HttpChannel:
         return self._conversation.refusal if self._conversation is not None else ""
 
     async def close(self) -> None:
-        """The session closed its connections; only the sign-in's port is left."""
+        """Free the sign-in's port; the session closed its connections itself."""
         if self._sign_in is not None:
             self._sign_in.close()
 
@@ -223,14 +223,14 @@ def open_channel(
     credentials: Credentials,
     page: SignInPage,
 ) -> Channel:
-    """The way to a server, by its kind."""
+    """Return the way to a server, by its kind."""
     if config.kind == "stdio":
         return StdioChannel(config, log, guard, around)
     return HttpChannel(config, around, credentials, page)
 
 
 def launch(config: ServerConfig) -> Program:
-    """The program to run and its whole environment: a safe few variables, and what mcp.json names. No API keys."""
+    """Return the program to run and its whole environment: a safe few variables, and what mcp.json names."""
     environment = for_servers(os.environ) | dict(config.env)
     command = os.path.expanduser(config.command or "")
     if command != "python":

@@ -219,7 +219,7 @@ class Connection:
         return 0
 
     async def _live(self) -> ConnectionEnding:
-        """One connection from beginning to end; returns why it ended."""
+        """Live through one connection from beginning to end; return why it ended."""
         shared = self._shared
         channel = open_channel(self.config, self._log, shared.guard, self._surroundings, shared.credentials, self._page)
         error: BaseException | None = None
@@ -264,7 +264,7 @@ class Connection:
         self._move(ServerState.READY)
 
     async def _serve(self, session: ServerSession) -> None:
-        """Until the connection ends; lists again what the server says has changed."""
+        """List again what the server says has changed, until the connection ends."""
         ended = asyncio.ensure_future(session.ended.wait())
         listing = asyncio.create_task(self._list_offers(session))
         try:
@@ -309,7 +309,7 @@ class Connection:
         await self.listed_tools.take(listing)
 
     async def accept(self, name: str, shown: str) -> bool:
-        """The user trusts a tool whose definition has the hash `shown`; False when it is another by now."""
+        """Trust a tool as the user was shown it; return False if its definition has another hash by now."""
         accepted = await self.listed_tools.accept(name, shown)
         if accepted:
             self._shared.changed()
@@ -379,7 +379,7 @@ class Connection:
         return f"The server {self.config.name} is {self.state.value}{why}."
 
     async def _session_for_call(self) -> ServerSession | None:
-        """The session once the server is ready, or None when it isn't in time."""
+        """Return the session once the server is ready, or None when it isn't in time."""
         first: dict[ChangeNotices, int] = {}
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):

@@ -29,7 +29,7 @@ class CallRefused(Exception):
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions inside nested groups, in order."""
+    """Return the exceptions inside nested groups, in order."""
     if isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         for inner in group.exceptions:
@@ -39,7 +39,7 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def cause(error: BaseException) -> BaseException:
-    """The one exception of nested groups that says most: not a cancellation, nor a stream closed by the teardown."""
+    """Return the one exception of nested groups that says most: no cancellation, and no stream that the teardown closed."""
     found = list(leaves(error))
     noise = {"CancelledError", "BrokenResourceError", "ClosedResourceError", "EndOfStream", "WouldBlock"}
     return next((leaf for leaf in found if type(leaf).__name__ not in noise), found[0] if found else error)

@@ -33,7 +33,7 @@ def preload() -> None:
 
 
 async def load(name: str) -> ModuleType:
-    """The module `name` of this package, imported in a thread, so that the console answers keys meanwhile."""
+    """Return the module `name` of this package, imported in a thread, so that the console answers keys meanwhile."""
     return await asyncio.to_thread(_import, name)
 
 

@@ -100,7 +100,7 @@ class _Callbacks:
         self._open = 0  # questions that wait for an answer
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
-        """A form or a page for the user."""
+        """Ask the user to fill in a form or to open a page."""
         call, waiting = self._wire.asking()
         if self._asks_too_much(waiting):
             return ElicitResult(action="cancel")
@@ -111,7 +111,7 @@ class _Callbacks:
         return _elicit_result(answer or ElicitationAnswer("cancel"))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
-        """The pages that a call can't do without; whether the user agreed to all of them."""
+        """Open the pages that a call can't do without; return whether the user agreed to all of them."""
         for page in pages:
             answer = await self._asking.elicit(self._question(page, call, [call]), [call.reporter])
             if answer.action != "accept":
@@ -121,7 +121,7 @@ class _Callbacks:
     async def sample(
         self, context: ClientRequestContext, params: CreateMessageRequestParams
     ) -> CreateMessageResult | ErrorData:
-        """A question for the model."""
+        """Ask the model."""
         if params.tools:
             return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported")
         call, waiting = self._wire.asking()
@@ -154,7 +154,7 @@ class _Callbacks:
         )
 
     async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
-        """The folders that the server may work in."""
+        """Return the folders that the server may work in."""
         return ListRootsResult(
             roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
         )
@@ -289,7 +289,7 @@ class ServerSession:
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
 
     async def list_tools(self) -> ServerListing:
-        """Every page of the tools; none for a server that knows no such method, whatever it advertised."""
+        """Return every page of the tools; none for a server that knows no such method, whatever it advertised."""
         self._wire.rejected = []
         tools: dict[str, Tool] = {}
         rejected: list[RejectedTool] = []
@@ -326,7 +326,7 @@ class ServerSession:
     async def call(
         self, tool: str, arguments: dict[str, Any], reporter: CallReporter, meta: dict[str, Any], call_id: str = ""
     ) -> CallToolResult:
-        """One call. Cancelling the awaiting task cancels it at the server."""
+        """Make one call. Cancelling the awaiting task cancels it at the server."""
         call = WireCall(f"call-{next(self._tokens)}", reporter, call_id)
         self._wire.open(call)
         marker = current_call.set(call)
@@ -383,14 +383,14 @@ class ServerSession:
                 self.changes.forget(identifier or "")
 
     async def read_resource(self, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
-        """The parts of a resource; bytes become files."""
+        """Return the parts of a resource; bytes become files."""
         with self._plain_errors():
             return await reading.read_resource(self._client, uri, files)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], files: convert.ResultFiles
     ) -> list[PromptMessage]:
-        """The messages of a prompt, filled in."""
+        """Return the messages of a prompt, filled in."""
         with self._plain_errors():
             return await reading.get_prompt(self._client, name, arguments, files)
 
@@ -433,7 +433,7 @@ class ServerSession:
         return self._gone or self.ended.is_set()
 
     def _end(self) -> None:
-        """It is to be begun anew; what else runs may still have its own answer."""
+        """End the session, which is to be begun anew; calls that run may still have their own answers."""
         self._gone = True
         if self._wire.runs_others():
             asyncio.get_running_loop().call_later(LAST_ANSWERS, self.ended.set)

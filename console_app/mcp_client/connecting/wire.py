@@ -151,11 +151,11 @@ class RunningCalls:
         self._quiet_until = 0.0
 
     def open(self, call: WireCall) -> None:
-        """A call is about to be sent."""
+        """Take note that a call is about to be sent."""
         self._calls[call.token] = call
 
     def close(self, call: WireCall, *, abandoned: bool) -> None:
-        """A call has its answer, or nobody waits for it any more: questions that were only its are withdrawn."""
+        """Close a call that has its answer, or is given up; questions that were only its are withdrawn."""
         self._calls.pop(call.token, None)
         call.flush()
         if call.questions:  # or each end would look at all the others
@@ -165,29 +165,29 @@ class RunningCalls:
             self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS
 
     def sent(self, call: WireCall, request: int | str) -> None:
-        """A request goes out for a call."""
+        """Take note that a request goes out for a call."""
         self._requests[request] = call
 
     def answered(self, request: int | str) -> str:
-        """A request has its answer; the id of the call that it was for, or ""."""
+        """Take note that a request has its answer; return the id of the call that it was for, or ""."""
         call = self._requests.pop(request, None)
         return call.call_id if call is not None else ""
 
     def running(self) -> list[WireCall]:
-        """All of them, the oldest first."""
+        """Return all of them, the oldest first."""
         return list(self._calls.values())
 
     def of_token(self, token: object) -> WireCall | None:
-        """The call with this progress token."""
+        """Return the call with this progress token."""
         return self._calls.get(str(token))
 
     def whose(self, params: dict[str, Any], context: contextvars.Context | None) -> WireCall | None:
-        """The call that a message with these parameters belongs to, or None where that isn't sure."""
+        """Return the call that a message with these parameters belongs to, or None where that isn't sure."""
         candidates, sure = self.candidates(params, context)
         return candidates[0] if sure and candidates else None
 
     def candidates(self, params: dict[str, Any], context: contextvars.Context | None) -> tuple[list[WireCall], bool]:
-        """The calls that a message may belong to, and whether that is sure; none for one whose call is gone."""
+        """Return the calls that a message may belong to, and whether that is sure; none for one whose call is gone."""
         named, known = self._named(params)
         if known:
             return named, True
@@ -236,11 +236,11 @@ class Wire:
         self.ended = asyncio.Event()  # the transport will bring nothing more
 
     def open(self, call: WireCall) -> None:
-        """A call is about to be sent."""
+        """Take note that a call is about to be sent."""
         self._calls.open(call)
 
     def close(self, call: WireCall, *, abandoned: bool) -> None:
-        """A call has its answer, or nobody waits for it any more."""
+        """Close a call that has its answer, or for which nobody waits any more."""
         self._calls.close(call, abandoned=abandoned)
 
     def runs_others(self) -> bool:
@@ -249,7 +249,7 @@ class Wire:
         return any(call is not own for call in self._calls.running())
 
     def around(self, transport: AbstractAsyncContextManager[Streams]) -> Transport:
-        """The same transport, watched."""
+        """Return the same transport, watched."""
         return cast("Transport", self._around(transport))
 
     @asynccontextmanager
@@ -259,7 +259,7 @@ class Wire:
             yield _WatchedRead(read, self), _WatchedWrite(write, self)
 
     def sending(self, message: JSONRPCMessage) -> bytes:
-        """One message on its way to the server; returns its JSON, b"" where it has none."""
+        """Take note of a message to the server; return its JSON, b"" where it has none."""
         call = current_call.get()
         call_id = call.call_id if call is not None else ""
         if isinstance(message, JSONRPCRequest):
@@ -276,7 +276,7 @@ class Wire:
         return raw
 
     def received(self, item: SessionMessage | Exception, context: contextvars.Context | None) -> bool:
-        """One message from the server; returns whether the SDK should see it."""
+        """Take note of a message from the server; return whether the SDK should see it."""
         if isinstance(item, Exception):
             return True
         message = item.message

@@ -68,7 +68,7 @@ class Catalogue:
         self._changed()
 
     def forget(self) -> None:
-        """The server is gone, and what it offered with it."""
+        """Forget what the server offered: it is gone."""
         self.offers = Offers()
         self.listed.clear()
 
@@ -84,13 +84,13 @@ class Catalogue:
             log.info("%s", error)
 
     async def read(self, uri: str) -> list[ResourceContent]:
-        """The parts of a resource."""
+        """Return the parts of a resource."""
         with self._errors():
             async with asyncio.timeout(self._seconds):
                 return await (await self._session()).read_resource(uri, self._files)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> list[PromptMessage]:
-        """A prompt, filled in."""
+        """Return the messages of a prompt, filled in."""
         with self._errors():
             async with asyncio.timeout(self._seconds):
                 return await (await self._session()).get_prompt(name, arguments, self._files)

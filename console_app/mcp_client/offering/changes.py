@@ -34,7 +34,7 @@ class ChangeNotices:
         self._completed: dict[str, asyncio.Event] = {}
 
     async def heard(self, message: IncomingMessage) -> None:
-        """A notice of the server (the SDK's `message_handler`)."""
+        """Take a notice of the server (the SDK's `message_handler`)."""
         method = getattr(message, "method", "")
         match method:
             case "notifications/tools/list_changed":
@@ -57,13 +57,13 @@ class ChangeNotices:
                 pass
 
     def add(self, kind: Kind) -> None:
-        """A list has changed, or has to be looked at for another reason."""
+        """Take note that a list has changed, or has to be looked at for another reason."""
         self._kinds.add(kind)
         self.tools_heard += kind == "tools"
         self.news.set()
 
     def take(self) -> tuple[set[Kind], list[str]]:
-        """The lists that changed and the resources that did, since the last time."""
+        """Hand out the lists and the resources that changed since the last time."""
         self.news.clear()
         kinds, updated = self._kinds, list(self._updated)
         self._kinds, self._updated = set(), {}
@@ -77,7 +77,7 @@ class ChangeNotices:
         return self.tools_listed < first.setdefault(self, self.tools_heard)
 
     async def gathered(self) -> tuple[set[Kind], dict[str, None]]:
-        """All that is said until the server is quiet for a moment, but not for ever: it may send several at once."""
+        """Gather all that is said until the server is quiet for a moment, but not for ever."""
         kinds: set[Kind] = set()
         updated: dict[str, None] = {}
         for _ in range(MOST_WAITS):
@@ -94,7 +94,7 @@ class ChangeNotices:
         return self._completed.setdefault(identifier, asyncio.Event())
 
     def forget(self, identifier: str) -> None:
-        """Nobody waits for that completion any more."""
+        """Forget a completion that nobody waits for any more."""
         self._completed.pop(identifier, None)
 
 

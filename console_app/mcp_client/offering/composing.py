@@ -58,7 +58,7 @@ async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> 
 
 
 def _as_one(messages: Sequence[PromptMessage]) -> str:
-    """The texts of a prompt's messages as one; where the server speaks in several voices, with their names."""
+    """Return the texts of a prompt's messages as one; where the server speaks in several voices, with their names."""
     texts = [message for message in messages if message.text.strip()]
     if all(message.role == "user" for message in texts):
         return "\n\n".join(message.text for message in texts)
@@ -79,7 +79,7 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
 
 
 async def read_attachments(hub: Hub, server: str, uri: str) -> list[Attachment]:
-    """A resource as it can be attached, a part each. Raises ServerError."""
+    """Return a resource as it can be attached, a part each. Raises ServerError."""
     if not hub.offers_resource(server, uri):
         raise ServerError(f"{server}: {uri} is switched off", "Ctrl+L switches it on.")
     contents = await hub.read_resource(server, uri)

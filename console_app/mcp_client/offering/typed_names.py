@@ -42,19 +42,19 @@ def typed_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def command_of(text: str) -> tuple[str, str] | None:
-    """(`server:prompt`, the rest) of a text that may be the command for a server's prompt."""
+    """Return (`server:prompt`, the rest) of a text that may be the command for a server's prompt."""
     match = _COMMAND.fullmatch(text.strip())
     return (match[1], (match[2] or "").strip()) if match else None
 
 
 def written_uri(uri: str) -> str:
-    """A URI as it can stand behind `@server:`."""
+    """Return a URI as it can stand behind `@server:`."""
     plain = bool(uri) and uri.isprintable() and is_safe(uri) and not any(c.isspace() or c == '"' for c in uri)
     return uri if plain and uri[-1] not in _BEHIND_A_MENTION else json.dumps(uri)
 
 
 def mentions(text: str, servers: Mapping[str, str], listed: Collection[tuple[str, str]]) -> list[Mention]:
-    """The resources that a text names, once each. `servers` are typed names to names; `listed` are (server, URI)
+    """Return the resources that a text names, once each. `servers` are typed names to names; `listed` are (server, URI)
     known to exist, which settles whether a sentence's full stop belongs to the URI."""
     found: dict[Mention, None] = {}
     for match in _MENTION.finditer(text):
@@ -72,7 +72,7 @@ def mentions(text: str, servers: Mapping[str, str], listed: Collection[tuple[str
 
 
 def words_of(text: str) -> list[tuple[str, str]]:
-    """(name or "", value) of each word of a command's rest; a value may stand in double quotes."""
+    """Return (name or "", value) of each word of a command's rest; a value may stand in double quotes."""
     words: list[tuple[str, str]] = []
     at = 0
     text = text.strip()
@@ -92,7 +92,7 @@ def written_arguments(values: Mapping[str, str]) -> str:
 
 
 def written_value(value: str) -> str:
-    """A value as it can be typed behind a prompt, in quotes where it has to be."""
+    """Return a value as it can be typed behind a prompt, in quotes where it has to be."""
     plain = value and value.isprintable() and is_safe(value) and not any(c.isspace() or c == '"' for c in value)
     return value if plain else json.dumps(value, ensure_ascii=not is_safe(value))
 

@@ -38,7 +38,7 @@ class AtlasUpdates:
         self._canvas = ""  # as it stands: each update replaces the one before
 
     async def with_artifacts(self, result: ToolResult) -> ToolResult:
-        """`result` with the files that came before it, which its text names."""
+        """Return `result` with the files that came before it, which its text names."""
         if self._canvas:
             drawn = base64.b64encode(self._canvas.encode(errors="replace")).decode()
             self._saving.append(
@@ -126,7 +126,7 @@ def named(schema: Mapping[str, Any]) -> frozenset[str]:
 def filled_in(
     schema: Mapping[str, Any], arguments: Mapping[str, Any], settings: Mapping[str, Any], catalogue: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The arguments with what the settings have for the names in `schema`, and the names that were filled in.
+    """Return the arguments with what the settings have for the names in `schema`, and the names that were filled in.
 
     `catalogue` stands for a `_mcp_data` that is set to true.
     """
@@ -138,7 +138,7 @@ def filled_in(
 
 
 def catalogue_of(statuses: Sequence[ServerStatus], specs: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The servers and tools that are on, in Atlas's shape."""
+    """Return the servers and tools that are on, in Atlas's shape."""
     servers: list[dict[str, Any]] = []
     for status in statuses:
         tools = [

@@ -108,7 +108,7 @@ def clean_prompt(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def clean_block(block: Any) -> Any:
-    """The block itself; a text that names it and what it holds, where it is none that is known."""
+    """Return the block itself; a text that names it and what it holds, where it is none that is known."""
     problem: ValidationError | None = None
     try:
         _adapter.validate_python(block, by_name=False)

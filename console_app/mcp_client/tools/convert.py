@@ -64,13 +64,13 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 
 
 def failed(error: str) -> ToolResult:
-    """A result that says why a call failed."""
+    """Return a result that says why a call failed."""
     line = one_line(error, ERROR_LENGTH)
     return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{encodable(error)}", error=line)
 
 
 async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
-    """The result as ours; files are written in a thread, which stops once the call is cancelled."""
+    """Return the result as ours; files are written in a thread, which stops once the call is cancelled."""
     if not has_files(result):
         return result_of(result, files)
     stopped = threading.Event()
@@ -129,7 +129,7 @@ def _is_file(block: ContentBlock) -> bool:
 
 
 def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact | None]:
-    """One block as text, and the file or link it stands for. Writes files."""
+    """Return one block as text, and the file or link it stands for. Writes files."""
     match block.type:
         case "text":
             return block.text, None

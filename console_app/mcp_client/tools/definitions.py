@@ -44,7 +44,7 @@ class Definitions:
         self._lock = threading.Lock()
 
     def changed(self, config: ServerConfig, tools: Sequence[Tool]) -> dict[str, str]:
-        """The tools that aren't what was trusted, with how they differ as a diff. New ones are trusted and noted."""
+        """Return the tools that aren't what was trusted, with their difference as a diff. New ones are trusted."""
         if _is_ours(config):
             return {}
         with self._lock:
@@ -64,7 +64,7 @@ class Definitions:
             return different
 
     def accept(self, config: ServerConfig, tool: Tool, shown: str) -> bool:
-        """The user trusts the tool whose definition has the hash `shown`. False if this is another one."""
+        """Trust a tool as the user was shown it; return False if `shown` is the hash of another definition."""
         text = definition_of(tool)
         if _hash(text) != shown:
             return False
@@ -101,7 +101,7 @@ def definition_of(tool: Tool) -> str:
 
 
 def hash_of(tool: Tool) -> str:
-    """The hash of a tool's definition, as approvals carry it."""
+    """Return the hash of a tool's definition, as approvals carry it."""
     return _hash(definition_of(tool))
 
 
@@ -111,7 +111,7 @@ def _is_ours(config: ServerConfig) -> bool:
 
 
 def _key(config: ServerConfig) -> str:
-    """The server and what it is started with: another program under the same name begins anew."""
+    """Return the server and what it is started with: another program under the same name begins anew."""
     started = json.dumps([config.command, config.args, config.url])
     return f"{config.name} {hashlib.sha256(started.encode()).hexdigest()[:12]}"
 
@@ -141,18 +141,18 @@ class ListedTools:
         self.forget()
 
     def forget(self) -> None:
-        """The server is gone, or is to be listed anew from nothing."""
+        """Forget the tools: the server is gone, or is to be listed anew from nothing."""
         self.tools: tuple[Tool, ...] = ()
         self.rejected: tuple[RejectedTool, ...] = ()
         self.hashes: dict[str, str] = {}
         self.changed: dict[str, str] = {}
 
     def named(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
     async def take(self, listing: ServerListing) -> None:
-        """These are the tools now. All of it changes at once, so that no definition is seen with another's hash."""
+        """Take the tools as they are now, all at once: no definition is seen with another's hash."""
 
         def examined() -> tuple[dict[str, str], dict[str, str]]:
             changed = self._definitions.changed(self._config, listing.tools) if self._definitions is not None else {}
@@ -162,7 +162,7 @@ class ListedTools:
         self.tools, self.rejected = listing.tools, listing.rejected
 
     async def accept(self, name: str, shown: str) -> bool:
-        """The user trusts the tool whose definition has the hash `shown`; False when it is another by now."""
+        """Trust a tool as the user was shown it; return False if its definition has another hash by now."""
         tool = self.named(name)
         if tool is None or self.hashes.get(name) != shown:
             return False

@@ -10,7 +10,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def plain(server: str, tool: str) -> str:
-    """The name that a tool has where it isn't too long and nobody has it yet."""
+    """Return the name that a tool has where it isn't too long and nobody has it yet."""
     return f"{_ILLEGAL.sub('_', server)}_{_ILLEGAL.sub('_', tool)}"
 
 
@@ -22,7 +22,7 @@ class WireNames:
         self._taken: set[str] = set()
 
     def name(self, server: str, tool: str) -> str:
-        """The name of a tool, the same each time it is asked for."""
+        """Return the name of a tool, the same each time it is asked for."""
         key = (server, tool)
         if (known := self._names.get(key)) is not None:
             return known

@@ -56,7 +56,7 @@ class Size(NamedTuple):
 
 
 def measure(value: Any) -> Size:
-    """The size of a JSON value. Never recurses, and looks no further than at what is too much."""
+    """Return the size of a JSON value. Never recurses, and looks no further than at what is too much."""
     parts = depth = characters = 0
     level = [value]
     while level and depth <= DEEPEST and characters <= LARGEST:
@@ -126,7 +126,7 @@ class OutputSchemas:
         self._schemas: dict[str, dict[str, Any]] = {}
 
     def listed(self, tools: Sequence[Tool]) -> None:
-        """These are the tools now."""
+        """Take the output schemas of the tools as they are now."""
         self._schemas = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
@@ -186,7 +186,7 @@ def judged(schema: Mapping[str, Any], value: Any) -> str:
 
 
 def _without(value: Any, name: str) -> Any:
-    """A JSON value, at most DEEPEST levels of it, without what has that name."""
+    """Return a JSON value, at most DEEPEST levels of it, without what has that name."""
     if isinstance(value, Mapping):
         known = cast("Mapping[str, Any]", value)
         return {key: _without(part, name) for key, part in known.items() if key != name}
@@ -195,7 +195,7 @@ def _without(value: Any, name: str) -> Any:
 
 @cache
 def _bounded(of: Any) -> Any:
-    """A validator that counts its steps, and in which nothing takes long by itself."""
+    """Return a validator that counts its steps, and in which nothing takes long by itself."""
     from jsonschema import validators
 
     library: Any = validators

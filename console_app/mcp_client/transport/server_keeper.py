@@ -57,7 +57,7 @@ def start(prctl: Callable[[int, int], None], control: int, failure: int, command
 
 
 def descendants() -> list[int]:
-    """All processes below this one, as far as /proc shows them."""
+    """Return all processes below this one, as far as /proc shows them."""
     children: dict[int, list[int]] = {}
     try:
         entries = [entry for entry in os.listdir("/proc") if entry.isdigit()]

@@ -23,7 +23,7 @@ class MessagesIn(Protocol):
     """The messages from a server, in their order."""
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message, or why there is none. Raises anyio.EndOfStream."""
+        """Return the next message, or why there is none. Raises anyio.EndOfStream."""
         ...
 
     async def aclose(self) -> None: ...

@@ -30,7 +30,7 @@ class ChartRequest:
 
 
 def svg(chart: ChartRequest) -> str:
-    """The chart as a whole SVG document."""
+    """Return the chart as a whole SVG document."""
     values = [value for _, points in chart.series for value in points if value is not None]
     low, high, step = _scale(min([*values, 0.0]) if chart.kind == "bar" else min(values), max(values), chart.kind)
     frame = _Frame(low, high, len(chart.labels), chart.kind)
@@ -59,20 +59,20 @@ class _Frame:
     kind: Kind
 
     def x(self, at: float) -> float:
-        """The middle of point `at`."""
+        """Return the middle of point `at`."""
         wide = WIDTH - _LEFT - _RIGHT
         if self.kind == "bar":
             return _LEFT + wide * (at + 0.5) / self.points
         return _LEFT + wide * (at / (self.points - 1) if self.points > 1 else 0.5)
 
     def y(self, value: float) -> float:
-        """The height of a value."""
+        """Return the height of a value."""
         part = (value - self.low) / (self.high - self.low)
         return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * part
 
 
 def _scale(low: float, high: float, kind: Kind) -> tuple[float, float, float]:
-    """A round step, and the lowest and highest line of the grid around the values."""
+    """Return a round step, and the lowest and highest line of the grid around the values."""
     if kind == "bar":
         high = max(high, 0.0)
     size = max(abs(low), abs(high))
@@ -158,6 +158,6 @@ def _colour(at: int) -> str:
 
 
 def _cut(text: str, length: int) -> str:
-    """One line of at most `length` characters that XML can hold."""
+    """Return one line of at most `length` characters that XML can hold."""
     text = "".join(character if character.isprintable() else " " for character in text)
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -39,7 +39,7 @@ class CsvTable:
     rows: int
 
     def number(self, cell: str) -> float | None:
-        """The number in a cell; with semicolons between the cells a comma may be its decimal point."""
+        """Return the number in a cell; with semicolons between the cells a comma may be its decimal point."""
         cell = cell.strip()
         if self.separator == ";" and "," in cell and "." not in cell:
             cell = cell.replace(",", ".", 1)
@@ -47,7 +47,7 @@ class CsvTable:
         return value if abs(value) < _LARGEST_NUMBER else None
 
     def numbers(self, column: str) -> list[float | None] | None:
-        """A column as numbers, None where one is missing; None at all for a column of anything else."""
+        """Return a column as numbers, None where one is missing; None at all for a column of anything else."""
         values: list[float | None] = []
         for cell in self.columns[column]:
             value = self.number(cell)
@@ -63,7 +63,7 @@ def is_missing(cell: str) -> bool:
 
 
 def read_table(place: FolderEntry) -> CsvTable:
-    """The file as a table. Raises ToolFailedError when it is none."""
+    """Return the file as a table. Raises ToolFailedError when it is none."""
     with place.file() as file:
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
@@ -82,7 +82,7 @@ def read_table(place: FolderEntry) -> CsvTable:
 
 
 def _bounded(rows: Iterable[list[str]], place: FolderEntry) -> list[list[str]]:
-    """The rows that aren't empty, each counted as wide as the widest: short ones are filled up."""
+    """Return the rows that aren't empty, each counted as wide as the widest: short ones are filled up."""
     found: list[list[str]] = []
     width = 0
     for row in rows:
@@ -110,7 +110,7 @@ def _decoded(data: bytes, place: FolderEntry) -> str:
 
 
 def _separator(text: str) -> str:
-    """The separator that cuts the first line into the most cells."""
+    """Return the separator that cuts the first line into the most cells."""
     first = next((line for line in text.splitlines() if line.strip()), "")[:100_000]
     return max(SEPARATORS, key=lambda separator: sum(map(len, csv.reader([first], delimiter=separator))))
 
@@ -133,7 +133,7 @@ def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
 
 
 def summarize(table: CsvTable) -> dict[str, Any]:
-    """The summary as data: rows, and for each column its kind with what describes it."""
+    """Return the summary as data: rows, and for each column its kind with what describes it."""
     names = list(table.columns)
     return {
         "file": table.name,
@@ -145,7 +145,7 @@ def summarize(table: CsvTable) -> dict[str, Any]:
 
 
 def described(summary: dict[str, Any]) -> str:
-    """The summary as text."""
+    """Return the summary as text."""
     size = f"{counted(summary['rows'], 'row')}, {counted(summary['column_count'], 'column')}"
     head = f"{summary['file']}: {size}, {summary['separator']}-separated"
     lines = [_line(column) for column in summary["columns"]]

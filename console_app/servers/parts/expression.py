@@ -199,7 +199,7 @@ class ExpressionError(ValueError):
 
 
 def evaluate(expression: str) -> Number:
-    """The value of `expression`: an int where it is exact, else a float. Raises ExpressionError."""
+    """Return the value of `expression`: an int where it is exact, else a float. Raises ExpressionError."""
     try:
         value = _walk(_parse(expression))
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:

@@ -22,7 +22,7 @@ _SNIFFED: Final = 8192  # bytes looked at to tell text from other data
 
 
 def list_entries(place: FolderEntry) -> str:
-    """The entries of a folder, folders first, one a line: `name/`, or `name` with its size."""
+    """Return the entries of a folder, folders first, one a line: `name/`, or `name` with its size."""
     folders: list[str] = []
     files: list[str] = []
     with place.folder() as descriptor, os.scandir(descriptor) as entries:
@@ -57,7 +57,7 @@ class Excerpt:
     more: bool
 
     def shown(self) -> str:
-        """The text, with a last line that says how to read on where more follows."""
+        """Return the text, with a last line that says how to read on where more follows."""
         if not self.more:
             return self.text or "[the file is empty]"
         end = "" if self.text.endswith("\n") or not self.text else "\n"
@@ -109,7 +109,7 @@ class _Lines:
         self.given_up = False
 
     def next(self) -> str:
-        """The next line, "" at the end; what it has beyond LONGEST_LINE is left out, and that is said."""
+        """Return the next line, "" at the end; what it has beyond LONGEST_LINE is left out, and that is said."""
         if self.given_up:
             return ""
         line = self._text.readline(LONGEST_LINE + 1)

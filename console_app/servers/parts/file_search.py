@@ -91,7 +91,7 @@ def _glob(glob: str) -> Callable[[str, str], bool]:
 
 
 def _lines(folder: int, name: str) -> list[str] | None:
-    """The lines of a text file, None for anything else, and for what may not be read."""
+    """Return the lines of a text file, None for anything else, and for what may not be read."""
     try:
         with open(os.open(name, _FILE, dir_fd=folder), "rb") as file:
             status = os.fstat(file.fileno())
@@ -104,7 +104,7 @@ def _lines(folder: int, name: str) -> list[str] | None:
 
 
 def _shown(line: str, at: int) -> str:
-    """The line, or the part of a long one around its match."""
+    """Return the line, or the part of a long one around its match."""
     if len(line) <= LONGEST_SHOWN:
         return line
     start = max(0, at - _CONTEXT)

@@ -32,12 +32,12 @@ class Stamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """The stamp of a file with this status."""
+        """Return the stamp of a file with this status."""
         return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def replaced(text: str, old: str, new: str, *, every: bool = False) -> tuple[str, int]:
-    """`text` with `old` replaced by `new`, and how often. `old` must be there once, unless `every` is set."""
+    """Return `text` with `old` replaced by `new`, and how often. `old` must be there once, unless `every` is set."""
     if not old:
         raise EditError("`old_text` is empty: say which text to replace.")
     if old == new:

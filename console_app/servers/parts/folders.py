@@ -46,7 +46,7 @@ class FolderEntry:
 
     @contextmanager
     def folder(self, *, parent: bool = False, make: bool = False) -> Generator[int]:
-        """A descriptor of this folder, or of the one that holds it; `make` creates the folders that are missing."""
+        """Open this folder, or the one that holds it, as a descriptor; `make` creates folders that are missing."""
         descriptor = -1
         try:
             descriptor = os.open(self.root, _FOLDER)
@@ -67,7 +67,7 @@ class FolderEntry:
 
     @contextmanager
     def file(self) -> Generator[BinaryIO]:
-        """The regular file here, for reading. Raises ToolFailedError when there is none."""
+        """Return the regular file here, for reading. Raises ToolFailedError when there is none."""
         if not self.parts:
             raise ToolFailedError(f"{self.written} is a folder.")
         with self.folder(parent=True) as folder:
@@ -124,7 +124,7 @@ class Folders:
 
 
 async def allowed_folders(context: CallContext) -> Folders:
-    """The client's roots that are folders of this machine; without any, the folder that the server was started in."""
+    """Return the client's roots that are folders of this machine; without any, the folder of the server's start."""
     uris = await context.roots()
     folders = [path for uri in uris or () if (path := _path_of(uri)) is not None and path.is_dir()]
     if uris and not folders:
@@ -147,7 +147,7 @@ def output_folder() -> Path:
 
 
 def file_name(name: str, suffix: str) -> str:
-    """`name` as a name of a file that ends in `suffix`. Raises ToolFailedError for a path, or for nothing at all."""
+    """Return `name` as a name of a file that ends in `suffix`. Raises ToolFailedError for a path or nothing."""
     name = name.strip()
     if "/" in name or "\\" in name or any(ord(character) < 32 for character in name):
         raise ToolFailedError(f"`{name}` is not the name of a file: the file goes into {output_folder()}.")
@@ -159,7 +159,7 @@ def file_name(name: str, suffix: str) -> str:
 
 
 def name_from(title: str, suffix: str, fallback: str) -> str:
-    """A plain name made from a title: `Parallel computing` gives `parallel_computing.pptx`."""
+    """Return a plain name made from a title: `Parallel computing` gives `parallel_computing.pptx`."""
     words = "".join(character if character.isalnum() else " " for character in title.lower()).split()
     return file_name("_".join(words)[:60].strip("_") or fallback, suffix)
 

@@ -78,7 +78,7 @@ class Slide:
 
 
 def read_slides(markdown: str) -> list[Slide]:
-    """The slides of a Markdown text, in order; none for a text without content."""
+    """Return the slides of a Markdown text, in order; none for a text without content."""
     tokens = MarkdownIt("commonmark").enable("table").parse(_UNPRINTABLE.sub("", markdown))
     reader = _Reader()
     reader.read(tokens)
@@ -94,7 +94,7 @@ def _is_plain(block: Paragraph | SlideTable) -> bool:
 
 
 def _parts(slide: Slide) -> Iterator[Slide]:
-    """`slide`, split where it holds more than fits; a table shares its page with what little stands before it."""
+    """Return `slide`, split where it holds more than fits; a table shares its page with the little before it."""
     part = Slide(slide.title, [], slide.notes, slide.is_title)
     lines = 0
     for block in _pieces(slide.blocks):

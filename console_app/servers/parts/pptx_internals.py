@@ -15,5 +15,5 @@ INTERNALS: Final[dict[str, str]] = {
 
 
 def properties_of(paragraph: Any) -> Any:
-    """The XML element of a paragraph's properties, made if there is none."""
+    """Return the XML element of a paragraph's properties, made if there is none."""
     return paragraph._p.get_or_add_pPr()

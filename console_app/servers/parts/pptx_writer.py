@@ -25,7 +25,7 @@ _SAFE_LINKS: Final = ("http://", "https://", "mailto:")
 
 
 def pptx_bytes(slides: Sequence[Slide]) -> bytes:
-    """The whole file."""
+    """Return the whole file."""
     presentation: Any = Presentation()
     presentation.slide_width, presentation.slide_height = _WIDTH, _HEIGHT
     presentation.core_properties.title = slides[0].title[:255] if slides else ""
@@ -87,7 +87,7 @@ def _size(paragraph: Paragraph) -> Pt:
 
 
 def _without_bullet(line: Any, level: int) -> None:
-    """The template gives every paragraph a bullet: this one has none, and no hanging first line."""
+    """Take away the bullet and the hanging first line that the template gives every paragraph."""
     properties = properties_of(line)
     properties.set("marL", str(int(_INDENT) * level))
     properties.set("indent", "0")

@@ -51,7 +51,7 @@ class FileLink:
     size: int
 
     def block(self) -> dict[str, Any]:
-        """The content block (MCP, ResourceLink)."""
+        """Return the content block (MCP, ResourceLink)."""
         uri, name = self.path.as_uri(), self.path.name
         return {"type": "resource_link", "uri": uri, "name": name, "mimeType": self.mime, "size": self.size}
 
@@ -65,7 +65,7 @@ class ToolOutput:
     files: Sequence[FileLink] = ()
 
     def result(self) -> dict[str, Any]:
-        """The result of `tools/call` (MCP, CallToolResult)."""
+        """Return the result of `tools/call` (MCP, CallToolResult)."""
         content: list[dict[str, Any]] = [{"type": "text", "text": self.text}, *(file.block() for file in self.files)]
         result: dict[str, Any] = {"content": content, "isError": False}
         return result if self.structured is None else result | {"structuredContent": dict(self.structured)}
@@ -91,14 +91,14 @@ class CallContext:
         self._send("notifications/progress", params)
 
     def log(self, level: str, text: str) -> None:
-        """One log line. Stdio has no channel a request, so the progress token says whose line it is."""
+        """Send one log line. Stdio has no channel a request, so the progress token says whose line it is."""
         params: dict[str, Any] = {"level": level, "data": text}
         if self._token is not None:
             params["_meta"] = {"progressToken": self._token}
         self._send("notifications/message", params)
 
     async def roots(self) -> Sequence[str] | None:
-        """The URIs of the folders that the client gives to its servers; None when it doesn't know of roots."""
+        """Return the URIs of the folders that the client gives to its servers; None when it doesn't know of roots."""
         return await self._roots()
 
 
@@ -118,7 +118,7 @@ class Tool:
     output_schema: Mapping[str, Any] | None = None
 
     def listing(self) -> dict[str, Any]:
-        """The tool as `tools/list` shows it."""
+        """Return the tool as `tools/list` shows it."""
         listing: dict[str, Any] = {
             "name": self.name,
             "description": self.description,
@@ -157,7 +157,7 @@ class Tool:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 row`, `2,000 rows`."""
+    """Return `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -258,7 +258,7 @@ class StdioServer:
             self._running.pop(identifier, None)
 
     async def _ask_roots(self) -> list[str] | None:
-        """The client's roots, asked for once until it says that they changed. Raises ToolFailedError without answer."""
+        """Ask for the client's roots once until it says that they changed. Raises ToolFailedError without answer."""
         if not self._client_has_roots:
             return None
         if self._roots is None:

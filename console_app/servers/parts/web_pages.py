@@ -74,7 +74,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a gateway would go on to."""
+    """Return the IPv4 address that a gateway would go on to."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:
@@ -85,13 +85,13 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """The addresses of a name, as the system orders them. Raises OSError or UnicodeError."""
+    """Return the addresses of a name, as the system orders them. Raises OSError or UnicodeError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]).partition("%")[0] for entry in found]
 
 
 async def addresses_of(host: str, port: int, look_up: LookUp, is_allowed: Judge) -> list[str]:
-    """The addresses to connect to for `host`, as they stand in a URL.
+    """Return the addresses to connect to for `host`, as they stand in a URL.
 
     Raises NotPublic, also where only one of them is not allowed: a name with both kinds is meant to be taken for the
     other.
@@ -119,7 +119,7 @@ class PageFetcher:
     look_up: LookUp = look_up
 
     async def text(self, url: str) -> str:
-        """The text of a page. Raises PageError."""
+        """Return the text of a page. Raises PageError."""
         import httpx2  # 0.2 s
 
         # No connection is kept: the next request to a name is looked up and judged anew. No cookies, no .netrc.
@@ -183,8 +183,10 @@ async def _body(response: httpx2.Response) -> str:
 
 
 def _charset(named: str | None) -> str:
-    """The codec that a page names; UTF-8 where there is none such, or it is none that pages are written in: reading
-    punycode takes minutes for a megabyte."""
+    """Return the codec that a page names; UTF-8 where it is none that pages are written in.
+
+    Reading punycode, for one, takes minutes for a megabyte.
+    """
     try:
         found = codecs.lookup(named or "utf-8").name
         b"x".decode(found, "replace")  # LookupError for those that are none of text
@@ -215,8 +217,10 @@ async def _decoded(response: httpx2.Response) -> bytes:
 
 
 def plain_text(html: str) -> str:
-    """The text of an HTML page: a line a block, without menus, scripts and the like. Of a page with more text than is
-    shown, or one that takes long to read, its beginning."""
+    """Return the text of an HTML page: a line a block, without menus, scripts and the like.
+
+    A page with more text than is shown, or one that takes long to read, gives its beginning.
+    """
     reader = _TextReader()
     until = time.thread_time() + READING_SECONDS
     for begin in range(0, len(html), _PIECE):
@@ -242,7 +246,7 @@ class _TextReader(HTMLParser):
         self._depth = 0
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        """An element begins."""
+        """Take note that an element begins."""
         if self._ignored:
             self._depth += tag == self._ignored
         elif tag in _IGNORED:
@@ -251,7 +255,7 @@ class _TextReader(HTMLParser):
             self.parts.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        """An element ends."""
+        """Take note that an element ends."""
         if self._ignored:
             self._depth -= tag == self._ignored
             if self._depth == 0:

@@ -120,7 +120,7 @@ class PromptScreen(TreeDialog[str]):
 
 
 def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Node:
-    """A text as what it is (Markdown, JSON, source …), in rows of `width` cells below its title."""
+    """Return a text as what it is (Markdown, JSON, source …), in rows of `width` cells below its title."""
     body, width = ResultBody(found), max(width, 20)
     body.limit = MOST_LINES
     count = len(body.rows(width, palette, palette.base)) if found.text.strip() else 0

@@ -119,7 +119,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         return "\n\n".join(one.text for one in self._parts)
 
     def _tell(self) -> None:
-        """The line above the text: the newest thing to know, then what it is."""
+        """Fill the line above the text: the newest thing to know, then what it is."""
         mark = self._watching.mark(self._server, self._uri)
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
         tokens = plural(max(len(self._text) // CHARACTERS_A_TOKEN, 1), "token")

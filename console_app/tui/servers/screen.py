@@ -89,7 +89,7 @@ class ServersScreen(Dialog[bool]):
         self._first = on_server
 
     def compose(self) -> ComposeResult:
-        """The search, the tree, what the cursor is on, the keys."""
+        """Lay out the search, the tree, what the cursor is on, and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Servers"
             yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")
@@ -98,7 +98,7 @@ class ServersScreen(Dialog[bool]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Everything folded, but the only server there is."""
+        """Fold everything but the only server there is."""
         statuses = self._tree.switches.statuses
         if len(statuses) == 1:
             self._tree.switches.open.add(statuses[0].name)

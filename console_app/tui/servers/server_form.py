@@ -44,7 +44,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
         self._tried = False
 
     def compose(self) -> ComposeResult:
-        """The fields, each with what is wrong with it."""
+        """Lay out the fields, each with what is wrong with it."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Change a server" if self._server else "Add a server"
             dialog.border_subtitle = Content(one_line(str(self._file), 60))  # pyright: ignore[reportAttributeAccessIssue]

@@ -67,7 +67,7 @@ class ServerLogDialog(TextDialog):
 
 
 def from_level(text: str, level: Level) -> str:
-    """The lines of a log without those that are marked as below `level`. What bears no mark is standard error."""
+    """Return the lines of a log without those marked as below `level`. Lines without a mark are standard error."""
     least = LEVELS.index(level)
     if not least:
         return text

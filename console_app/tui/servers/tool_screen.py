@@ -41,7 +41,7 @@ class PastCall:
 
 
 def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
-    """The sections but for the calls, in the order in which they are asked for."""
+    """Return the sections but for the calls, in the order in which they are asked for."""
     return [
         _description(spec),
         *_facts(spec, gate, on=on),
@@ -134,7 +134,7 @@ def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
 
 
 def calls_node(calls: Sequence[CallView], now: float) -> Node:
-    """The section of the last calls, the newest first."""
+    """Return the section of the last calls, the newest first."""
     if not calls:
         none = "none in this session; enter runs it"
         return Node(lambda palette: [("Last calls", palette.heading), (f"  {none}", palette.muted)], key="calls")

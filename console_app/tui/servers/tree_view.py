@@ -42,7 +42,7 @@ _MARKS: dict[str, Callable[[Palette], Sequence[Piece]]] = {
 
 
 def _paint_row(row: Row, width: int, palette: Palette, now: float, *, chosen: bool) -> Line:
-    """One line of the tree."""
+    """Return one line of the tree."""
     edge: Piece = ("▌" if chosen else " ", palette.primary)
     match row:
         case ServerRow():
@@ -101,7 +101,7 @@ def _item(row: ItemRow, width: int, palette: Palette, edge: Piece, chosen: bool)
 
 
 def _two_sides(left: list[Piece], right: list[Piece], width: int, palette: Palette) -> Line:
-    """The left cut to leave room for the right, which goes where there is too little for both."""
+    """Return the left cut to leave room for the right, which goes where there is too little for both."""
     room = width - pieces_width(right) - 2
     if not right or room < 24:
         return fit(crop(left, width - 1), width, palette.base)
@@ -111,7 +111,7 @@ def _two_sides(left: list[Piece], right: list[Piece], width: int, palette: Palet
 
 
 def switch_style(mark: Mark, palette: Palette) -> Style:
-    """The colour of a switch."""
+    """Return the colour of a switch."""
     return {"on": palette.success, "partly": palette.warning, "off": palette.muted}[mark]
 
 
@@ -219,7 +219,7 @@ class ServerTree(RowList):
         self._clock = clock
 
     def show(self, query: str, chosen: object = None) -> None:
-        """The rows as they are now; the cursor goes to the row whose `identity` is `chosen`, else stays on its own."""
+        """Show the rows as they are now; the cursor goes to the row with the identity `chosen`, or stays on its own."""
         before = chosen or identity(self.row)
         self.rows = self.switches.rows(query)
         place = next((at for at, row in enumerate(self.rows) if identity(row) == before), None)

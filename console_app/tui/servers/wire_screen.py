@@ -60,7 +60,7 @@ class WireList(RowList):
             self.show(message)
 
     def show(self, message: RawMessage | None = None) -> None:
-        """The rows as they are now, the cursor on a message (or the next, if it was dropped) or on the newest."""
+        """Show the rows as they are now, the cursor on a message (or the next, if it was dropped) or on the newest."""
         rows = self._wire.rows
         at = len(rows) - 1 if message is None else bisect_left(rows, message.number, key=lambda row: row.number)
         self.set_count(len(rows), at)
@@ -98,7 +98,7 @@ class WireScreen(Dialog[None]):
         self._paused = False
 
     def compose(self) -> ComposeResult:
-        """The filter, the messages, what was kept, the keys."""
+        """Lay out the filter, the messages, what was kept, and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(f"Wire of {one_line(self._server, 60)}")  # pyright: ignore[reportAttributeAccessIssue]
             yield HintedInput(hint="/ to filter: words in the method or the message", id="search")
@@ -252,7 +252,7 @@ class MessageScreen(Dialog[None]):
 
 
 def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact, *, chosen: bool) -> Line:
-    """One message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
+    """Return one message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
     arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
     kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
     at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
