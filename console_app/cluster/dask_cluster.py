@@ -23,7 +23,7 @@ _PATIENCE = 20.0  # seconds for an answer of the scheduler
 
 
 def address_of(engine: str, *, insecure: bool) -> str:
-    """Return the scheduler's address, "" for a cluster of this machine. Raises UsageError for one that mustn't be used."""
+    """Return the scheduler's address, "" for a cluster of this machine. Raises UsageError for one that is refused."""
     if engine == LOCAL:
         return ""
     try:

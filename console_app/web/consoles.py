@@ -122,7 +122,7 @@ class Consoles:
         return None if console is None or console.ending else console
 
     async def start(self, size: Size) -> RunningConsole:
-        """Start a console, if need be in the place of one that is about to end. Raises TooManyConsolesError, OSError."""
+        """Start a console, if need be in place of one that is about to end. Raises TooManyConsolesError, OSError."""
         while len(self) >= self._most:
             ending = [console.done for console in self._running.values() if console.ending]
             if not ending:

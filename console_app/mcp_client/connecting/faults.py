@@ -39,7 +39,7 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def cause(error: BaseException) -> BaseException:
-    """Return the one exception of nested groups that says most: no cancellation, and no stream that the teardown closed."""
+    """Return the one exception of nested groups that says most: no cancellation, no closed stream."""
     found = list(leaves(error))
     noise = {"CancelledError", "BrokenResourceError", "ClosedResourceError", "EndOfStream", "WouldBlock"}
     return next((leaf for leaf in found if type(leaf).__name__ not in noise), found[0] if found else error)
