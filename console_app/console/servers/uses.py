@@ -1,4 +1,4 @@
-"""How often tools, prompts and resources were used, how many of these uses failed, and how long they took."""
+"""Uses of tools, prompts and resources: how many there were, how many failed, and how long they took."""
 
 from __future__ import annotations
 
