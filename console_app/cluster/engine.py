@@ -157,8 +157,11 @@ class _Link:
 
 
 class ClusterEngine:
-    """A BatchEngine. `opening` is what each worker is opened with; `items` are those of the run, id to digest, and
-    what a worker holds from an earlier start is cancelled where it is none of these."""
+    """A BatchEngine.
+
+    `opening` is what each worker is opened with. `items` are those of the run, id to digest; what a worker holds from
+    an earlier start is cancelled where it is none of these.
+    """
 
     def __init__(self, cluster: Cluster, opening: Opening, items: Mapping[str, str]) -> None:
         self.note: Callable[[str], Awaitable[bool]] = noted_nowhere

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.connecting.status import ServerState as ServerState
     from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus
     from console_app.mcp_client.hub import Hub as Hub
+    from console_app.mcp_client.hub import HubSwitch as HubSwitch
     from console_app.mcp_client.offering.composing import MOST_TEXT as MOST_TEXT
     from console_app.mcp_client.offering.composing import compose as compose
     from console_app.mcp_client.offering.composing import names_something as names_something
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.typed_names import mentions as mentions
     from console_app.mcp_client.offering.typed_names import written_arguments as written_arguments
     from console_app.mcp_client.offering.typed_names import written_value as written_value
-    from console_app.mcp_client.switch_on import HubSwitch as HubSwitch
     from console_app.mcp_client.tools.definitions import Definitions as Definitions
     from console_app.mcp_client.traffic import RawMessage as RawMessage
     from console_app.mcp_client.traffic import Traffic as Traffic
@@ -39,11 +39,10 @@ else:
             "connecting.asking": "Asking ProviderSampler open_in_browser",
             "connecting.sdk": "preload",
             "connecting.status": "RejectedTool ServerState ServerStatus",
-            "hub": "Hub",
+            "hub": "Hub HubSwitch",
             "offering.composing": "MOST_TEXT compose names_something read_attachments",
             "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",
             "offering.typed_names": "command_of mentions written_arguments written_value",
-            "switch_on": "HubSwitch",
             "tools.definitions": "Definitions",
             "traffic": "RawMessage Traffic",
         },

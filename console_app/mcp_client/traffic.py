@@ -1,8 +1,8 @@
 """The messages between Fanout and one server, both ways, from the handshake on: the newest messages, within bounds.
 
-A message is kept as the JSON it is on the wire, which nothing changes later: the line that came from a pipe or went
-into it, else what the serialiser makes of it once. Reading it as values, and what belongs to what, waits until somebody
-looks: until then a message costs an append.
+A message is kept as the JSON it is on the wire, which nothing changes later. That is the line in the pipe, else what
+the serialiser makes of the message once. Reading it as values, and what belongs to what, waits until somebody looks:
+until then a message costs an append.
 """
 
 from __future__ import annotations

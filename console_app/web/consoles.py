@@ -1,6 +1,6 @@
 """The consoles that run, one a page: how many there may be, which page shows which, and how long one waits for a page.
 
-A page that goes ends its console at once, or, where consoles are kept, after so many minutes without one; until then a
+A page that goes ends its console at once, or, where consoles are kept, after so many minutes without one. Until then a
 page that knows its ID shows it again.
 """
 

@@ -1,8 +1,9 @@
 """The door lets in a host that this server goes by, a page of that very host, and whoever showed the token.
 
-The host is checked because a name of a stranger's may point here; the origin because any page that you have open can
-make a browser connect; the token because others use the same machine. A page that showed the token gets a ticket, which
-its storage keeps for one scheme, host and port. A cookie would go to every port of the host, whoever listens there.
+The host is checked because a name of a stranger's may point here. The origin is, because any page that you have open
+can make a browser connect, and the token, because others use the same machine. A page that showed the token gets a
+ticket, which its storage keeps for one scheme, host and port. A cookie would go to every port of the host, whoever
+listens there.
 """
 
 from __future__ import annotations

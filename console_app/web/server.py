@@ -31,8 +31,11 @@ STOPPING: Final = 2  # seconds for answers under way when the server ends
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The options of `fanout serve`. `token` None: a link that works once; `keep` in seconds, as `alive`, which lie
-    between two signs of life asked of a page, and before its answer, and `patience` with half a request."""
+    """The options of `fanout serve`.
+
+    With `token` None a link works once. Seconds: `keep` is how long a console stays without a page, `alive` lies
+    between two signs of life asked of a page and before its answer, `patience` is that with half a request.
+    """
 
     host: str
     port: int

@@ -15,9 +15,9 @@ from mcp_types import CallToolResult, Tool
 
 from console_app.domain.tools import Outcome, ToolAnnotations
 from console_app.mcp_client.connecting.server_log import LARGEST_FILE, ServerLog
+from console_app.mcp_client.hub import WireNames
 from console_app.mcp_client.tools.cleaning import clean_result
 from console_app.mcp_client.tools.convert import MOST_FILES, ResultFiles, annotations_of, result_of
-from console_app.mcp_client.tools.naming import WireNames
 from tests.work import work
 
 

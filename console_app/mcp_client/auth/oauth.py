@@ -179,8 +179,10 @@ class GuardedSteps(OAuthClientProvider):
 
 
 def refusal_of(url: str, server_url: str) -> str:
-    """Say why a sign-in to `server_url` must not go to `url`, or "": codes and tokens go over https, or stay on this
-    machine, and a server elsewhere has no business with addresses of ours."""
+    """Say why a sign-in to `server_url` must not go to `url`, or "".
+
+    Codes and tokens go over https, or stay on this machine. A server elsewhere has no business with addresses of ours.
+    """
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

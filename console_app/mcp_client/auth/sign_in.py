@@ -145,8 +145,11 @@ def expires_at(seconds: float | None) -> float | None:
 
 
 class SignInPage:
-    """Shows the user where to sign in: at once when they asked for it, after a yes when a call needs it, and never
-    by itself while connecting in the background."""
+    """Shows the user where to sign in.
+
+    It does so at once when they asked for it, and after a yes when a call needs it. While connecting in the background
+    it never does.
+    """
 
     def __init__(self, server: str, asking: Asking) -> None:
         self.wanted = False

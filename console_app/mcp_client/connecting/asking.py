@@ -1,7 +1,7 @@
 """Takes what servers ask to whoever answers: a person, who keeps a queue of their own, and the current model.
 
-A question belongs to the call that made the server ask: the call's deadline stands still meanwhile, its panel shows
-that something is asked, and a question whose call has ended is withdrawn.
+A question belongs to the call that made the server ask. The call's deadline stands still meanwhile, and its panel shows
+that something is asked. A question whose call has ended is withdrawn.
 """
 
 from __future__ import annotations

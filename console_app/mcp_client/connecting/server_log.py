@@ -1,8 +1,8 @@
 """One server's log file: what it wrote to stderr and what it said outside any call, bounded on disk.
 
-Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second: a server
-that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it.
-What it writes is kept without secrets, line by line: of a line that has not ended, only its beginning is shown.
+Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second. A server
+that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it. What
+it writes is kept without secrets, line by line: of a line that has not ended, only its beginning is shown.
 """
 
 from __future__ import annotations

@@ -317,8 +317,10 @@ class ServerSession:
         return listing
 
     async def offers(self, seconds: float, so_far: Callable[[Offers], None]) -> Offers:
-        """Prompts, resources and templates, as far as the server advertises them and lists them in that time; `so_far`
-        is given those that are there where one of the lists takes long."""
+        """Return prompts, resources and templates, as far as the server advertises them and lists them in that time.
+
+        `so_far` is given those that are there where one of the lists takes long.
+        """
         return await reading.offers(self._client, self._surroundings.server, seconds, so_far)
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.

@@ -1,7 +1,7 @@
 """Names that people type for things of servers: `server:prompt` behind a slash, `@server:uri` in a text.
 
-A server may call itself and its prompts anything, so each has a name that can be typed: without spaces, colons and
-marks, unique among its fellows, and looked up in a table.
+A server may call itself and its prompts anything, so each has a name that can be typed. It has no spaces, colons and
+marks, is unique among its fellows, and is looked up in a table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Additions to the protocol of servers written for Atlas: updates in progress messages, and injected arguments.
 
-`MCP_UPDATE:{…}` carries more than words: its text is what the panel shows, a message to the user is a log line, and its
+`MCP_UPDATE:{…}` carries more than words. Its text is what the panel shows, and a message to the user is a log line. Its
 artifacts become files, as does what stood on the canvas last. The model reads where they are. A message that can't be
 read stays what it is. A tool may also name arguments that only Fanout fills in, from the setting `injected`: who asks
 (`_atlas_user`), and what there is (`_mcp_data`). A model neither sees nor sets them.
@@ -112,18 +112,18 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def hidden(schema: dict[str, Any]) -> dict[str, Any]:
+def without_injected(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema without injected arguments, as a model gets it."""
-    names = named(schema)
+    names = injected_in(schema)
     return without_members(schema, names) if names else schema
 
 
-def named(schema: Mapping[str, Any]) -> frozenset[str]:
+def injected_in(schema: Mapping[str, Any]) -> frozenset[str]:
     """Return the injected arguments that a schema names."""
     return INJECTED & properties(schema).keys()
 
 
-def filled_in(
+def with_injected(
     schema: Mapping[str, Any], arguments: Mapping[str, Any], settings: Mapping[str, Any], catalogue: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments with what the settings have for the names in `schema`, and the names that were filled in.
@@ -131,7 +131,7 @@ def filled_in(
     `catalogue` stands for a `_mcp_data` that is set to true.
     """
     own = {name: value for name, value in arguments.items() if name not in INJECTED}
-    there = sorted(name for name in named(schema) if settings.get(name) is not None)
+    there = sorted(name for name in injected_in(schema) if settings.get(name) is not None)
     for name in there:
         own[name] = catalogue if name == "_mcp_data" and settings[name] is True else settings[name]
     return own, there

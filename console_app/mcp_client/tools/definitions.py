@@ -2,7 +2,7 @@
 
 A server can rename nothing and still turn a harmless tool into another by changing its description or schema (a "rug
 pull"). The first definition of a tool is trusted along with its server; a later one is not, until the user approves a
-call of it and with that the very definition that was shown: what the server lists by then is not asked.
+call of it. That trusts the very definition that was shown, whatever the server lists by then.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A model's API refuses every tool over one schema that is not valid. Small schema
 itself, at 50 µs a part; large ones only for what endpoints stumble over.
 
 The SDK judges results with `jsonschema` alone, on the event loop: a pattern like `(a+)+$`, or references that double
-with each level, would stop the console for good. Here the same judging counts its steps and tries only tame
-patterns; what can't be judged within the bound is taken as it is, as a result without a schema would be.
+with each level, would stop the console for good. Here the same judging counts its steps and tries only tame patterns. A
+result that can't be judged within the bound is taken as one without a schema would be.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """MCP's HTTP transports, streamable and legacy SSE, on an HTTP client that remembers what the SDK forgets.
 
-The SDK loses the status of a refused request and reads answers of any size; a hook on the client notes the status,
+The SDK loses the status of a refused request and reads answers of any size. So a hook on the client notes the status,
 and responses count what they hold once it is decoded.
 """
 

@@ -1,7 +1,7 @@
 """MCP's stdio transport over a ServerProcess: lines to messages and back, forgiving of what servers write.
 
-Bytes that aren't UTF-8, a byte order mark, lone surrogates and stray lines on stdout are tolerated; an answer that
-can't be read, or is over the limit, fails the one request it answers in place of leaving it waiting.
+Bytes that aren't UTF-8, a byte order mark, lone surrogates and stray lines on stdout are tolerated. An answer that
+can't be read, or is over the limit, fails the one request it answers, which would wait else.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class _SilentServer:
 
     `write` sends a request to the server, `deliver` hands the SDK the answer that the server didn't give. The newest
     handshake opens with a request that older servers refuse; some say nothing, and the SDK waits ten seconds for them.
-    All of them know a ping, and answer in order. It goes in the newest protocol's envelope: a server that speaks both
-    protocols (the TypeScript SDK's, when it starts slowly) keeps to that of the first request that isn't a question,
-    and a plain ping made it speak an older one than it had agreed to.
+    All of them know a ping, and answer in order. It goes in the newest protocol's envelope. A server that speaks both
+    protocols (the TypeScript SDK's, when it starts slowly) keeps to that of the first request that isn't a question. A
+    plain ping made it speak an older one than it had agreed to.
     """
 
     def __init__(

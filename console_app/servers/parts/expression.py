@@ -1,7 +1,7 @@
 """Arithmetic from text: an expression is parsed by Python's own parser and walked with a short list of what is allowed.
 
-Nothing is ever compiled or run. Integers are exact; what would take long or much memory (`9**9**9`, a factorial of a
-billion, a shift by a million) is refused before it is tried, by the size its result would have.
+Nothing is ever compiled or run. Integers are exact. What would take long or much memory (`9**9**9`, a factorial of a
+billion) is refused before it is tried, by the size that its result would have.
 """
 
 from __future__ import annotations

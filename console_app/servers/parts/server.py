@@ -1,9 +1,9 @@
 """A small MCP server over stdin and stdout, and the tools that it is made of.
 
-The SDK's server takes most of a second to import; this one answers `initialize` some 60 ms after exec, so the tools of
-a first prompt are there before it is typed. It speaks the handshake versions of the protocol, runs every call as a
-task of its own, and knows progress, log lines, cancellation and the client's roots. Stdout carries nothing but
-protocol messages.
+The SDK's server takes most of a second to import. This one answers `initialize` some 60 ms after exec, so the tools of
+a first prompt are there before it is typed. It speaks the handshake versions of the protocol, runs every call as a task
+of its own, and knows progress, log lines, cancellation and the client's roots. Stdout carries nothing but protocol
+messages.
 """
 
 from __future__ import annotations

@@ -148,8 +148,10 @@ class PageFetcher:
         raise PageError("too many redirects")
 
     async def _send(self, client: httpx2.AsyncClient, url: str) -> httpx2.Response:
-        """Ask the very address that was judged, in the name of the host: a result must not reach into your network,
-        nor may its name lead there when it is looked up a second time."""
+        """Ask the very address that was judged, in the name of the host.
+
+        A result must not reach into your network, nor may its name lead there when it is looked up a second time.
+        """
         import httpx2
 
         parts = urlsplit(url)

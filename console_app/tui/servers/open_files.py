@@ -2,7 +2,7 @@
 
 In a browser (`fanout serve`) a link opens there, and a file is downloaded.
 
-What a server sent is only handed over as a saved file (never executable) or as a web address that was shown; where the
+What a server sent is only handed over as a saved file (never executable) or as a web address that was shown. Where the
 desktop has no such program, as over ssh, the path goes to the clipboard.
 """
 
