@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.console import parser
-from console_app.cluster.dealer import Dealer
-from console_app.cluster.engine import EXCHANGES
+from console_app.cluster.engine import EXCHANGES, Dealer
 
 ROOT = Path(__file__).parents[1]
 ITEMS = 400

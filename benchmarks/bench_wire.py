@@ -15,8 +15,7 @@ from typing import Any
 
 from benchmarks.console import parser, row
 from console_app.domain.ports.toolset import Invocation
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.traffic import Traffic
+from console_app.mcp_client import Hub, Traffic
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool
 
 
 async def burn(arguments: Arguments, context: CallContext) -> str:

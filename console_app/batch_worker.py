@@ -18,7 +18,7 @@ from console_app.domain.messages import Attachment
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
 
 
 class OpenWorker:

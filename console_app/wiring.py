@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from console_app.config.servers.tool_choice import Selection
     from console_app.domain.ports.provider import Provider
     from console_app.domain.ports.toolset import ServerSwitch, Toolset
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
     from console_app.sessions.library import Library, Opened
     from console_app.sessions.tables import SessionInfo
 
@@ -163,9 +163,9 @@ def preload_servers() -> None:
     They share packages, and Python can't import one package in two threads at once; servers shake hands while the
     other is imported.
     """
-    from console_app.mcp_client.connecting import sdk
+    from console_app.mcp_client import preload
 
-    sdk.preload()
+    preload()
 
 
 async def remember_tools(setup: Setup, hub: Hub) -> None:
@@ -273,9 +273,7 @@ def build_hub(
 ) -> Hub:
     """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
     from console_app.config.secrets.credentials import UserCredentials, WatchedCredentials
-    from console_app.mcp_client.connecting.asking import Asking
-    from console_app.mcp_client.hub import Hub
-    from console_app.mcp_client.tools.definitions import Definitions
+    from console_app.mcp_client import Asking, Definitions, Hub
 
     configs = servers.servers if picks is None else picks.applied(servers.servers)
     hub = Hub(
@@ -304,7 +302,7 @@ def picks(setup: Setup) -> Selection:
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     """Servers may ask the engine's model (sampling); returns what tells the model of the servers' instructions as they
     are now, to be called when they have changed."""
-    from console_app.mcp_client.connecting.sampling import ProviderSampler
+    from console_app.mcp_client import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
     prompt = engine.settings.system_prompt

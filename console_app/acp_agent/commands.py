@@ -14,6 +14,7 @@ from acp import schema
 from console_app.console.commands import Commands
 from console_app.console.intents.intent import Cannot, Slash, Ways
 from console_app.console.intents.table import INTENTS
+from console_app.console.servers.wording import intent_of
 from console_app.console.slash_commands import parse
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.queued import Around
@@ -21,7 +22,7 @@ from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
 
 _ABOUT = 200
 _TERMINAL, _EDITOR = Cannot("it is done in a terminal"), Cannot("the editor has it")
@@ -71,10 +72,9 @@ class EditorCommands:
         ))  # fmt: skip
 
     def _all(self) -> Iterator[tuple[str, str, str]]:
-        for one in (bound.intent for bound in self._commands.listed):
+        own = (bound.intent for bound in self._commands.listed)
+        for one in (*own, *(intent_of(name, prompt) for name, prompt in self._hub.typed_prompts().items())):
             yield one.name, one.about, one.argument
-        for name, prompt in self._hub.typed_prompts().items():
-            yield name, prompt.description or prompt.title, " ".join(one.name for one in prompt.arguments)
 
     def written(self, words: str) -> tuple[str, Around]:
         """The words that people wrote for the command that `words` are, and what its turn runs within; others as they

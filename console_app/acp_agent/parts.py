@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from console_app.config.servers.mcp_servers import ServerConfig
     from console_app.console.services import Services
     from console_app.domain.events import Event
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
 
 
 @dataclass(frozen=True, slots=True)

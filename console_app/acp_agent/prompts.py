@@ -16,7 +16,7 @@ from console_app.console.files.file_mentions import LineRange
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.offering.composing import MOST_TEXT
+from console_app.mcp_client import MOST_TEXT
 
 _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?")
 Block = (

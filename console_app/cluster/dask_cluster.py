@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import ipaddress
 import logging
 import os
 from collections.abc import AsyncGenerator, Sequence
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
 from console_app.config.machine.extras import how_to_install
+from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
 
@@ -23,7 +23,7 @@ _PATIENCE = 20.0  # seconds for an answer of the scheduler
 
 
 def address_of(engine: str, *, insecure: bool) -> str:
-    """The scheduler's address, "" for a cluster of this machine. Raises UsageError for one that can't be or mustn't."""
+    """Return the scheduler's address, "" for a cluster of this machine. Raises UsageError for one that is refused."""
     if engine == LOCAL:
         return ""
     try:
@@ -40,7 +40,7 @@ def address_of(engine: str, *, insecure: bool) -> str:
     if engine.startswith("tls:"):
         return f"tls://{address}"
     if not insecure:
-        who = "other users of this machine own" if _loopback(host) else "whoever reaches it owns"
+        who = "other users of this machine own" if is_loopback_host(host) else "whoever reaches it owns"
         raise UsageError(
             f"--engine {engine}: {who} the workers of a scheduler without TLS, and their keys",
             "Use tls://HOST:PORT (docs/batch.md), or --insecure where you are alone.",
@@ -50,7 +50,7 @@ def address_of(engine: str, *, insecure: bool) -> str:
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncGenerator[DaskCluster]:
-    """The cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
+    """Return the cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
     distributed = _distributed()
     async with AsyncExitStack() as stack:
         try:
@@ -82,7 +82,7 @@ class DaskCluster:
         self._client = client
 
     async def check(self) -> None:
-        """Raises ClusterError where the scheduler isn't of the same versions."""
+        """Raise ClusterError where the scheduler isn't of the same versions."""
         found: Any = await self._client.get_versions(check=False)
         _same("the scheduler", found["client"]["packages"], found["scheduler"]["packages"])
 
@@ -94,7 +94,7 @@ class DaskCluster:
         return list(found["workers"])
 
     async def open(self, worker: str, opening: str) -> str:
-        """See Cluster. A worker with other versions has a problem."""
+        """Open a run at a worker. One with other versions has a problem."""
         from console_app.cluster import dask_worker
 
         if problem := await self._problem(worker):
@@ -119,7 +119,7 @@ class DaskCluster:
         await self._run(worker, dask_worker.end_node, run)
 
     async def _problem(self, worker: str) -> str:
-        """An `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
+        """Return an `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
         from console_app.cluster import dask_worker
         from console_app.cluster.messages import OpenedNode
 
@@ -165,7 +165,7 @@ def _local(distributed: Any, security: Any) -> Any:
 
 
 def _certificates(distributed: Any) -> Any:
-    """As Dask's settings name them. Raises ClusterError where they name none, or files that can't be used."""
+    """Return the certificates that Dask's settings name. Raises ClusterError where none can be used."""
     security = distributed.Security(require_encryption=True)
     try:
         if security.get_connection_args("client")["ssl_context"] is None:
@@ -174,13 +174,6 @@ def _certificates(distributed: Any) -> Any:
         named = filter(None, (security.tls_ca_file, security.tls_client_cert, security.tls_client_key))
         raise ClusterError(f"the certificates can't be used: {_words(error)}: {', '.join(named)}") from None
     return security
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _distributed() -> Any:

@@ -1,4 +1,4 @@
-"""What a client runs on a Dask worker: functions and a plugin, found by their names; nothing of ours is pickled."""
+"""Code that a client runs on a Dask worker: functions and a plugin, found by their names; nothing is pickled."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class NodePlugin(WorkerPlugin):
 
 
 class PrivateScheduler(Scheduler):
-    """Without Dask's pages, which every user of the machine could read."""
+    """A scheduler without Dask's pages, which every user of the machine could read."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Listens nowhere."""
+        """Listen nowhere."""
 
 
 class PrivateWorker(Worker):
-    """As PrivateScheduler."""
+    """A worker without these pages."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Listens nowhere."""
+        """Listen nowhere."""
 
 
 def worker_versions() -> dict[str, str]:
@@ -43,7 +43,7 @@ def worker_versions() -> dict[str, str]:
 
 
 async def open_node(text: str, dask_worker: Any) -> str:
-    """Opens a node for an `Opening` or finds the one that is there: an `OpenedNode`, both as JSON."""
+    """Open a node for an `Opening`, or find the one that is there; return an `OpenedNode`, both as JSON."""
     opening = Opening.model_validate_json(text)
     found = _node(dask_worker, opening.run)
     if found is not None and (not found.alive or found.opening != opening):
@@ -59,13 +59,13 @@ async def open_node(text: str, dask_worker: Any) -> str:
 
 
 async def end_node(run: str, dask_worker: Any) -> None:
-    """Ends a run on a worker."""
+    """End a run on a worker."""
     if _node(dask_worker, run) is not None:
         await dask_worker.plugin_remove(name=_name(run))
 
 
 def _exchange(worker: Any) -> Callable[..., Awaitable[str]]:
-    """Answers `Orders` with what is `Told`. A request of its own: Dask logs each function that it is given to run."""
+    """Answer `Orders` with what is `Told`. A request of its own: Dask logs each function that it is given to run."""
 
     async def exchange(orders: str) -> str:
         wanted = Orders.model_validate_json(orders)

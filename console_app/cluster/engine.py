@@ -7,6 +7,7 @@ at its worker until the client has noted it on its disk, so that what a lost wor
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,6 @@ from typing import Protocol
 
 from console_app.batch.changes import interrupted
 from console_app.batch.local_engine import CLOSING, MOST_EVENTS, TextStream, cancelled, noted_nowhere
-from console_app.cluster.dealer import Dealer
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
@@ -23,6 +23,58 @@ _LOOK = 1.0  # seconds between two looks at which workers there are
 _POLL = 10.0  # seconds that a worker with nothing to tell may take for its answer
 EXCHANGES = 500  # a second, of all workers together: what one scheduler passes on without falling behind
 _MOST_LOSSES = 3  # workers that an item may be lost with
+
+
+class Dealer:
+    """Rooms of workers, by name. All members take a time that grows with the logarithm of their number."""
+
+    def __init__(self) -> None:
+        self._room: dict[str, int] = {}
+        self._size: dict[str, int] = {}
+        self._heap: list[tuple[int, str]] = []  # (-room, worker); entries that are no longer true are dropped when met
+
+    @property
+    def capacity(self) -> int:
+        """Items that all of them take at once."""
+        return sum(self._size.values())
+
+    def resize(self, worker: str, size: int) -> None:
+        """Take note that a worker, which may be new, takes `size` items at once."""
+        grown = size - self._size.get(worker, 0)
+        self._size[worker] = size
+        if grown or worker not in self._room:
+            self._change(worker, grown)
+
+    def leave(self, worker: str) -> None:
+        """Forget a worker that is gone."""
+        self._size.pop(worker, None)
+        self._room.pop(worker, None)
+
+    def take(self) -> str | None:
+        """Room for one item, at this worker; None where there is no room."""
+        while self._heap:
+            negative, worker = self._heap[0]
+            if self._room.get(worker) != -negative or negative >= 0:
+                heapq.heappop(self._heap)
+            else:
+                heapq.heappop(self._heap)
+                self._change(worker, -1)
+                return worker
+        return None
+
+    def fill(self, worker: str) -> None:
+        """Take note that a worker has an item that it wasn't dealt here."""
+        self._change(worker, -1)
+
+    def free(self, worker: str) -> None:
+        """Take note that a worker has ended an item."""
+        if worker in self._room:
+            self._change(worker, 1)
+
+    def _change(self, worker: str, by: int) -> None:
+        self._room[worker] = room = self._room.get(worker, 0) + by
+        if room > 0:
+            heapq.heappush(self._heap, (-room, worker))
 
 
 class ClusterError(FanoutError):
@@ -43,7 +95,7 @@ class Cluster(Protocol):
         ...
 
     async def open(self, worker: str, opening: str) -> str:
-        """An `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
+        """Return an `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
         ...
 
     async def exchange(self, worker: str, orders: str) -> str:
@@ -51,7 +103,7 @@ class Cluster(Protocol):
         ...
 
     async def end(self, worker: str, run: str) -> None:
-        """Ends the run at a worker. Raises WorkerUnreachable."""
+        """End the run at a worker. Raises WorkerUnreachable."""
         ...
 
 
@@ -76,7 +128,7 @@ class _Link:
     tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def orders(self, run: str, watch: str, wait: float) -> Orders:
-        """What has to be sent."""
+        """Take what has to be sent."""
         orders = Orders(
             run=run,
             node=self.node,
@@ -95,7 +147,7 @@ class _Link:
         return orders
 
     def again(self, orders: Orders) -> None:
-        """These may not have arrived; whoever gets them twice doesn't mind."""
+        """Send orders again that may not have arrived; whoever gets them twice doesn't mind."""
         self.lost = True
         self.new[:0] = orders.items
         self.cancel += orders.cancel
@@ -105,8 +157,11 @@ class _Link:
 
 
 class ClusterEngine:
-    """A BatchEngine. `opening` is what each worker is opened with; `items` are those of the run, id to digest, and
-    what a worker holds from an earlier start is cancelled where it is none of these."""
+    """A BatchEngine.
+
+    `opening` is what each worker is opened with. `items` are those of the run, id to digest; what a worker holds from
+    an earlier start is cancelled where it is none of these.
+    """
 
     def __init__(self, cluster: Cluster, opening: Opening, items: Mapping[str, str]) -> None:
         self.note: Callable[[str], Awaitable[bool]] = noted_nowhere
@@ -128,7 +183,7 @@ class ClusterEngine:
         self._closed = False
 
     async def start(self, tell: Callable[[str], None]) -> None:
-        """Returns once a worker can work. Raises ClusterError where none of those that are there can."""
+        """Return once a worker can work. Raises ClusterError where none of those that are there can."""
         told = False
         while not self._links:
             await self._look()
@@ -251,7 +306,7 @@ class ClusterEngine:
         ]
 
     def _lose(self, link: _Link) -> None:
-        """A worker is gone: what it ran goes elsewhere, unless it may have changed something."""
+        """Drop a worker that is gone: what it ran goes elsewhere, unless it may have changed something."""
         if self._links.get(link.worker) is not link:
             return
         del self._links[link.worker]
@@ -305,7 +360,7 @@ class ClusterEngine:
             await asyncio.sleep(len(self._links) / EXCHANGES)
 
     async def _exchange(self, link: _Link, wait: float) -> bool:
-        """Whether the worker is still there."""
+        """Exchange orders and news with a worker; return whether it is still there."""
         orders = link.orders(self._opening.run, self._watched, wait)
         try:
             told = Told.model_validate_json(await self._cluster.exchange(link.worker, orders.model_dump_json()))

@@ -1,4 +1,4 @@
-"""What a client and its workers tell each other, as JSON: no key, no environment and no settings file travels.
+"""The messages between a client and its workers, as JSON: no key, no environment and no settings file travels.
 
 A client speaks and a worker answers. What an answer lost on its way said comes again with the next one, since a worker
 keeps results until the client has them on its disk.
@@ -17,7 +17,7 @@ from console_app.domain.tools import Frozen
 
 
 def versions() -> dict[str, str]:
-    """Of all that both ends must have alike, by name."""
+    """Return the versions of all that both ends must have alike, by name."""
     return {"Fanout": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
 
 
@@ -42,7 +42,7 @@ class OpenedNode(Frozen):
 
 
 class Orders(Frozen):
-    """What a client wants, since its last orders."""
+    """The wishes of a client since its last orders."""
 
     run: str
     node: str

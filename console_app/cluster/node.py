@@ -1,4 +1,4 @@
-"""What runs items on a worker of a cluster: a thread with a loop, servers and models of its own.
+"""Runs items on a worker of a cluster, in a thread with a loop, servers and models of its own.
 
 The worker's own loop, whose heartbeats turns would starve, only carries orders here and answers back.
 """
@@ -42,31 +42,31 @@ class ClusterNode:
         self._thread = threading.Thread(target=self._work, name="fanout node", daemon=True)
 
     def start(self) -> str:
-        """Starts it and waits until it can work; "" or why it can't."""
+        """Start it and wait until it can work; "" or why it can't."""
         self._thread.start()
         self._started.wait()
         return self._problem
 
     @property
     def alive(self) -> bool:
-        """Whether it still works."""
+        """True while it works."""
         return self._thread.is_alive() and self._inside is not None
 
     def opened(self) -> OpenedNode:
-        """How it is, for a client that has come, or come again."""
+        """Tell a client that has come, or come again, how the node is."""
         if self._inside is None:
             return OpenedNode(problem=self._problem or "it has ended")
         return asyncio.run_coroutine_threadsafe(self._inside.opened(self.id), self._loop).result()
 
     async def exchange(self, orders: Orders) -> Told:
-        """Does what a client wants, and tells what there is."""
+        """Do what a client wants, and tell what there is."""
         inside = self._inside
         if inside is None or orders.node != self.id:
             return Told(gone=True)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inside.exchange(orders), self._loop))
 
     def end(self) -> None:
-        """Stops what runs, and waits until the servers are closed."""
+        """Stop what runs, and wait until the servers are closed."""
         if (inside := self._inside) is not None:
             with suppress(RuntimeError):  # it ends by itself just now
                 self._loop.call_soon_threadsafe(inside.ended.set)
@@ -105,7 +105,7 @@ class ClusterNode:
 
 
 class _Inside:
-    """What there is of a node on its own loop."""
+    """The part of a node that lives on its own loop."""
 
     def __init__(self, worker: OpenWorker, jobs: int | None) -> None:
         self.ended = asyncio.Event()
@@ -124,7 +124,7 @@ class _Inside:
         self._heard = asyncio.get_running_loop().time()
 
     async def run(self) -> None:
-        """Works until it is ended, or abandoned."""
+        """Work until it is ended, or abandoned."""
         reading = [
             asyncio.create_task(self._read(self._engine.results(), self._take_result)),
             asyncio.create_task(self._read(self._engine.events(), self._events.append)),
@@ -138,7 +138,7 @@ class _Inside:
         self._news.set()
 
     async def opened(self, node: str) -> OpenedNode:
-        """A client begins anew: it is told everything again."""
+        """Tell a client that begins anew everything again."""
         self._told.clear()
         self._asked.clear()
         return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))

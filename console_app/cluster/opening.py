@@ -29,7 +29,7 @@ _OF_THE_CLIENT = (
 async def cluster_engine(
     setup: Setup, items: Sequence[WorkItem], results: Path, tell: Callable[[str], None], *, calls: bool
 ) -> AsyncGenerator[ClusterEngine]:
-    """An engine whose first worker is ready. Raises UsageError or ClusterError."""
+    """Return an engine whose first worker is ready. Raises UsageError or ClusterError."""
     arguments = setup.arguments
     if arguments.events is not None:
         raise UsageError("--events keeps files of this machine, and --engine runs elsewhere", "Leave out one.")

@@ -26,7 +26,7 @@ from console_app.headless.interrupts import DEADLINE, EXIT_INTERRUPTED, Interrup
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, RunEnding
 from console_app.headless.servers import failures
-from console_app.mcp_client.switch_on import HubSwitch
+from console_app.mcp_client import HubSwitch
 from console_app.sessions.store import NoSuchSession
 from console_app.wiring import Setup
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from console_app.acp_agent.parts import SessionParts
     from console_app.config.servers.mcp_servers import ServerConfig
     from console_app.engine import Engine
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
     from console_app.sessions.library import Library
 
 

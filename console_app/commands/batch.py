@@ -233,7 +233,7 @@ class _Command:
     ) -> AsyncGenerator[tuple[BatchEngine, set[str], Callable[[], float]]]:
         """Who runs them, the items that it is at work on already, and for how long endpoints hold everything back."""
         if self.arguments.engine != "local":
-            from console_app.cluster.opening import cluster_engine
+            from console_app.cluster import cluster_engine
 
             tell, items = self.output.error_line, self.items
             opening = cluster_engine(self.setup, items, results.path, tell, calls=self.calls)

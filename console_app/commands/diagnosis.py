@@ -27,7 +27,7 @@ from console_app.wiring import Setup
 if TYPE_CHECKING:
     from console_app.headless.interrupts import Interrupts, TimeToEnd
     from console_app.headless.output import OutputStreams
-    from console_app.mcp_client.connecting.status import ServerStatus
+    from console_app.mcp_client import ServerStatus
 
 _PATIENCE = 20.0  # seconds for all servers to start
 

@@ -136,7 +136,7 @@ async def _run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
 async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts, library: Library | None) -> RunEnding:
     from console_app.console.files.attachments import Attachments  # with the hub, which other commands don't need
     from console_app.headless import servers
-    from console_app.mcp_client.switch_on import HubSwitch
+    from console_app.mcp_client import HubSwitch
 
     arguments = setup.arguments
     source, chosen = wiring.model_source(setup), wiring.choose_servers(setup)

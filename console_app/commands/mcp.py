@@ -21,8 +21,7 @@ from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.headless.server_report import ServerCheck
-from console_app.mcp_client.connecting.asking import open_in_browser
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import ServerState, open_in_browser
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]

@@ -10,6 +10,7 @@ from console_app.config.machine.extras import how_to_install
 from console_app.config.machine.plain_files import contents
 from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.child_environment import for_consoles
+from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import UsageError
 from console_app.wiring import Setup
 
@@ -22,8 +23,7 @@ def run_serve(setup: Setup) -> int:
     try:
         import websockets  # noqa: F401  # pyright: ignore[reportUnusedImport]  # uvicorn imports it when a page connects
 
-        from console_app.web.door import LEAST_TOKEN, is_loopback, origin_of
-        from console_app.web.server import ServeOptions, serve
+        from console_app.web import LEAST_TOKEN, ServeOptions, origin_of, serve
     except ModuleNotFoundError as error:
         missing = f"the console in a browser needs {error.name}, which is not installed"
         raise UsageError(missing, how_to_install("web")) from None
@@ -33,7 +33,7 @@ def run_serve(setup: Setup) -> int:
     if token is not None and len(token) < LEAST_TOKEN:
         raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
     setup.redactor.add(token)
-    if not is_loopback(asked.host):
+    if not is_loopback_host(asked.host):
         if token is None:
             raise UsageError(f"--host {asked.host} can be reached from elsewhere", "Give it a token: --token-file.")
         sys.stderr.write(

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from console_app.console.talk.readiness import ServerView
     from console_app.domain.ports.store import SessionStore
     from console_app.engine import Engine
-    from console_app.mcp_client.hub import Hub
-    from console_app.mcp_client.traffic import RawMessage
+    from console_app.mcp_client import Hub, RawMessage
     from console_app.sessions.library import Library
     from console_app.sessions.replay import Replay
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,7 +16,6 @@ VENDOR_URLS: dict[Api, str] = {
     "openai-responses": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
 }
-_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,5 +63,13 @@ def identity(config: ProviderConfig) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine: servers there need no key."""
-    return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
+    """Return whether `url` names this machine: servers there need no key."""
+    return is_loopback_host(urlsplit(url).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Return whether only this machine reaches `host`, a name or an address without brackets."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,4 +1,4 @@
-"""JSON as it may go to a terminal: ASCII alone, without DEL, and no NaN or infinity, which JSON does not have."""
+"""JSON values as text for a terminal (ASCII without DEL, no NaN or infinity), and foreign ones read as objects."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ def json_line(value: Any) -> str:
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Return a JSON value that should be an object; an empty object where it is none."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _finite(value: Any) -> Any:

@@ -15,7 +15,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import ManualCall
 from console_app.headless import servers
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 
 
 def read_calls(words: Sequence[str]) -> list[ManualCall]:

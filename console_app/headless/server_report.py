@@ -10,8 +10,7 @@ from pathlib import Path
 from console_app.domain.safe_text import encodable, one_line, visible
 from console_app.domain.tools import ToolSpec
 from console_app.headless.json_outputs import ServerReport, ServersReport
-from console_app.mcp_client.connecting.status import ServerState, ServerStatus
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub, ServerState, ServerStatus
 
 Row = tuple[str, str]  # what is offered, and what about it
 NOTHING: Mapping[str, Sequence[Row]] = {}

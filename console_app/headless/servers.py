@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from console_app.domain.safe_text import one_line
 from console_app.headless.interrupts import TimeToEnd
 from console_app.headless.output import OutputStreams
-from console_app.mcp_client.connecting.status import ServerState, ServerStatus
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub, ServerState, ServerStatus
 
 _CLOSING = 3.0  # seconds
 _DOWN = frozenset({ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN})

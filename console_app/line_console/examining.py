@@ -6,11 +6,12 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import get_args
 
-from console_app.console.reports.server_report import server_report
 from console_app.console.reports.wire_text import brief, export, export_path
+from console_app.console.servers.pings import Pings
 from console_app.console.servers.switches import Offered
 from console_app.console.services import Services
 from console_app.domain.amounts import measured, plural, size
@@ -18,12 +19,7 @@ from console_app.domain.errors import UsageError
 from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
 from console_app.line_console.dialogue import Dialogue
-from console_app.mcp_client.connecting.status import ServerStatus
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.composing import read
-from console_app.mcp_client.offering.offers import PromptArgument
-from console_app.mcp_client.offering.typed_names import written_arguments
-from console_app.mcp_client.offering.uri_templates import expand
+from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments, written_arguments
 
 MOST_LINES = 40  # of a log
 MOST_MESSAGES = 30  # of a wire
@@ -49,7 +45,6 @@ class Examining:
         self._services = services
         self._d = dialogue
         self._send = send
-        self._pings: dict[str, str] = {}
 
     @property
     def _hub(self) -> Hub:
@@ -57,13 +52,15 @@ class Examining:
             raise UsageError("there are no servers here")
         return self._services.hub
 
+    @cached_property
+    def _pings(self) -> Pings:
+        return Pings(self._hub, self._statuses, self._services.redact)
+
     async def act(self, act: str, server: str) -> None:
         """One of `acts`. Raises FanoutError."""
         match act:
             case "about":
-                ping = self._pings.get(server, "not asked yet")
-                report = server_report(self._status(server), self._hub.traffic(server), ping, "/mcp, wire")
-                self._d.say(self._services.redact(report))
+                self._d.say(self._pings.report(server, not_asked="not asked yet", wire="/mcp, wire"))
             case "log":
                 path = self._status(server).log_path
                 there = path is not None and path.exists()
@@ -76,9 +73,7 @@ class Examining:
                     await self._hub.set_log_level(next(one for one in levels if one == picked), server)
                     self._d.say(f"{one_line(server, 40)} writes {picked} and above.")
             case "ping":
-                self._pings[server] = "no answer"
-                self._pings[server] = measured(await self._hub.ping(server))
-                self._d.say(f"{one_line(server, 40)} answered in {self._pings[server]}.")
+                self._d.say(await self._pings.ping(server))
             case "wire":
                 self._wire(server)
             case _:
@@ -99,16 +94,17 @@ class Examining:
 
     async def read(self, server: str, uri: str) -> None:
         """Says a resource. Raises ServerError."""
-        for part in await read(self._hub, server, uri):
+        for part in await read_attachments(self._hub, server, uri):
             facts = ", ".join(word for word in (part.name, part.mime, size(part.size)) if word)
             self._d.say(f"{one_line(part.uri, 200)}: {one_line(facts, 200)}")
             self._d.say(part.text or (f"Saved as {part.path}" if part.path else "It is empty."))
         self._d.say(f"{self._hub.mention(server, uri)} in a message attaches it.")
 
+    def _statuses(self) -> Sequence[ServerStatus]:
+        return self._services.servers.statuses() if self._services.servers is not None else ()
+
     def _status(self, server: str) -> ServerStatus:
-        servers = self._services.servers
-        found = next((one for one in servers.statuses() if one.name == server), None) if servers is not None else None
-        if found is None:
+        if (found := next((one for one in self._statuses() if one.name == server), None)) is None:
             raise UsageError(f"{one_line(server, 40)} is not in mcp.json any more")
         return found
 
@@ -132,22 +128,19 @@ class Examining:
                 self._d.say(f"{title}: {json.dumps(schema, indent=2, ensure_ascii=False)}")
 
     async def _prompt(self, item: Offered) -> None:
-        typed = self._hub.typed_prompts().items()
-        found = next((pair for pair in typed if (pair[1].server, pair[1].name) == (item.server, item.name)), None)
-        if found is None:
+        if (found := self._hub.prompt(item.server, item.name)) is None:
             raise UsageError(f"the prompt {one_line(item.name, 60)} is off", "Switch it on first.")
         values = await self._filled_in(found[1].arguments)
         if values is not None:
             self._send(f"/{found[0]} {written_arguments(values)}".rstrip())
 
     async def _resource(self, item: Offered) -> None:
-        templates = {(one.server, one.uri_template): one for one in self._hub.templates()}
-        uri, template = item.name, templates.get((item.server, item.name))
-        if template is not None:
+        uri = item.name
+        if (template := self._hub.template(item.server, uri)) is not None:
             values = await self._filled_in([PromptArgument(name, required=True) for name in template.variables])
             if values is None:
                 return
-            uri = expand(template, values)
+            uri = template.expand(values)
         await self.read(item.server, uri)
 
     async def _filled_in(self, arguments: Sequence[PromptArgument]) -> Mapping[str, str] | None:

@@ -1,1 +1,49 @@
 """The MCP client: servers from mcp.json, each held by one owner task, together one set of tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.connecting.asking import Asking as Asking
+    from console_app.mcp_client.connecting.asking import ProviderSampler as ProviderSampler
+    from console_app.mcp_client.connecting.asking import open_in_browser as open_in_browser
+    from console_app.mcp_client.connecting.sdk import preload as preload
+    from console_app.mcp_client.connecting.status import RejectedTool as RejectedTool
+    from console_app.mcp_client.connecting.status import ServerState as ServerState
+    from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus
+    from console_app.mcp_client.hub import Hub as Hub
+    from console_app.mcp_client.hub import HubSwitch as HubSwitch
+    from console_app.mcp_client.offering.composing import MOST_TEXT as MOST_TEXT
+    from console_app.mcp_client.offering.composing import compose as compose
+    from console_app.mcp_client.offering.composing import names_something as names_something
+    from console_app.mcp_client.offering.composing import read_attachments as read_attachments
+    from console_app.mcp_client.offering.offers import PromptArgument as PromptArgument
+    from console_app.mcp_client.offering.offers import PromptMessage as PromptMessage
+    from console_app.mcp_client.offering.offers import Resource as Resource
+    from console_app.mcp_client.offering.offers import ResourceTemplate as ResourceTemplate
+    from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
+    from console_app.mcp_client.offering.typed_names import command_of as command_of
+    from console_app.mcp_client.offering.typed_names import mentions as mentions
+    from console_app.mcp_client.offering.typed_names import written_arguments as written_arguments
+    from console_app.mcp_client.offering.typed_names import written_value as written_value
+    from console_app.mcp_client.tools.definitions import Definitions as Definitions
+    from console_app.mcp_client.traffic import RawMessage as RawMessage
+    from console_app.mcp_client.traffic import Traffic as Traffic
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "connecting.asking": "Asking ProviderSampler open_in_browser",
+            "connecting.sdk": "preload",
+            "connecting.status": "RejectedTool ServerState ServerStatus",
+            "hub": "Hub HubSwitch",
+            "offering.composing": "MOST_TEXT compose names_something read_attachments",
+            "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",
+            "offering.typed_names": "command_of mentions written_arguments written_value",
+            "tools.definitions": "Definitions",
+            "traffic": "RawMessage Traffic",
+        },
+    )

@@ -1,21 +1,22 @@
-"""What passed between Fanout and one server, both ways, from the handshake on: the newest messages, within bounds.
+"""The messages between Fanout and one server, both ways, from the handshake on: the newest messages, within bounds.
 
-A message is kept as the JSON it is on the wire, which nothing changes later: the line that came from a pipe or went
-into it, else what the serialiser makes of it once. Reading it as values, and what belongs to what, waits until somebody
-looks: until then a message costs an append.
+A message is kept as the JSON it is on the wire, which nothing changes later. That is the line in the pipe, else what
+the serialiser makes of the message once. Reading it as values, and what belongs to what, waits until somebody looks:
+until then a message costs an append.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, takewhile
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from console_app.domain.json_text import as_object
 from console_app.domain.steady_time import steady_time
 
 MOST_MESSAGES: Final = 10_000
@@ -28,6 +29,27 @@ _HANDSHAKES: Final = frozenset({"initialize", "server/discover"})
 _OVERHEAD: Final = 400  # bytes, roughly, that keeping a message takes beside its JSON
 
 Kind = Literal["request", "result", "error", "notification"]
+# number, at, sent, kind, method, id, call_id, size, JSON: what is there when a message passes
+_Row = tuple[int, float, bool, Kind, str, int | str | None, str, int, bytes]
+_JSON: Final = 8
+_CLIENT: Final = "io.modelcontextprotocol/clientCapabilities"  # in `_meta`, from 2026-07-28 on
+_SERVERS: Final = {
+    "tools": "offers tools",
+    "prompts": "offers prompts",
+    "resources": "offers resources",
+    "completions": "proposes values for arguments",
+    "logging": "sends log lines of a level that is asked for",
+}
+_OURS: Final = {
+    "roots": "names folders the server may work in (roots)",
+    "sampling": "lets the server ask the model (sampling)",
+    "elicitation": "lets the server ask you (elicitation)",
+}
+_MORE: Final = {"listChanged": "tells when they change", "subscribe": "one can be watched", "form": "forms"} | {
+    "url": "pages",
+    "tools": "with tools",
+    "context": "with context",
+}
 
 
 class RawMessage(NamedTuple):
@@ -59,11 +81,6 @@ class RawMessage(NamedTuple):
         return json.dumps(self.data, ensure_ascii=False, indent=2)
 
 
-# number, at, sent, kind, method, id, call_id, size, JSON: what is there when a message passes
-_Row = tuple[int, float, bool, Kind, str, int | str | None, str, int, bytes]
-_JSON: Final = 8
-
-
 class Traffic:
     """The messages of one server. `revision` goes up with each; `dropped` were not kept, or not any more.
 
@@ -85,13 +102,13 @@ class Traffic:
         self.dropped = 0
 
     def connected(self) -> None:
-        """A new connection: its ids begin anew."""
+        """Take note of a new connection: its ids begin anew."""
         self._connected_at.append(self.revision)
 
     def keep(
         self, raw: bytes, kind: Kind, method: str, id: int | str | None, sent: bool, call_id: str = "", size: int = 0
     ) -> None:
-        """Keeps a message; `size` is what its JSON had where `raw` is cut."""
+        """Keep a message; `size` is what its JSON had where `raw` is cut."""
         at = self._clock()
         self.revision += 1
         if kind == "notification" and self._is_flood(at):
@@ -116,7 +133,7 @@ class Traffic:
             self.dropped += 1
 
     def _look(self, most: int = MOST_MESSAGES) -> None:
-        """Finds out what the oldest rows that nobody looked at were, at most so many."""
+        """Find out what the oldest rows that nobody looked at were, at most so many."""
         for _ in range(min(most, len(self._rows))):
             number, at, sent, kind, method, id, call_id, size, raw = self._rows.popleft()
             while self._connected_at and self._connected_at[0] < number:
@@ -139,7 +156,7 @@ class Traffic:
         self._handshake = self._greeting = None
 
     def _greet(self, message: RawMessage) -> None:
-        """The last counts: a server may answer the first with nothing, and shake hands in the older way."""
+        """Keep the last greeting: a server may answer the first with nothing, and shake hands in the older way."""
         if message.kind == "request":
             self._greeting = message
         elif self._greeting is not None and message.kind == "result":
@@ -154,6 +171,20 @@ class Traffic:
             self._begin_anew()
         return self._handshake
 
+    @property
+    def capabilities(self) -> tuple[list[str], list[str]]:
+        """Lines that say what the server can do, and what Fanout offered it; none before they shook hands.
+
+        A capability that neither table knows is told by its name alone, which is the server's: hostile.
+        """
+        if self.handshake is None:
+            return [], []
+        request, answer = self.handshake
+        params = as_object(as_object(request.data).get("params"))
+        ours = as_object(params.get("capabilities")) or as_object(as_object(params.get("_meta")).get(_CLIENT))
+        theirs = as_object(as_object(as_object(answer.data).get("result")).get("capabilities"))
+        return _lines(theirs, _SERVERS), _lines(ours, _OURS)
+
     def __len__(self) -> int:
         return len(self._rows) + len(self._messages)
 
@@ -165,7 +196,7 @@ class Traffic:
         return self._rows[0][0] if self._rows else self.revision + 1
 
     def after(self, number: int) -> Iterator[RawMessage]:
-        """The messages behind that number, in order."""
+        """Return the messages behind that number, in order."""
         self._look()
         if number < self.first:
             yield from tuple(self._messages)
@@ -173,16 +204,36 @@ class Traffic:
         yield from reversed(list(takewhile(lambda message: message.number > number, reversed(self._messages))))
 
     def clear(self) -> None:
-        """Forgets them; what is still open is answered as it would be."""
+        """Forget them; what is still open is answered as it would be."""
         self._look()
         self._messages.clear()
         self._size = self.dropped = 0
         self.revision += 1
 
 
+class Exchanges:
+    """The traffic of all servers of one hub."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, Traffic] = {}
+
+    def traffic(self, server: str) -> Traffic:
+        """Return what passes between Fanout and a server, over all its connections."""
+        return self._servers.setdefault(server, Traffic())
+
+    def of(self, call_id: str) -> tuple[RawMessage, ...]:
+        """Return the messages of a call in their order; none for a call that is unknown or long ago."""
+        if not call_id:
+            return ()
+        return tuple(one for traffic in self._servers.values() for one in traffic.after(0) if one.call_id == call_id)
+
+
 def json_of(message: BaseModel) -> bytes:
-    """A JSON-RPC message as it goes over a wire: what the SDK's own serialiser makes of it, in a third of its time, as
-    the fields are plain values. Raises ValueError or RecursionError where it can't be carried."""
+    """Return a JSON-RPC message as it goes over a wire.
+
+    It is what the SDK's own serialiser makes of it, in a third of its time, as the fields are plain values. Raises
+    ValueError or RecursionError where the message can't be carried.
+    """
     fields = message.__dict__
     given = message.__pydantic_fields_set__
     if isinstance(fields.get("error"), BaseModel):
@@ -193,7 +244,7 @@ def json_of(message: BaseModel) -> bytes:
 
 
 def to_keep(message: BaseModel, raw: bytes) -> tuple[bytes, int]:
-    """The JSON of a message to keep, given the one it has, if any (b""), and the size it had where that is cut."""
+    """Return the JSON of a message to keep, given its own (or b""), and the size it had where it is cut."""
     size = 0
     try:
         raw = raw or json_of(message)
@@ -243,3 +294,17 @@ class _Cutting:
             if self._room < 0:
                 return
             yield item
+
+
+def _lines(capabilities: Mapping[str, Any], known: Mapping[str, str]) -> list[str]:
+    lines: list[str] = []
+    for name, value in capabilities.items():
+        if value is None or value is False:
+            continue
+        more = [
+            _MORE.get(key, key) for key, on in as_object(value).items() if name in known and on not in (None, False)
+        ]
+        inside = list(as_object(value)) if name not in known else []
+        words = ", ".join((*more, *inside))
+        lines.append(known.get(name, name) + (f": {words}" if words else ""))
+    return lines

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from console_app.servers.expression import ExpressionError, evaluate
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError
+from console_app.servers.parts.expression import ExpressionError, evaluate
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
 
 DESCRIPTION = (
     "Evaluates one arithmetic expression and returns its value. `^` and `**` are powers, integers of any size are "
@@ -17,7 +16,7 @@ DESCRIPTION = (
 
 
 async def calculate(arguments: Arguments, context: CallContext) -> str:
-    """The value of `expression`, as Python writes it."""
+    """Return the value of `expression`, as Python writes it."""
     try:
         return repr(evaluate(arguments["expression"]))
     except ExpressionError as error:
@@ -41,7 +40,7 @@ EVALUATE = Tool(
 
 
 def main() -> None:
-    """Serves the tool over stdin and stdout until stdin ends."""
+    """Serve the tool over stdin and stdout until stdin ends."""
     sys.set_int_max_str_digits(0)  # expression.py bounds the size of integers; the interpreter's limit is lower
     sys.setrecursionlimit(10_000)  # deep parentheses within the length allowed
     StdioServer("fanout-calculator", (EVALUATE,)).run()

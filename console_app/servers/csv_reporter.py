@@ -10,14 +10,19 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.servers.counts import counted
-from console_app.servers.csv_chart import ChartRequest, svg
-from console_app.servers.csv_summary import described, summarize
-from console_app.servers.csv_table import CsvTable, read_table
-from console_app.servers.folders import FolderEntry, allowed_folders
-from console_app.servers.saving import file_name, save_new
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput
+from console_app.servers.parts.csv_chart import ChartRequest, svg
+from console_app.servers.parts.csv_table import CsvTable, described, read_table, summarize
+from console_app.servers.parts.folders import FolderEntry, allowed_folders, file_name, save_new
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    FileLink,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 
 MOST_FILES = 50
 MOST_SERIES = 6
@@ -26,7 +31,7 @@ MOST_BARS = 30
 
 
 async def summarize_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """One file."""
+    """Summarize one file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     summary = await asyncio.to_thread(_summary, place)
     return ToolOutput(described(summary), summary)
@@ -63,7 +68,7 @@ def _summary(place: FolderEntry) -> dict[str, Any]:
 
 
 async def plot_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """A chart of columns, as an SVG file."""
+    """Draw columns as a chart, into an SVG file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     kind = arguments.get("kind", "line")
     file, chart = await asyncio.to_thread(_plot, place, arguments.get("columns") or [], kind)
@@ -81,7 +86,7 @@ def _plot(place: FolderEntry, wanted: Sequence[str], kind: str) -> tuple[FileLin
 
 
 def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[list[tuple[str, list[float | None]]], list[str], str]:
-    """The columns of numbers to draw, the label of each row, and the name of the column those are from."""
+    """Return the columns of numbers to draw, the label of each row, and the name of the column those are from."""
     unknown = [name for name in wanted if name not in table.columns]
     if unknown:
         known = ", ".join(list(table.columns)[:50])
@@ -179,7 +184,7 @@ TOOLS = (
 
 
 def main() -> None:
-    """Serves the tools over stdin and stdout until stdin ends."""
+    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-csv-reporter", TOOLS).run()
 
 

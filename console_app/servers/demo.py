@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
 
 LONGEST_SECONDS = 3600.0
 MOST_BYTES = 200_000_000
@@ -18,7 +17,7 @@ _HARMLESS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": Fals
 
 
 async def long_task(arguments: Arguments, context: CallContext) -> str:
-    """Works for `duration_seconds`, reporting step n of m every `interval_seconds`."""
+    """Work for `duration_seconds`, reporting step n of m every `interval_seconds`."""
     task = arguments["task"]
     duration = _seconds(arguments, "duration_seconds", 5.0)
     interval = max(_seconds(arguments, "interval_seconds", 0.5), 0.01)
@@ -34,7 +33,7 @@ async def long_task(arguments: Arguments, context: CallContext) -> str:
 
 
 async def status_updates(arguments: Arguments, context: CallContext) -> str:
-    """Goes through `stages` with progress of unknown total and one log line a stage."""
+    """Go through `stages` with progress of unknown total and one log line a stage."""
     stages: list[str] | int = arguments["stages"]
     if isinstance(stages, int):
         stages = [f"stage {number}" for number in range(1, min(stages, MOST_STAGES) + 1)]
@@ -48,7 +47,7 @@ async def status_updates(arguments: Arguments, context: CallContext) -> str:
 
 
 async def fail(arguments: Arguments, context: CallContext) -> str:
-    """Always fails, with `message`."""
+    """Fail, with `message`."""
     raise ToolFailedError(arguments.get("message") or "This tool always fails.")
 
 
@@ -119,7 +118,7 @@ TOOLS = (
 
 
 def main() -> None:
-    """Serves the tools over stdin and stdout until stdin ends."""
+    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-demo", TOOLS).run()
 
 

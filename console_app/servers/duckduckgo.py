@@ -13,10 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from console_app.servers.counts import counted
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
-from console_app.servers.web_pages import PageError, PageFetcher
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
+from console_app.servers.parts.web_pages import PageError, PageFetcher
 
 URL_VARIABLE = "FANOUT_SEARCH_URL"
 PRIVATE_VARIABLE = "FANOUT_SEARCH_PRIVATE"
@@ -36,19 +42,19 @@ class _Found:
     problem: str = ""
 
     def shown(self, number: int) -> str:
-        """The result as text."""
+        """Return the result as text."""
         body = self.page or f"{self.snippet}\n[the page could not be read: {self.problem}]"
         return f"{number}. {self.title}\n{self.url}\n\n{body}"
 
 
 def fetcher_for(environ: Mapping[str, str]) -> PageFetcher:
-    """One for public addresses, or for all where the environment says so."""
+    """Return one for public addresses, or for all where the environment says so."""
     private = bool(environ.get(URL_VARIABLE)) or environ.get(PRIVATE_VARIABLE) == "1"
     return PageFetcher(is_allowed=lambda _: True) if private else PageFetcher()
 
 
 async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Searches, then reads the pages found, all at once."""
+    """Search, then reads the pages found, all at once."""
     query: str = arguments["query"].strip()
     if not 0 < len(query) <= LONGEST_QUERY:
         raise ToolFailedError(f"`query` must have 1 to {LONGEST_QUERY} characters.")
@@ -70,7 +76,7 @@ async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOu
 
 
 def _search(query: str, most: int, endpoint: str) -> list[_Found]:
-    """The first results. Raises ToolFailedError."""
+    """Return the first results. Raises ToolFailedError."""
     from ddgs.engines.duckduckgo import Duckduckgo  # 0.4 s with what it loads
     from ddgs.exceptions import DDGSException, TimeoutException
 
@@ -80,7 +86,7 @@ def _search(query: str, most: int, endpoint: str) -> list[_Found]:
         search_url = endpoint or Duckduckgo.search_url
 
         def request(self, *args: Any, **kwargs: Any) -> str:
-            """The text of the answer."""
+            """Return the text of the answer."""
             response = self.http_client.request(*args, **kwargs)
             if response.status_code != 200:
                 raise DDGSException(f"HTTP {response.status_code}")
@@ -101,7 +107,7 @@ def _search(query: str, most: int, endpoint: str) -> list[_Found]:
 
 
 def _target(url: str) -> str:
-    """Where a result leads: DuckDuckGo's own links carry the address as a parameter."""
+    """Return where a result leads: DuckDuckGo's own links carry the address as a parameter."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -112,7 +118,7 @@ def _target(url: str) -> str:
 
 
 def _reason(error: str) -> str:
-    """The library gives chains of nested errors: what people can use of them."""
+    """Say what people can use of the chain of nested errors that the library gives."""
     lowered = error.lower()
     if "dns" in lowered or "resolve" in lowered or "lookup" in lowered or "unreachable" in lowered:
         return "it can't be reached (is there a network?)"
@@ -158,7 +164,7 @@ SEARCH_AND_FETCH = Tool(
 
 
 def main() -> None:
-    """Serves the tool over stdin and stdout until stdin ends."""
+    """Serve the tool over stdin and stdout until stdin ends."""
     StdioServer("fanout-duckduckgo", (SEARCH_AND_FETCH,)).run()
 
 

@@ -13,15 +13,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from console_app.servers import file_reading, file_writing
-from console_app.servers.counts import counted
-from console_app.servers.folders import FolderEntry, allowed_folders
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError
+from console_app.servers.parts import file_reading, file_writing
+from console_app.servers.parts.folders import FolderEntry, allowed_folders
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError, counted
 
 MOST_MATCHES = 200
 LONGEST_SEARCH = 60  # seconds
-_SEARCHER = Path(__file__).with_name("file_search.py")
+_SEARCHER = Path(__file__).parent / "parts" / "file_search.py"
 _writing = asyncio.Lock()  # edits of one file at the same time are made one after the other, and none is lost
 
 
@@ -30,7 +28,7 @@ async def _place(arguments: Arguments, context: CallContext) -> FolderEntry:
 
 
 async def list_directory(arguments: Arguments, context: CallContext) -> str:
-    """The entries of a folder."""
+    """Return the entries of a folder."""
     return await asyncio.to_thread(file_reading.list_entries, await _place(arguments, context))
 
 
@@ -42,14 +40,14 @@ async def read_file(arguments: Arguments, context: CallContext) -> str:
 
 
 async def write_file(arguments: Arguments, context: CallContext) -> str:
-    """Creates or replaces a file."""
+    """Create or replace a file."""
     place = await _place(arguments, context)
     async with _writing:
         return await asyncio.to_thread(file_writing.write_text, place, arguments["content"])
 
 
 async def edit_file(arguments: Arguments, context: CallContext) -> str:
-    """Replaces text in a file."""
+    """Replace text in a file."""
     place = await _place(arguments, context)
     old, new, every = arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
     async with _writing:
@@ -78,7 +76,7 @@ async def search_files(arguments: Arguments, context: CallContext) -> str:
 
 
 async def _search(place: FolderEntry, request: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """What the searching program found, and its account of it: None when the time was up."""
+    """Return what the searching program found, and its account of it: None when the time was up."""
     with place.folder() as folder:
         program = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", str(_SEARCHER), str(folder)),
@@ -197,7 +195,7 @@ TOOLS = (
 
 
 def main() -> None:
-    """Serves the tools over stdin and stdout until stdin ends."""
+    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-files", TOOLS).run()
 
 

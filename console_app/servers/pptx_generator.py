@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import asyncio
 
-from console_app.servers.counts import counted
-from console_app.servers.saving import file_name, name_from, save_new
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput
+from console_app.servers.parts.folders import file_name, name_from, save_new
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    FileLink,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 
 MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 SUFFIX = ".pptx"
@@ -19,7 +26,7 @@ MOST_SLIDES = 300
 
 
 async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Makes the file and links to it."""
+    """Make the file and links to it."""
     markdown: str = arguments["markdown_content"]
     if len(markdown) > LARGEST_TEXT:
         raise ToolFailedError(f"The text is longer than {LARGEST_TEXT:,} characters.")
@@ -30,8 +37,8 @@ async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOu
 
 
 def _make(markdown: str, name: str) -> tuple[FileLink, int]:
-    from console_app.servers.markdown_slides import read_slides  # markdown-it: 0.1 s
-    from console_app.servers.pptx_writer import pptx_bytes  # python-pptx: 0.5 s
+    from console_app.servers.parts.markdown_slides import read_slides  # markdown-it: 0.1 s
+    from console_app.servers.parts.pptx_writer import pptx_bytes  # python-pptx: 0.5 s
 
     slides = read_slides(markdown)
     if not slides:
@@ -64,7 +71,7 @@ MARKDOWN_TO_PPTX = Tool(
 
 
 def main() -> None:
-    """Serves the tool over stdin and stdout until stdin ends."""
+    """Serve the tool over stdin and stdout until stdin ends."""
     StdioServer("fanout-pptx-generator", (MARKDOWN_TO_PPTX,)).run()
 
 

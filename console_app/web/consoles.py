@@ -1,6 +1,6 @@
 """The consoles that run, one a page: how many there may be, which page shows which, and how long one waits for a page.
 
-A page that goes ends its console at once, or, where consoles are kept, after so many minutes without one; until then a
+A page that goes ends its console at once, or, where consoles are kept, after so many minutes without one. Until then a
 page that knows its ID shows it again.
 """
 
@@ -23,18 +23,18 @@ Starts = Callable[[Size], Awaitable[TerminalProcess]]
 
 
 class TooManyConsolesError(Exception):
-    """As many run as may."""
+    """As many consoles run as may."""
 
 
 class Viewer(Protocol):
     """The page that shows a console. Sending may wait for a slow page; to one that is gone it does nothing."""
 
     async def draw(self, data: bytes) -> None:
-        """Bytes of the terminal."""
+        """Draw bytes of the terminal."""
         ...
 
     async def tell(self, message: Mapping[str, Any]) -> None:
-        """Anything else."""
+        """Tell the page anything else."""
         ...
 
 
@@ -52,11 +52,11 @@ class RunningConsole:
 
     @property
     def ending(self) -> bool:
-        """Whether it was told to end."""
+        """True once it was told to end."""
         return self._end is not None
 
     async def show_on(self, viewer: Viewer) -> None:
-        """This page shows it from now on, and no other."""
+        """Show it on this page from now on, and on no other."""
         before, self._viewer = self._viewer, viewer
         if self._giving_up is not None:
             self._giving_up.cancel()
@@ -65,7 +65,7 @@ class RunningConsole:
             await before.tell({"moved": True})
 
     def gone(self, viewer: Viewer) -> None:
-        """This page shows nothing any more."""
+        """Take note that this page shows nothing any more."""
         if viewer is not self._viewer:
             return
         self._viewer = None
@@ -75,12 +75,12 @@ class RunningConsole:
             self.end()
 
     def end(self) -> None:
-        """Has it end; `done` is when it has."""
+        """Have it end; `done` is when it has."""
         if self._end is None and not self.done.done():
             self._end = asyncio.create_task(self.process.end())
 
     async def _run(self) -> None:
-        """Draws until the console has ended, then tells so."""
+        """Draw until the console has ended, then tells so."""
         asked = asyncio.create_task(self._pass_on_what_is_asked())
         try:
             async for data in self.process.output():
@@ -117,12 +117,12 @@ class Consoles:
         return len(self._running) + self._starting
 
     def find(self, known: str) -> RunningConsole | None:
-        """The one of that ID, if it is kept and not about to end."""
+        """Return the one of that ID, if it is kept and not about to end."""
         console = self._running.get(known) if self.keep else None
         return None if console is None or console.ending else console
 
     async def start(self, size: Size) -> RunningConsole:
-        """A new one, in the place of one that is about to end where need be. Raises TooManyConsolesError, OSError."""
+        """Start a console, if need be in place of one that is about to end. Raises TooManyConsolesError, OSError."""
         while len(self) >= self._most:
             ending = [console.done for console in self._running.values() if console.ending]
             if not ending:
@@ -139,7 +139,7 @@ class Consoles:
         return console
 
     async def close(self) -> None:
-        """Ends all of them."""
+        """End all of them."""
         running = list(self._running.values())
         for console in running:
             console.end()
@@ -149,7 +149,7 @@ class Consoles:
 
 
 def within_limits(columns: float, rows: float) -> Size:
-    """A size that a terminal can have."""
+    """Return a size that a terminal can have."""
     return (
         min(max(int(columns), LEAST[0]), MOST[0]),
         min(max(int(rows), LEAST[1]), MOST[1]),

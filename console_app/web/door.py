@@ -1,8 +1,9 @@
-"""Who may come in: a host that this server goes by, a page of that very host, and whoever showed the token.
+"""The door lets in a host that this server goes by, a page of that very host, and whoever showed the token.
 
-The host is checked because a name of a stranger's may point here; the origin because any page that you have open can
-make a browser connect; the token because others use the same machine. A page that showed the token gets a ticket, which
-its storage keeps for one scheme, host and port. A cookie would go to every port of the host, whoever listens there.
+The host is checked because a name of a stranger's may point here. The origin is, because any page that you have open
+can make a browser connect, and the token, because others use the same machine. A page that showed the token gets a
+ticket, which its storage keeps for one scheme, host and port. A cookie would go to every port of the host, whoever
+listens there.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ Answer = Literal["in", "no", "used"]
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What this server goes by. `any_host` is for one that listens on every address of the machine; `here` is where
-    `localhost` is sent on to: at that name, and the same port, another user may listen on the other kind of address."""
+    """The names that this server goes by.
+
+    `any_host` is for one that listens on every address of the machine. `here` is where `localhost` is sent on to: at
+    that name and the same port, another user may listen on the other kind of address.
+    """
 
     origins: frozenset[str]
     any_host: bool
@@ -40,17 +44,17 @@ class Addresses:
         return cls(every, host in ("0.0.0.0", "::"), port, here)
 
     def is_localhost(self, host: str) -> bool:
-        """Whether a request came by the one name that is no address."""
+        """Return whether a request came by the one name that is no address."""
         return f"http://{host}".lower() == _origin("http", "localhost", self.port)
 
     def knows_host(self, host: str) -> bool:
-        """Whether a request for this `Host` is one for us."""
+        """Return whether a request for this `Host` is one for us."""
         return any(f"{scheme}://{host}".lower() in self.origins for scheme in ("http", "https")) or (
             self.any_host and _is_address(host, self.port)
         )
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Whether a page of `origin` may connect to this `host`: its own, and one of ours."""
+        """Return whether a page of `origin` may connect to this `host`: its own, and one of ours."""
         scheme, _, name = origin.lower().partition("://")
         if name != host.lower():
             return False
@@ -70,7 +74,7 @@ class Door:
         self._used = False
 
     def redeem(self, token: str) -> Answer:
-        """Whether `token` opens the door."""
+        """Return whether `token` opens the door."""
         if not _same(token, self.token):
             return "no"
         if self._used and not self.reusable:
@@ -79,12 +83,12 @@ class Door:
         return "in"
 
     def lets_in(self, ticket: str) -> bool:
-        """Whether a page that shows `ticket` came in before."""
+        """Return whether a page that shows `ticket` came in before."""
         return _same(ticket, self.ticket)
 
 
 def origin_of(url: str) -> str:
-    """The origin of a web address, as browsers write it. Raises ValueError for one that is none."""
+    """Return the origin of a web address, as browsers write it. Raises ValueError for one that is none."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
         raise ValueError(url)
@@ -92,16 +96,8 @@ def origin_of(url: str) -> str:
     return _origin(parts.scheme, bracketed(parts.hostname), parts.port or default)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def bracketed(host: str) -> str:
-    """A host as it stands in a web address."""
+    """Return a host as it stands in a web address."""
     return f"[{host}]" if ":" in host else host.lower()
 
 
@@ -111,7 +107,7 @@ def _origin(scheme: str, host: str, port: int) -> str:
 
 
 def _is_address(host: str, port: int) -> bool:
-    """Whether a `Host` is a bare address with our port: what no stranger's name is."""
+    """Return whether a `Host` is a bare address with our port: what no stranger's name is."""
     try:
         parts = urlsplit(f"http://{host}")
         ipaddress.ip_address(parts.hostname or "")

@@ -1,26 +1,50 @@
-"""What is served: one page, what it is made of, a socket to its console, and files that were asked for. No folders."""
+"""The pages that are served: one page, its parts, a socket to its console, and files that were asked for. No folders.
+
+A request for another host is refused, and each answer says what the page may do.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers as RequestHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from console_app.domain.json_text import as_object
 from console_app.web.consoles import Consoles, RunningConsole, TooManyConsolesError, within_limits
 from console_app.web.door import Addresses, Answer, Door
-from console_app.web.downloads import Downloads
-from console_app.web.headers import Headers
 
+DOWNLOAD_LASTS: Final = 60.0  # seconds
+MOST_DOWNLOADS: Final = 100  # waiting at a time; the oldest goes
+# xterm.js writes its colours into a style element; scripts come from here alone, and nothing else from anywhere.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+ALWAYS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Connection": "close",  # a request a connection: `server.py` waits for no second one
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 STATIC: Final = Path(__file__).parent / "static"
 SERVED: Final = {  # all there is
     "page.js": "text/javascript",
@@ -34,8 +58,65 @@ _REFUSED: Final[Mapping[Answer, str]] = {
     "no": "That is not the token.",
     "used": "This link was used. It works once: start `fanout serve` again, or give it a token of yours.",
 }
-
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Download:
+    path: Path
+    until: float
+
+
+class Downloads:
+    """Files on their way to the browser. `now` is in seconds of a steady clock.
+
+    Each has an address that nobody can guess and that works once, for a minute.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _Download] = {}
+
+    def offer(self, path: Path, now: float) -> str:
+        """Return the key under which a file can be fetched."""
+        self._waiting = {key: one for key, one in self._waiting.items() if one.until > now}
+        if len(self._waiting) >= MOST_DOWNLOADS:
+            del self._waiting[next(iter(self._waiting))]
+        key = secrets.token_urlsafe(24)
+        self._waiting[key] = _Download(path, now + DOWNLOAD_LASTS)
+        return key
+
+    def take(self, key: str, now: float) -> Path | None:
+        """Return the file, once; None for a key that is unknown, used or too old, and where the file is gone."""
+        found = self._waiting.pop(key, None)
+        return found.path if found is not None and found.until > now and found.path.is_file() else None
+
+
+class _Guarded:
+    """The guard around the application, for requests and sockets."""
+
+    def __init__(self, app: ASGIApp, addresses: Addresses) -> None:
+        self._app, self._addresses = app, addresses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in ALWAYS.items():
+                    headers[name] = value
+            await send(message)
+
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        host = RequestHeaders(scope=scope).get("host", "")
+        if scope["type"] == "http" and self._addresses.is_localhost(host):
+            await RedirectResponse(f"{self._addresses.here}/")(scope, receive, sent)  # a browser takes the token along
+        elif self._addresses.knows_host(host):
+            await self._app(scope, receive, sent)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            await PlainTextResponse("This server does not go by that name.\n", 421)(scope, receive, sent)
 
 
 class _Page:
@@ -68,15 +149,15 @@ class BrowserPages:
         self._door, self._addresses, self._consoles, self._patience = door, addresses, consoles, patience
         self._downloads = Downloads()
 
-    def app(self) -> Headers:
-        """The application with its guard around it."""
+    def app(self) -> ASGIApp:
+        """Return the application with its guard around it."""
         routes = [
             Route("/", self._page),
             Route("/static/{name}", self._static),
             Route("/files/{key}", self._file),
             WebSocketRoute("/socket", self._socket),
         ]
-        return Headers(Starlette(routes=routes), self._addresses)
+        return _Guarded(Starlette(routes=routes), self._addresses)
 
     async def _page(self, _request: Request) -> Response:
         return FileResponse(STATIC / "page.html")
@@ -112,7 +193,7 @@ class BrowserPages:
             console.gone(page)
 
     async def _first_message(self, socket: WebSocket) -> Mapping[str, Any]:
-        """What a page shows and asks for; nothing where that doesn't come in time."""
+        """Return what a page shows and asks for; nothing where that doesn't come in time."""
         try:
             async with asyncio.timeout(self._patience):
                 message = await socket.receive()
@@ -121,7 +202,7 @@ class BrowserPages:
         return _fields(message.get("text") or "")
 
     async def _lets_in(self, asked: Mapping[str, Any], page: _Page) -> bool:
-        """Whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
+        """Return whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
         if self._door.lets_in(str(asked.get("ticket"))):
             return True
         token = asked.get("token")
@@ -138,7 +219,7 @@ class BrowserPages:
         return False
 
     async def _console_for(self, asked: Mapping[str, Any], page: _Page) -> RunningConsole | None:
-        """The console that the page knows of, or a new one; None, and the page told why, where there is none."""
+        """Return the console that the page knows of, or a new one; None, and the page told why, where there is none."""
         size = _size(asked.get("size")) or (80, 24)
         known = str(asked.get("console") or "")
         console = self._consoles.find(known)
@@ -178,12 +259,11 @@ async def _read(socket: WebSocket, console: RunningConsole) -> None:
 
 
 def _fields(text: str) -> Mapping[str, Any]:
-    """What a page says: an object of JSON; nothing where it is none."""
+    """Read what a page says, an object of JSON; nothing where it is none."""
     try:
-        message: object = json.loads(text)
+        return as_object(json.loads(text))
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
 def _size(values: Any) -> tuple[int, int] | None:

@@ -17,9 +17,10 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console_app.domain.ending_signals import ending_signals
+from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import UsageError
 from console_app.web.consoles import Consoles, Starts
-from console_app.web.door import Addresses, Door, bracketed, is_loopback
+from console_app.web.door import Addresses, Door, bracketed
 from console_app.web.pages import BrowserPages
 from console_app.web.terminal_process import Size, TerminalProcess
 
@@ -30,8 +31,11 @@ STOPPING: Final = 2  # seconds for answers under way when the server ends
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What `fanout serve` was asked for. `token` None: a link that works once; `keep` in seconds, as `alive`, which lie
-    between two signs of life asked of a page, and before its answer, and `patience` with half a request."""
+    """The options of `fanout serve`.
+
+    With `token` None a link works once. Seconds: `keep` is how long a console stays without a page, `alive` lies
+    between two signs of life asked of a page and before its answer, `patience` is that with half a request.
+    """
 
     host: str
     port: int
@@ -47,7 +51,7 @@ class ServeOptions:
 
 
 def starter(options: ServeOptions) -> Starts:
-    """What starts a console for a page."""
+    """Return what starts a console for a page."""
 
     async def start(size: Size) -> TerminalProcess:
         return await TerminalProcess.start(options.arguments, environ=options.environ, cwd=options.cwd, size=size)
@@ -56,7 +60,7 @@ def starter(options: ServeOptions) -> Starts:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises UsageError."""
+    """Return a socket that listens. Raises UsageError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
@@ -108,7 +112,7 @@ class WebServer:
         self.door = Door(options.token)
         self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
         address: str = listening.getsockname()[0]
-        host = address if is_loopback(address) else options.host  # a name of loopback's is another user's too
+        host = address if is_loopback_host(address) else options.host  # a name of loopback's is another user's too
         addresses = Addresses.of(host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(
@@ -131,11 +135,11 @@ class WebServer:
 
     @property
     def link(self) -> str:
-        """What to open: with the token, where it is one that works once, and where no browser sends it by itself."""
+        """The address to open: with the token, where that works once, and where no browser sends it by itself."""
         return self.url if self.door.reusable else f"{self.url}#token={self.door.token}"
 
     async def run(self) -> None:
-        """Serves until `stop` or a signal; no console is left then."""
+        """Serve until `stop` or a signal; no console is left then."""
         try:
             await self._server.serve(sockets=[self._listening])
         finally:
@@ -143,12 +147,12 @@ class WebServer:
             self._listening.close()
 
     def stop(self) -> None:
-        """Has `run` end."""
+        """Have `run` end."""
         self._server.should_exit = True
 
 
 def serve(options: ServeOptions) -> None:
-    """Serves until it is interrupted. Raises UsageError for an address that can't be had."""
+    """Serve until it is interrupted. Raises UsageError for an address that can't be had."""
     server = WebServer(options, listen(options.host, options.port))
     how = "It asks for the token." if server.door.reusable else "The link works once."
     sys.stdout.write(f"{server.link}\n")

@@ -45,7 +45,7 @@ class TerminalProcess:
     async def start(
         cls, arguments: Sequence[str], *, environ: Mapping[str, str], cwd: Path, size: Size
     ) -> TerminalProcess:
-        """Starts `fanout arguments`: a program and its arguments, no shell. Raises OSError."""
+        """Start `fanout arguments`: a program and its arguments, no shell. Raises OSError."""
         terminal, inside = pty.openpty()
         ours, theirs = socket.socketpair()
         try:
@@ -76,7 +76,7 @@ class TerminalProcess:
         return self._process.pid
 
     async def output(self) -> AsyncIterator[bytes]:
-        """What the console draws, until it has ended, whoever else may have its terminal still."""
+        """Yield what the console draws, until it has ended, whoever else may have its terminal still."""
         loop = asyncio.get_running_loop()
         while self._open:
             try:
@@ -93,7 +93,7 @@ class TerminalProcess:
             yield data
 
     async def write(self, data: bytes) -> None:
-        """What is typed. Waits for a console that doesn't read; one that has ended takes it no more."""
+        """Write what is typed. Waits for a console that doesn't read; one that has ended takes it no more."""
         loop = asyncio.get_running_loop()
         while data and self._open and not self._ended.done():
             try:
@@ -104,7 +104,7 @@ class TerminalProcess:
                 return
 
     async def asked(self) -> AsyncIterator[dict[str, Any]]:
-        """What the console asks of its page: {"open": URL} and {"file": PATH}, until it has ended."""
+        """Yield what the console asks of its page: {"open": URL} and {"file": PATH}, until it has ended."""
         reader, writer = await asyncio.open_connection(sock=self._channel.dup())
         try:
             while line := await reader.readline():
@@ -117,21 +117,21 @@ class TerminalProcess:
             writer.close()
 
     def resize(self, size: Size) -> None:
-        """The page has this size now."""
+        """Give the terminal the size that the page has now."""
         if self._open:
             _set_size(self._terminal, size)
 
     def show_again(self) -> None:
-        """Another page shows it, on which nothing is painted yet."""
+        """Have everything painted again: another page shows it, on which nothing is painted yet."""
         with contextlib.suppress(OSError):
             self._channel.send(TAKEN_OVER, socket.MSG_DONTWAIT)
 
     async def wait(self) -> int:
-        """The exit code, once it has ended."""
+        """Return the exit code, once it has ended."""
         return await asyncio.shield(self._ended)
 
     async def end(self) -> None:
-        """Hangs the console up, and ends it by force where that is not enough. `output` has to be read meanwhile."""
+        """Hang the console up, and end it by force where that is not enough. `output` has to be read meanwhile."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGHUP)
@@ -142,14 +142,14 @@ class TerminalProcess:
                 await self._process.wait()
 
     def close(self) -> None:
-        """Closes the terminal. Nobody may be waiting in `output` or `write`."""
+        """Close the terminal. Nobody may be waiting in `output` or `write`."""
         if self._open:
             self._open = False
             os.close(self._terminal)
             self._channel.close()
 
     async def _ready(self, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
-        """Until the terminal is ready, or the console has ended."""
+        """Wait until the terminal is ready, or the console has ended."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(ready)
         add(self._terminal, _set, ready)

@@ -92,7 +92,7 @@ async def _commands(editor: Editor, model: Model, session_id: str) -> None:
     listed = editor.of(schema.AvailableCommandsUpdate)[-1].available_commands
     ours = ["retry", "context", "request", "cost", "compact", "results"]
     assert [one.name for one in listed] == [*ours, "greet", "look", "asks:review"]
-    assert listed[-1].input.root.hint == "language style"
+    assert listed[-1].input.root.hint == "language [style]"
     assert await editor.ask(session_id, "/context") == "end_turn"
     assert "The next request, counted at" in editor.said()
     assert await editor.ask(session_id, "/cost") == "end_turn"

@@ -7,8 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Tool
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool
 from tests.batch.harms import HARMS
 from tests.patience import until_so
 

@@ -29,9 +29,7 @@ from console_app.domain.ports.toolset import Invocation
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.schema import fields as forms
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Asking, Hub, ServerState
 
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
 SECONDS = 500.0  # that a server may take

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from tests.patience import PATIENCE
 
 SHARED = {"hub", "desk"}  # fixtures that are made once

@@ -12,7 +12,7 @@ from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
 from tests.end_to_end.test_when_text_is_a_call import BARE, DONE, MARKED, REFUSAL
 from tests.providers.test_server_tools import ASKED as SEARCHED

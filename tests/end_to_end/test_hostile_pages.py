@@ -16,7 +16,7 @@ from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine, Rule
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from tests.each import each

@@ -11,7 +11,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.endpoint import ProviderConfig
 from console_app.engine import ApprovalGate, Engine
 from console_app.engine.strategies import NUDGE
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
 from tests.each import each
 from tests.wire_bytes import APIS, Answer, Api, Reasoning, Text

@@ -16,8 +16,7 @@ from console_app.domain.sampling import Sampling
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
-from console_app.mcp_client.connecting.sampling import ProviderSampler
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub, ProviderSampler
 from console_app.sessions.places import ForkPoint, places
 from console_app.sessions.store import Store
 from tests.end_to_end.test_when_text_is_a_call import (

@@ -15,7 +15,7 @@ from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import Chunk, FinishChunk, Provider, TextChunk
 from console_app.domain.todo import TodoItem
 from console_app.engine import ApprovalGate, Engine
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers import OfflineProvider
 from tests.engine.peers import Model, call
 from tests.patience import PATIENCE

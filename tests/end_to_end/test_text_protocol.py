@@ -13,7 +13,7 @@ from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.ports.provider import ProtocolMode as Mode
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls
 from tests.each import each

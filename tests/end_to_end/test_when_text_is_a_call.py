@@ -22,8 +22,7 @@ from console_app.domain.ports.provider import protocol_label
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.switch_on import HubSwitch
+from console_app.mcp_client import Hub, HubSwitch
 from console_app.providers import TextProtocol, is_official, open_provider
 from console_app.providers.text_protocol.provider import MUCH
 from console_app.textcalls import DIALECTS, ToolSignature, render_calls

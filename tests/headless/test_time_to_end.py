@@ -16,8 +16,7 @@ from console_app.headless import servers
 from console_app.headless.interrupts import HURRIED, Interrupts, TimeToEnd
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import run_turn
-from console_app.mcp_client.connecting.status import ServerState
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub, ServerState
 from tests.engine.peers import Model, calls, engine_of
 from tests.mcp_client.conftest import faulty
 from tests.patience import until_so

@@ -16,10 +16,7 @@ from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.schema import fields as forms
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.sampling import ProviderSampler
-from console_app.mcp_client.connecting.status import ServerState
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Asking, Hub, ProviderSampler, ServerState
 from tests import npm_packages
 from tests.mcp_client.conftest import Bench, Reports
 from tests.mcp_client.people import OneAnswer, Person

@@ -18,10 +18,7 @@ from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState, ServerStatus
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.tools.definitions import Definitions
+from console_app.mcp_client import Asking, Definitions, Hub, ServerState, ServerStatus
 from tests.patience import PATIENCE, until_so
 
 FIXTURES = Path(__file__).parent / "fixtures"

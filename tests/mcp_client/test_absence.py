@@ -6,7 +6,7 @@ import sys
 
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.engine.execution.builtin_tools import why_not_offered
-from console_app.mcp_client.switch_on import HubSwitch
+from console_app.mcp_client import HubSwitch
 from tests.mcp_client.conftest import FIXTURES, StartHub
 
 CALCULATOR = ServerConfig(name="calculator", command="python", args=("-m", "console_app.servers.calculator"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import ServerState
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.test_http import http
 from tests.wire_server import Reply, Request, WireServer

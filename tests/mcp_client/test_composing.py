@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import UserMessage
-from console_app.mcp_client.offering.composing import compose, names_something
-from console_app.mcp_client.offering.offers import PromptArgument, ResourceTemplate, ServerPrompt
-from console_app.mcp_client.offering.typed_names import (
-    Mention,
-    arguments_of,
+from console_app.mcp_client import (
+    PromptArgument,
+    ResourceTemplate,
+    ServerPrompt,
+    compose,
     mentions,
-    typed_names,
+    names_something,
     written_arguments,
-    written_uri,
 )
-from console_app.mcp_client.offering.uri_templates import expand, place_in
+from console_app.mcp_client.offering.typed_names import Mention, typed_names, written_uri
 from tests.mcp_client.conftest import Bench, StartHub, faulty, program
 
 NAMES = st.text(min_size=1, max_size=30)
@@ -148,43 +147,43 @@ def test_every_uri_can_be_written_into_a_text_and_is_read_back(uri: str) -> None
 @example({"a": 'two "words"', "b": "", "c": "x=y \x1b"})
 def test_arguments_are_read_as_they_were_written(values: dict[str, str]) -> None:
     prompt = ServerPrompt("s", "p", arguments=tuple(PromptArgument(name) for name in ("a", "b", "c")))
-    assert arguments_of(prompt, written_arguments(values)) == values
+    assert prompt.arguments_of(written_arguments(values)) == values
 
 
 def test_words_fill_the_arguments_in_order_and_the_last_takes_the_rest() -> None:
     prompt = ServerPrompt("s", "p", arguments=(PromptArgument("city"), PromptArgument("what")))
-    assert arguments_of(prompt, "Oslo the weather of today") == {"city": "Oslo", "what": "the weather of today"}
-    assert arguments_of(prompt, 'what=rain "New York"') == {"what": "rain", "city": "New York"}
-    assert arguments_of(prompt, "Oslo x=1 y") == {"city": "Oslo", "what": "x=1 y"}
-    assert arguments_of(prompt, "") == {}
+    assert prompt.arguments_of("Oslo the weather of today") == {"city": "Oslo", "what": "the weather of today"}
+    assert prompt.arguments_of('what=rain "New York"') == {"what": "rain", "city": "New York"}
+    assert prompt.arguments_of("Oslo x=1 y") == {"city": "Oslo", "what": "x=1 y"}
+    assert prompt.arguments_of("") == {}
     with pytest.raises(UsageError, match="takes no arguments"):
-        arguments_of(ServerPrompt("s", "p"), "something")
+        ServerPrompt("s", "p").arguments_of("something")
 
 
 def test_a_template_is_followed_while_a_uri_is_typed() -> None:
-    template = "repo://{owner}/{name}/file/{+path}"
-    start = place_in(template, "rep")
+    template = ResourceTemplate("s", "repo://{owner}/{name}/file/{+path}", "file")
+    start = template.place_in("rep")
     assert start is not None
     assert (start.variable, start.with_value("")) == ("", "repo://")
-    owner = place_in(template, "repo://ada")
+    owner = template.place_in("repo://ada")
     assert owner is not None
     assert (owner.variable, owner.value, owner.with_value("ada b")) == ("owner", "ada", "repo://ada%20b/")
-    name = place_in(template, "repo://ada/eng")
+    name = template.place_in("repo://ada/eng")
     assert name is not None
     assert (name.variable, name.value, name.others) == ("name", "eng", {"owner": "ada"})
     assert name.with_value("engine") == "repo://ada/engine/file/"
-    path = place_in(template, "repo://ada/engine/file/src/a")
+    path = template.place_in("repo://ada/engine/file/src/a")
     assert path is not None
     assert (path.variable, path.value, path.with_value("src/a.py")) == (
         *("path", "src/a"),
         "repo://ada/engine/file/src/a.py",
     )
-    assert place_in(template, "other://x") is None
-    assert place_in("find://{?q,page}", "find://x") is None
+    assert template.place_in("other://x") is None
+    assert ResourceTemplate("s", "find://{?q,page}", "find").place_in("find://x") is None
 
 
 def test_a_template_is_filled_in() -> None:
     template = ResourceTemplate("s", "find://{kind}{?q,page}", "find", variables=("kind", "q", "page"))
-    assert expand(template, {"kind": "a b", "q": "x", "page": ""}) == "find://a%20b?q=x"
+    assert template.expand({"kind": "a b", "q": "x", "page": ""}) == "find://a%20b?q=x"
     with pytest.raises(ServerError, match="can't be filled in"):
-        expand(ResourceTemplate("s", "find://{", "find"), {})
+        ResourceTemplate("s", "find://{", "find").expand({})

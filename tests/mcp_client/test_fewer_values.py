@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, Tool
 
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.tools.blocks import MOST_BLOCKS
-from console_app.mcp_client.tools.structured_results import OutputSchemas
-from console_app.mcp_client.transport.fewer_values import MOST_VALUES, cut_of, fewer
-from console_app.mcp_client.transport.shallow import DEEPEST, forgiven
+from console_app.mcp_client.tools.cleaning import MOST_BLOCKS
+from console_app.mcp_client.tools.schemas import OutputSchemas
+from console_app.mcp_client.transport.cutting import DEEPEST, MOST_VALUES, cut_of, fewer, forgiven
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.test_http import http
 from tests.mcp_client.test_http_floods import Peer

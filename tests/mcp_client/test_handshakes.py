@@ -5,7 +5,7 @@ from __future__ import annotations
 import mcp.client.session
 import pytest
 
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import ServerState
 from tests.mcp_client.conftest import StartHub, faulty
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from console_app.domain.schema.fields import Field, form_of
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import ServerState
 from console_app.mcp_client.offering.reading import MOST_LISTED
-from console_app.mcp_client.tools.structured_results import judged
+from console_app.mcp_client.tools.schemas import judged
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.tool_schemas import ToolSchemas
 from tests.mcp_client.conftest import StartHub, faulty

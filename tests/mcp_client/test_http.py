@@ -17,8 +17,8 @@ import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.status import ServerState
-from console_app.mcp_client.transport.shallow import CUT
+from console_app.mcp_client import ServerState
+from console_app.mcp_client.transport.cutting import CUT
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.patience import PATIENCE, until_so
 from tests.raw_server import raw_server

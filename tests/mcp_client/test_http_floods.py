@@ -12,10 +12,9 @@ import pytest
 from console_app.domain import events as ev
 from console_app.domain.questions import ElicitationAnswer
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.callbacks import MOST_ASKED
-from console_app.mcp_client.connecting.status import ServerState
-from console_app.mcp_client.transport.shallow import taken_events
+from console_app.mcp_client import Asking, ServerState
+from console_app.mcp_client.connecting.session import MOST_ASKED
+from console_app.mcp_client.transport.cutting import taken_events
 from tests.engine.peers import Model, calls, engine_of, outcomes, play
 from tests.mcp_client.conftest import Reports, StartHub
 from tests.mcp_client.people import Person

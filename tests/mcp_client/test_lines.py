@@ -15,9 +15,9 @@ from console_app.mcp_client.transport.lines import (
     OVERSIZED_EXCERPT,
     LineSplitter,
     Oversized,
+    SpreadLines,
     find_id,
 )
-from console_app.mcp_client.transport.spread_lines import SpreadLines
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b""))), st.integers(1, 7))

@@ -17,9 +17,8 @@ from starlette.responses import JSONResponse, Response
 
 from console_app.config.secrets.secret_sources import secrets_of_server
 from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.auth.sign_in import plan_of
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState
 from tests.mcp_client.conftest import Bench, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 

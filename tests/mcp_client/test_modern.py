@@ -7,8 +7,7 @@ from pathlib import Path
 
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.sampling import ProviderSampler
+from console_app.mcp_client import Asking, ProviderSampler
 from tests.mcp_client.conftest import Reports, StartHub, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE

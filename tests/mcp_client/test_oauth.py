@@ -18,10 +18,9 @@ import pytest
 from console_app.config.secrets.credentials import FileCredentials
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer
-from console_app.mcp_client.auth.callback import Callback, SignInRefused
-from console_app.mcp_client.auth.sign_in import plan_of
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import Asking, ServerState
+from console_app.mcp_client.auth.callback import Callback
+from console_app.mcp_client.auth.sign_in import SignInRefused, plan_of
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 from tests.mcp_client.people import Person

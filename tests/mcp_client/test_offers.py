@@ -10,9 +10,9 @@ import pytest
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.status import ServerState, ServerStatus
-from console_app.mcp_client.offering import instructions
-from console_app.mcp_client.transport.progress_flood import MOST_A_SECOND
+from console_app.mcp_client import ServerState, ServerStatus
+from console_app.mcp_client.hub import instructions_of
+from console_app.mcp_client.transport.lines import MOST_A_SECOND
 from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program
 from tests.patience import PATIENCE
 
@@ -177,15 +177,15 @@ def test_instructions_are_marked_as_the_servers_and_bounded() -> None:
         ServerStatus("down", ServerState.FAILED, instructions="not told"),
         ServerStatus("silent", ServerState.READY),
     ]
-    section = instructions.section(statuses)
+    section = instructions_of(statuses)
     assert '<server name="a">\nUse x first.' in section
     assert section.count("</server>") == 2
     assert "\x1b" not in section
     assert "[…]" in section
     assert "not told" not in section
     assert len(section) < 5_000
-    assert instructions.section(statuses[2:]) == ""
-    assert len(instructions.section([statuses[1]] * 50)) < 20_000
+    assert instructions_of(statuses[2:]) == ""
+    assert len(instructions_of([statuses[1]] * 50)) < 20_000
 
 
 async def test_what_a_server_says_of_itself_reaches_the_section_for_the_model(start_hub: StartHub) -> None:

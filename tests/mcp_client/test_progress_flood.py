@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from console_app.mcp_client.transport.progress_flood import MOST_A_SECOND, ProgressFlood
+from console_app.mcp_client.transport.lines import MOST_A_SECOND, ProgressFlood
 
 
 def notice(token: str | int, progress: int, **more: object) -> bytes:

@@ -12,8 +12,7 @@ import pytest
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import Outcome
-from console_app.mcp_client.connecting.asking import Asking, open_in_browser
-from console_app.mcp_client.connecting.sampling import ProviderSampler
+from console_app.mcp_client import Asking, ProviderSampler, open_in_browser
 from tests.mcp_client.conftest import Bench, Reports, StartHub, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE

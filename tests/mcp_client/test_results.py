@@ -15,9 +15,9 @@ from mcp_types import CallToolResult, Tool
 
 from console_app.domain.tools import Outcome, ToolAnnotations
 from console_app.mcp_client.connecting.server_log import LARGEST_FILE, ServerLog
-from console_app.mcp_client.tools.blocks import clean_result
+from console_app.mcp_client.hub import WireNames
+from console_app.mcp_client.tools.cleaning import clean_result
 from console_app.mcp_client.tools.convert import MOST_FILES, ResultFiles, annotations_of, result_of
-from console_app.mcp_client.tools.naming import WireNames
 from tests.work import work
 
 
@@ -141,7 +141,6 @@ def test_a_tool_is_named_after_its_server_and_itself() -> None:
     assert names.name("calculator", "evaluate") == "calculator_evaluate"
     assert names.name("a_b", "c") == "a_b_c"
     assert names.name("a", "b_c") == "a_b_c_2"
-    assert names.find("a_b_c_2") == ("a", "b_c")
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1)), unique=True, max_size=30))

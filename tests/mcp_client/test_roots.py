@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client import Asking
 from tests.mcp_client.conftest import FIXTURES, StartHub
 
 

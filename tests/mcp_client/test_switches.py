@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import ServerState
 from tests.mcp_client.conftest import StartHub
 
 CALCULATOR = ServerConfig(name="calculator", command="python", args=("-m", "console_app.servers.calculator"))

@@ -11,9 +11,8 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCReque
 from pydantic import BaseModel
 
 from console_app.domain.errors import ServerError
-from console_app.mcp_client import traffic
-from console_app.mcp_client.connecting.capabilities import in_words
-from console_app.mcp_client.traffic import Kind, RawMessage, Traffic, json_of, to_keep
+from console_app.mcp_client import RawMessage, Traffic, traffic
+from console_app.mcp_client.traffic import Kind, json_of, to_keep
 from tests.mcp_client.conftest import StartHub, faulty, program
 
 
@@ -60,15 +59,15 @@ def test_what_a_server_says_counts_once_it_has_shaken_hands() -> None:
     answer(kept, 1)  # nothing: it doesn't know the newer way
     request(kept, 2, "initialize")
     answer(kept, 2, capabilities={"tools": {}})
-    assert in_words(kept)[0] == ["offers tools"]
+    assert kept.capabilities[0] == ["offers tools"]
 
 
 async def test_both_sides_say_what_they_can_do(start_hub: StartHub) -> None:
     bench = await start_hub(program("asking_server.py", name="asking"))
-    theirs, ours = in_words(bench.hub.traffic("asking"))
+    theirs, ours = bench.hub.traffic("asking").capabilities
     assert any(line.startswith("offers tools") for line in theirs)
     assert "lets the server ask you (elicitation): forms, pages" in ours
-    assert in_words(Traffic()) == ([], [])
+    assert Traffic().capabilities == ([], [])
 
 
 @pytest.mark.parametrize("file", ["asking_server.py", "modern_server.py"])

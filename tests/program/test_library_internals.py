@@ -27,7 +27,7 @@ from packaging.version import Version
 
 import console_app
 from console_app.mcp_client.connecting import mcp_internals
-from console_app.servers import pptx_internals
+from console_app.servers.parts import pptx_internals
 from console_app.tui import textual_internals
 from console_app.tui.lineview import rich_internals, scroll_internals
 from tests.each import each

@@ -14,10 +14,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
 
-from console_app.servers import web_pages
 from console_app.servers.duckduckgo import fetcher_for
-from console_app.servers.public_addresses import is_public
-from console_app.servers.web_pages import LARGEST_PAGE, PageError, PageFetcher, plain_text
+from console_app.servers.parts import web_pages
+from console_app.servers.parts.web_pages import LARGEST_PAGE, PageError, PageFetcher, is_public, plain_text
 from tests.each import each
 from tests.raw_server import raw_server
 

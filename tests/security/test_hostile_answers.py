@@ -13,9 +13,8 @@ import pytest
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.auth import oauth_steps
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import Asking, ServerState
+from console_app.mcp_client.auth import oauth
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, running_site
 from tests.security.test_hostile_sign_in import ATTACKS as FIRST
@@ -148,7 +147,7 @@ async def test_what_another_page_sends_to_the_callback_signs_nobody_in(
 async def test_a_sign_in_takes_so_many_requests_and_no_more(
     start_hub: StartHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oauth_steps, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(oauth, "MOST_REQUESTS", 3)
     async with running_site() as site:
         config = ServerConfig(name="web", url=site.mcp, transport="http")
         bench = await start_hub(config, asking=Asking(open_url=Browser()))

@@ -18,10 +18,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from console_app.config.secrets.credentials import FileCredentials
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.mcp_client.auth import oauth_steps
-from console_app.mcp_client.auth.oauth_steps import refusal_of
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.status import ServerState
+from console_app.mcp_client import Asking, ServerState
+from console_app.mcp_client.auth import oauth
+from console_app.mcp_client.auth.oauth import refusal_of
 from tests.each import each
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
@@ -183,7 +182,7 @@ async def test_an_attack_is_refused_with_one_line(
 ) -> None:
     changes, why = ATTACKS[attack]
     if "trickle" in attack:
-        monkeypatch.setattr(oauth_steps, "SIGN_IN_STEP_SECONDS", 0.5)
+        monkeypatch.setattr(oauth, "SIGN_IN_STEP_SECONDS", 0.5)
     async with running_site(Hostile(**changes)) as site:
         browser = await refused(start_hub, tmp_path, site, why)
         assert AWAY not in "".join(browser.opened)

@@ -12,7 +12,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.messages import ToolMessage
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine
-from console_app.servers.web_pages import PageError, PageFetcher, plain_text
+from console_app.servers.parts.web_pages import PageError, PageFetcher, plain_text
 from tests.engine.peers import Model, calls
 from tests.mcp_client.conftest import Bench, Reports
 from tests.patience import PATIENCE

@@ -16,9 +16,9 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import ListRootsResult, Root
 
 from console_app.domain.tools import Outcome
-from console_app.servers.file_writing import EditError, Stamp, replaced, save, write_text
-from console_app.servers.folders import Folders
-from console_app.servers.tool import ToolFailedError
+from console_app.servers.parts.file_writing import EditError, Stamp, replaced, save, write_text
+from console_app.servers.parts.folders import Folders
+from console_app.servers.parts.server import ToolFailedError
 from tests.servers.conftest import Serve
 
 

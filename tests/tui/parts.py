@@ -34,7 +34,7 @@ from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine
-from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client import ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen

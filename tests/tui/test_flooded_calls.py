@@ -10,7 +10,7 @@ from console_app.console.reports.call_text import log_lines
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
 from tests.mcp_client.conftest import faulty
 from tests.patience import PATIENCE

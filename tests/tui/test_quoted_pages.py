@@ -13,7 +13,7 @@ from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState
 from console_app.engine import ApprovalGate, Rule
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 

@@ -17,7 +17,8 @@ import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
 from console_app.config.secrets.child_environment import for_consoles
-from console_app.web.server import ServeOptions, WebServer, listen
+from console_app.web import ServeOptions
+from console_app.web.server import WebServer, listen
 from tests.patience import PATIENCE, until_so
 from tests.program.process import children
 from tests.program.rows import Rows

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.web.door import Addresses, Door, is_loopback, origin_of
+from console_app.domain.endpoint import is_loopback_host
+from console_app.web import origin_of
+from console_app.web.door import Addresses, Door
 from tests.each import each
 
 LOCAL = Addresses.of("127.0.0.1", 8021, ())
@@ -80,8 +82,8 @@ def test_a_ticket_is_of_this_server_alone() -> None:
 
 
 def test_what_reaches_this_machine_alone_is_known() -> None:
-    assert [is_loopback(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost")] == [True] * 4
-    assert [is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "localhost.evil.example")] == [False] * 4
+    assert [is_loopback_host(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost")] == [True] * 4
+    assert [is_loopback_host(host) for host in ("0.0.0.0", "::", "10.0.0.1", "localhost.evil.example")] == [False] * 4
 
 
 @pytest.mark.parametrize("url", ["fanout.example", "ftp://a", "https://", "https://user:pw@a/", "javascript:alert(1)"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console_app.config.machine.browser_page import BrowserPage
-from console_app.web.downloads import LASTS, MOST, Downloads
+from console_app.web.pages import DOWNLOAD_LASTS, MOST_DOWNLOADS, Downloads
 
 
 def test_an_address_works_once_and_for_a_minute(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_an_address_works_once_and_for_a_minute(tmp_path: Path) -> None:
     assert downloads.take("x", 1.0) is None
     assert downloads.take(key, 1.0) == file
     assert downloads.take(key, 1.0) is None
-    assert downloads.take(downloads.offer(file, 0.0), LASTS + 1) is None
+    assert downloads.take(downloads.offer(file, 0.0), DOWNLOAD_LASTS + 1) is None
     kept = downloads.offer(file, 100.0)
     file.unlink()
     assert downloads.take(kept, 101.0) is None
@@ -31,8 +31,8 @@ def test_no_folder_is_handed_out_and_only_so_many_wait(tmp_path: Path) -> None:
     file.write_text("a")
     downloads = Downloads()
     assert downloads.take(downloads.offer(tmp_path, 0.0), 1.0) is None
-    keys = [downloads.offer(file, 0.0) for _ in range(MOST + 1)]
-    assert [downloads.take(key, 1.0) is not None for key in keys] == [False] + [True] * MOST
+    keys = [downloads.offer(file, 0.0) for _ in range(MOST_DOWNLOADS + 1)]
+    assert [downloads.take(key, 1.0) is not None for key in keys] == [False] + [True] * MOST_DOWNLOADS
 
 
 def test_what_the_console_asks_of_its_page_is_a_line_and_never_waits() -> None:

@@ -23,11 +23,10 @@ from console_app.domain.amounts import size
 from console_app.domain.errors import AttachmentError, FanoutError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.safe_text import encodable, one_line
-from console_app.mcp_client.offering.composing import MOST_TEXT, compose, names_something
-from console_app.mcp_client.offering.typed_names import command_of, mentions
+from console_app.mcp_client import MOST_TEXT, command_of, compose, mentions, names_something
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub
 
 MOST_FILES = 20  # of a message
 MOST_PICTURES = 40_000_000  # bytes of a message, before they are made smaller for the request

@@ -10,7 +10,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.traffic import RawMessage
+    from console_app.mcp_client import RawMessage
 
 
 def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:

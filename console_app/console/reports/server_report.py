@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from console_app.domain.amounts import plural
-from console_app.mcp_client.connecting.capabilities import in_words
-from console_app.mcp_client.connecting.status import ServerStatus
-from console_app.mcp_client.traffic import Traffic
+from console_app.mcp_client import ServerStatus, Traffic
 
 
 def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) -> str:
     """Secrets and all; `ping` says how the newest went, `wire` where the messages are to be seen."""
-    theirs, ours = in_words(traffic)
+    theirs, ours = traffic.capabilities
     dropped = f", {traffic.dropped:,} dropped" if traffic.dropped else ""
     lines = [
         *_facts(status),

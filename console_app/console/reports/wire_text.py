@@ -1,20 +1,70 @@
-"""The messages of a server in words: how each begins, and all of them as JSONL, without secrets."""
+"""The messages of a server in words: those that a filter leaves, how each begins, and all as JSONL without secrets."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.domain.errors import ConfigError
-from console_app.mcp_client.traffic import RawMessage
+from console_app.mcp_client import RawMessage, Traffic
 
 EXCERPT = 400  # characters of a message that are shown of it at most
 READ = 4_000  # bytes that are read for that: a secret that is cut is not found
 Redact = Callable[[str], str]
+_SUBJECT = re.compile(rb'"params"\s*:\s*\{.*?"(?:name|uri|data|message|reason)"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
+
+
+class WireRows:
+    """The messages of `traffic` that fit a filter, kept up by `look`. None is read twice, whatever comes in."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._last = 0
+        self.method = ""
+        self.words: list[str] = []
+        self.rows: list[RawMessage] = []
+
+    def filter(self, words: str, method: str) -> None:
+        """Leave messages of a method ("" for all) that hold all of the words, in whatever case."""
+        self.words, self.method = words.casefold().split(), method
+        self.rows, self._last = [], 0
+        self.look()
+
+    def look(self) -> bool:
+        """Take in what came since; return whether anything changed."""
+        if self._last == self._traffic.revision:
+            return False
+        first = self._traffic.first
+        if self.rows and self.rows[0].number < first:
+            self.rows = [row for row in self.rows if row.number >= first]
+        self.rows += [one for one in self._traffic.after(self._last) if self._fits(one)]
+        self._last = self._traffic.revision
+        return True
+
+    @property
+    def unseen(self) -> int:
+        """The number of messages that came since the last look."""
+        return self._traffic.revision - self._last
+
+    def methods(self) -> dict[str, int]:
+        """Return every method there is, with the number of its messages."""
+        found: dict[str, int] = {}
+        for one in self._traffic.after(0):
+            found[one.method] = found.get(one.method, 0) + 1
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    def _fits(self, message: RawMessage) -> bool:
+        if self.method and message.method != self.method:
+            return False
+        if not self.words:
+            return True
+        text = f"{message.method} {message.raw.decode('utf-8', 'replace')}".casefold()
+        return all(word in text for word in self.words)
 
 
 def export_path(folder: Path, server: str) -> Path:
@@ -30,6 +80,20 @@ def brief(message: RawMessage, redact: Redact) -> str:
         if name in text:
             return text[text.index(name) + len(name) :].removesuffix("}")
     return ""
+
+
+def subject(message: RawMessage) -> str:
+    """Return what a request or a notice is about, in a word: the tool, the address, the line of a log.
+
+    It is "" where the message names none of these near its beginning.
+    """
+    found = _SUBJECT.search(message.raw[:READ]) if message.kind in ("request", "notification") else None
+    if found is None:
+        return ""
+    try:
+        return str(json.loads(found[1]))
+    except ValueError:
+        return ""
 
 
 def redacted(value: Any, redact: Redact) -> Any:

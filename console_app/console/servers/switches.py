@@ -23,15 +23,13 @@ from console_app.config.trust import trusted as trust
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
-from console_app.mcp_client.switch_on import HubSwitch
-from console_app.mcp_client.tools.absence import why_missing
+from console_app.mcp_client import HubSwitch
 
 if TYPE_CHECKING:
     from console_app.config.servers.server_files import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
-    from console_app.mcp_client.connecting.status import ServerStatus
-    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client import Hub, ServerStatus
 
 REST_SECONDS = 3600.0
 CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use
@@ -130,7 +128,7 @@ class HubSwitches:
 
     def __init__(self, hub: Hub, paths: Paths, folder: Path, choice: ServerChoice, selection: Selection) -> None:
         self._hub = hub
-        self._hub_switch = HubSwitch(hub)
+        self._hub_switch = HubSwitch(hub, self.statuses)
         self._paths = paths
         self._folder = folder
         self._source = choice.path
@@ -190,11 +188,10 @@ class HubSwitches:
             await self._hub.set_enabled(status.name, selection.servers.get(status.name, self.default_on(status.name)))
 
     def off(self) -> Mapping[str, str]:
-        """What a model may ask for: not what the user has disconnected for an hour."""
-        return {name: about for name, about in self._hub_switch.off().items() if name not in self._resting}
+        """The servers that a model may ask for: none that the user has disconnected for an hour."""
+        return self._hub_switch.off()
 
     def runs(self, name: str) -> str:
-        """See ServerSwitch."""
         return self._hub_switch.runs(name)
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
@@ -205,8 +202,7 @@ class HubSwitches:
         return await self._hub_switch.switch_on(name)
 
     def why_missing(self, tool: str) -> str:
-        """See ServerSwitch."""
-        return why_missing(tool, self.statuses(), self._hub.tools_off())
+        return self._hub_switch.why_missing(tool)
 
     async def reconnect(self, name: str) -> None:
         if self._wake(name):

@@ -14,7 +14,7 @@ from console_app.console.servers.switches import Offered, ServerSwitches
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.connecting.status import RejectedTool, ServerStatus
+    from console_app.mcp_client import RejectedTool, ServerStatus
 
 Mark = Literal["on", "partly", "off"]
 

@@ -7,7 +7,7 @@ from contextvars import copy_context
 
 from console_app.console.ui_port import UiPort
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 
 PAUSE = 0.3  # seconds in which changes are told in one line
 MOST_NAMED = 3

@@ -1,4 +1,4 @@
-"""Where a browser comes back to after a sign-in: a small HTTP server on loopback that waits for one answer.
+"""The place that a browser comes back to after a sign-in: a small HTTP server on loopback that waits for one answer.
 
 Source: RFC 8252, section 7.3 (loopback redirect), RFC 9207 (`iss`).
 """
@@ -12,6 +12,8 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
+from console_app.mcp_client.auth.sign_in import SignInRefused
+
 PATH = "/callback"
 _LONGEST_REQUEST = 32_768
 _PAGE = (
@@ -20,13 +22,9 @@ _PAGE = (
 )
 
 
-class SignInRefused(Exception):
-    """The sign-in did not happen: one line."""
-
-
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What came back with the browser."""
+    """The answer that came back with the browser."""
 
     code: str
     state: str
@@ -61,7 +59,7 @@ class Callback:
         self._silent: set[asyncio.StreamWriter] = set()
 
     async def open(self) -> None:
-        """Begins to listen. Raises SignInRefused where the port was taken meanwhile."""
+        """Begin to listen. Raises SignInRefused where the port was taken meanwhile."""
         self._returned = asyncio.get_running_loop().create_future()
         try:
             if self._bound is None:
@@ -73,12 +71,12 @@ class Callback:
             raise SignInRefused(f"port {self.port}, where the sign-in comes back to, is taken") from error
 
     async def returned(self) -> Returned:
-        """What came back. Raises SignInRefused when the user or the server said no."""
+        """Wait for the answer that comes back. Raises SignInRefused when the user or the server said no."""
         assert self._returned is not None, "open comes first"
         return await self._returned
 
     async def close(self) -> None:
-        """Listens no more. Who has asked gets an answer; a browser also opens connections that it may never use."""
+        """Listen no more. Who has asked gets an answer; a browser also opens connections that it may never use."""
         if self._returned is not None:
             self._returned.cancel()
         if self._server is not None:
@@ -89,7 +87,7 @@ class Callback:
             self._server = None
 
     def release(self) -> None:
-        """Gives back a port that nothing listened on."""
+        """Give back a port that nothing listened on."""
         if self._bound is not None:
             self._bound.close()
             self._bound = None

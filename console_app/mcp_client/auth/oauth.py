@@ -1,29 +1,290 @@
-"""OAuth for HTTP servers (MCP authorization): the SDK's flow, with tokens kept between runs and the browser asked for
-only when the user wants it.
+"""Signing in to an HTTP server (MCP authorization): the SDK's flow, each step judged before it is sent.
 
-The SDK does discovery, registration, PKCE, the exchange and the checks. What it leaves to a client is here: tokens
-survive a restart together with their expiry and the endpoint to refresh them at, the browser comes back to a port on
-loopback, and a connection that is made in the background never opens a page by itself.
+The SDK does discovery, registration, PKCE, the exchange and the checks. The rest is here. Tokens survive a restart with
+their expiry and the endpoint to refresh them at, and the browser comes back to a port on loopback. A connection that is
+made in the background never opens a page by itself. A client's secret goes only to the issuer that mcp.json names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+import asyncio
+import ipaddress
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx2
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl
+from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError, TokenStorage
+from mcp.client.auth.utils import extract_resource_metadata_from_www_auth, issuers_match
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, BaseModel, ValidationError
 
+from console_app.domain.endpoint import is_loopback
 from console_app.mcp_client.auth import callback
-from console_app.mcp_client.auth.callback import SignInRefused
-from console_app.mcp_client.auth.oauth_steps import GuardedSteps, dump, model_of, port_of, refusal_of
-from console_app.mcp_client.auth.sign_in import AuthPlan, StoredSignIn, expires_at
-from console_app.mcp_client.connecting.running_calls import current_call
+from console_app.mcp_client.auth.sign_in import AuthPlan, SignInRefused, StoredSignIn, expires_at
+from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.wire import current_call
+from console_app.mcp_client.transport import SENT_BY, Send
 
+log = logging.getLogger(__name__)
+M = TypeVar("M", bound=BaseModel)
+LONGEST_TOKEN = 65_536  # characters; more fits into no header
+LONGEST_LIFE = 10**10  # seconds, some three hundred years; what has no end in numbers can't be counted with
+LONGEST_ADDRESS = 16_000  # characters; a browser is started with it as an argument
+SIGN_IN_STEP_SECONDS = 15.0  # from the request to the last byte
+SIGN_IN_STEP_SIZE = 256_000  # bytes; metadata and tokens are a few thousand
+MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
 SIGN_IN = "to sign in"  # what a call asks for meanwhile
 OpenPage = Callable[[str, str], Awaitable[None]]
 """Takes the address, and the id of the call that needs it or "". Raises SignInNeeded where this is no moment for it."""
+_GRANT = "client_credentials"
+_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+
+class GuardedSteps(OAuthClientProvider):
+    """The SDK's flow, guarded. How it is granted, by a person or by a secret of its own, is a subclass's."""
+
+    def __init__(
+        self, url: str, plan: AuthPlan, stored: StoredSignIn, client: OAuthClientMetadata, storage: TokenStorage
+    ) -> None:
+        super().__init__(url, client, storage, client_metadata_url=plan.client_metadata_url or None)
+        self._stored = stored
+        self._plan = plan
+
+    def close(self) -> None:
+        """Free what the sign-in holds."""
+
+    def _check_flow(self) -> None:
+        """Raise SignInRefused where the authorization server doesn't do what this way of signing in needs."""
+
+    async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        # Where the steps of a sign-in go is said by servers: each is judged before it is sent.
+        steps = super()._auth_flow(request)
+        try:
+            step, count = await anext(steps), 0
+            while True:
+                if step is not request:
+                    count += 1
+                    self._judge(step, count)
+                response = yield step
+                if step is request:
+                    self._check_challenge(response)
+                step = await steps.asend(response)
+        except StopAsyncIteration:
+            return
+        except (OAuthTokenError, OAuthRegistrationError) as error:
+            # Where an answer does not fit, the SDK's words hold the answer itself: tokens and client secrets.
+            problem = error.__cause__ or error.__context__
+            if isinstance(problem, ValidationError):
+                what = str(error).partition(":")[0]
+                raise SignInRefused(f"{what[:1].lower()}{what[1:]}: {faults.first_problem(problem)}") from None
+            raise
+        finally:
+            await steps.aclose()
+
+    def _judge(self, step: httpx2.Request, count: int) -> None:
+        """Raise SignInRefused for a step that leads where it must not; bounds the others."""
+        url = str(step.url)
+        if count > MOST_REQUESTS:
+            raise SignInRefused(f"it did not end after {MOST_REQUESTS} requests")
+        if why := refusal_of(url, self.context.server_url):
+            raise SignInRefused(why)
+        self._check_flow()
+        step.headers["Accept-Encoding"] = "identity"
+        step.extensions = {**step.extensions, SENT_BY: _bounded}
+
+    def _check_challenge(self, response: httpx2.Response) -> None:
+        """Refuse a challenge that another host gives: a server itself tells what protects it (RFC 9728, section 3)."""
+        url = extract_resource_metadata_from_www_auth(response) if response.status_code in {401, 403} else None
+        if url is not None and not _same_host(url, self.context.server_url):
+            raise SignInRefused(f"what protects the server is told by another host, {_host(url)}")
+
+    async def _initialize(self) -> None:
+        # The SDK reads the tokens alone: without their expiry and the server's endpoints an expired one would be sent,
+        # refused and thrown away, and never refreshed.
+        await super()._initialize()
+        stored, context = await self._stored.read(), self.context
+        context.token_expiry_time = stored.get("expires_at")
+        context.oauth_metadata = model_of(OAuthMetadata, stored.get("metadata")) or context.oauth_metadata
+        context.protected_resource_metadata = (
+            model_of(ProtectedResourceMetadata, stored.get("resource")) or context.protected_resource_metadata
+        )
+        context.auth_server_url = stored.get("authorization_server") or context.auth_server_url
+        if self._why_other_issuer():  # mcp.json changed: not even a refresh goes there
+            context.oauth_metadata = None
+            context.clear_tokens()
+
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        token = _token(response.content)  # the SDK words what doesn't fit
+        if token is not None and (why := _why_unusable(token)):
+            raise SignInRefused(f"the authorization server's token is none: {why}")
+        await super()._handle_token_response(response)
+        context = self.context
+        await self._stored.update(
+            metadata=dump(context.oauth_metadata),
+            resource=dump(context.protected_resource_metadata),
+            authorization_server=context.auth_server_url,
+        )
+
+    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+        token = _token(response.content)
+        if response.status_code == 200 and (token is None or _why_unusable(token)):
+            log.warning("the answer to a refresh holds no token")  # the SDK would log the answer
+            self.context.clear_tokens()
+            return False
+        return await super()._handle_refresh_response(response)
+
+    def _select_authorization_server(self, advertised: list[str]) -> str:
+        issuer = self._plan.issuer
+        if not issuer:
+            return super()._select_authorization_server(advertised)
+        for server in advertised:
+            if issuers_match(server, issuer):
+                return server
+        raise SignInRefused(f"the server names {advertised[0]} to sign in at, mcp.json {issuer}")
+
+    async def _perform_authorization(self) -> httpx2.Request:
+        if why := self._why_other_issuer():
+            raise SignInRefused(why)
+        return await self._grant()
+
+    async def _grant(self) -> httpx2.Request:
+        """Return the request for a token, once it is clear who grants it."""
+        return await super()._perform_authorization()
+
+    def _why_other_issuer(self) -> str:
+        """Say why what was found is not the issuer of mcp.json, or ""."""
+        issuer, metadata = self._plan.issuer, self.context.oauth_metadata
+        if not issuer or (metadata is not None and issuers_match(str(metadata.issuer), issuer)):
+            return ""
+        found = f"is of {metadata.issuer}" if metadata is not None else "can't be found"
+        return f"what describes the authorization server {found}, mcp.json names {issuer}"
+
+    def _fit_client_authentication(self) -> None:
+        """A client from mcp.json sends its secret in the way that the server takes it, unless the file says how."""
+        client, metadata = self.context.client_info, self.context.oauth_metadata
+        if client is None or not self._plan.client_secret or self._plan.token_endpoint_auth_method or not metadata:
+            return
+        taken = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
+        if client.token_endpoint_auth_method not in taken and "client_secret_post" in taken:
+            client.token_endpoint_auth_method = "client_secret_post"
+
+
+def refusal_of(url: str, server_url: str) -> str:
+    """Say why a sign-in to `server_url` must not go to `url`, or "".
+
+    Codes and tokens go over https, or stay on this machine. A server elsewhere has no business with addresses of ours.
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "it leads to an address that can't be read"
+    if len(url) > LONGEST_ADDRESS:
+        return f"it leads to an address of {len(url):,} characters, at {host[:100]}"
+    if "#" in url:  # what is asked for, `state` and the challenge too, would stand behind it and be sent to nobody
+        return f"it leads to an address with a fragment, at {host}"
+    if parts.scheme not in {"http", "https"} or not host:
+        return f"it leads to an address that is no web page ({parts.scheme or 'without a scheme'})"
+    if parts.username is not None:
+        return f"it leads to an address with a user name in it, at {host}"
+    if _is_near(url) and not _is_near(server_url):
+        return f"a server elsewhere sends the sign-in to {host}, which is on this machine or network"
+    if parts.scheme == "http" and not is_loopback(url):
+        return f"it would go to {host} over plain http, for all to read"
+    return ""
+
+
+def _is_near(url: str) -> bool:
+    host = _host(url)
+    if is_loopback(url) or host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _same_host(one: str, other: str) -> bool:
+    return _host(one) == _host(other) and port_of(one) == port_of(other)
+
+
+def port_of(uri: object) -> int | None:
+    """Return the port that an address names, or None."""
+    try:
+        return urlsplit(str(uri)).port
+    except ValueError:
+        return None
+
+
+def dump(model: BaseModel | None) -> dict[str, Any] | None:
+    """Return what is kept of a model."""
+    return model.model_dump(mode="json", exclude_none=True) if model is not None else None
+
+
+def _token(content: bytes) -> OAuthToken | None:
+    try:
+        return OAuthToken.model_validate_json(content)
+    except ValidationError:
+        return None
+
+
+def _why_unusable(token: OAuthToken) -> str:
+    """Say why a token can't be sent as a header or kept, or ""."""
+    for text in (token.access_token, token.refresh_token or "-"):
+        if not (text and text.isascii() and text.isprintable()) or len(text) > LONGEST_TOKEN:
+            return "it has characters or a length no token has"
+    return "it holds for no time there is" if abs(token.expires_in or 0) > LONGEST_LIFE else ""
+
+
+def model_of(kind: type[M], data: Any) -> M | None:
+    """Return a model of what was kept, or None where that doesn't fit any more."""
+    if not isinstance(data, dict):
+        return None
+    try:
+        return kind.model_validate(data)
+    except ValidationError:
+        return None
+
+
+async def _bounded(send: Send, request: httpx2.Request) -> httpx2.Response:
+    """Return the whole answer to one step of a sign-in, within a size and a time. Raises SignInRefused."""
+    host = request.url.host
+    body = bytearray()
+    try:
+        async with asyncio.timeout(SIGN_IN_STEP_SECONDS):
+            response = await send(request)
+            try:
+                if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+                    raise SignInRefused(f"{host} packed its answer, though that was not asked for")
+                async for chunk in cast("httpx2.AsyncByteStream", response.stream):
+                    body += chunk
+                    if len(body) > SIGN_IN_STEP_SIZE:
+                        raise SignInRefused(f"{host} sent more than {SIGN_IN_STEP_SIZE // 1000} kB")
+            finally:
+                await response.aclose()
+    except TimeoutError:
+        raise SignInRefused(f"{host} did not answer within {SIGN_IN_STEP_SECONDS:g} s") from None
+    except httpx2.TransportError as error:  # else the server's refusal would be all that is told
+        raise SignInRefused(f"{host} can't be reached: {faults.connection_reason(error)}") from error
+    whole = httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
+    whole.encoding = "utf-8"  # whatever it names: some of Python's codecs take a minute for this much
+    return whole
 
 
 class BearerAuth(httpx2.Auth):
@@ -33,7 +294,7 @@ class BearerAuth(httpx2.Auth):
         self._token = token
 
     def auth_flow(self, request: httpx2.Request) -> Any:
-        """Adds the header."""
+        """Add the header."""
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -47,15 +308,15 @@ class StoredTokens:
         self._redirect_uri = redirect_uri
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The tokens of the last sign-in or refresh."""
+        """Return the tokens of the last sign-in or refresh."""
         return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keeps them, with the time they expire at."""
+        """Keep them, with the time they expire at."""
         await self._stored.update(tokens=dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client of mcp.json, else the one registered before for the same place to come back to."""
+        """Return the client of mcp.json, else the one registered before for the same place to come back to."""
         plan = self._plan
         if plan.client_id:
             method = plan.token_endpoint_auth_method or ("client_secret_basic" if plan.client_secret else "none")
@@ -70,7 +331,7 @@ class StoredTokens:
         return client if not known or self._redirect_uri in known else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keeps a registration. Raises SignInRefused for one that would lead the code elsewhere."""
+        """Keep a registration. Raises SignInRefused for one that would lead the code elsewhere."""
         if client_info.redirect_uris and self._redirect_uri not in map(str, client_info.redirect_uris):
             raise SignInRefused("the authorization server registered another place to come back to")
         await self._stored.update(client=dump(client_info))
@@ -96,7 +357,7 @@ class SignIn(GuardedSteps):
         self._open_page = open_page
 
     def close(self) -> None:
-        """Gives back the port that a sign-in would have come back to."""
+        """Give back the port that a sign-in would have come back to."""
         self._callback.release()
 
     def _check_flow(self) -> None:
@@ -144,7 +405,7 @@ class SignIn(GuardedSteps):
 
 
 async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage) -> SignIn:
-    """A provider that comes back to the port of the last sign-in where it can: that one is registered."""
+    """Return a provider that comes back to the port of the last sign-in where it can: that one is registered."""
     client = (await stored.read()).get("client")
     registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     before = port_of(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
@@ -157,5 +418,48 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
 
 
 def has_tokens(stored: dict[str, Any]) -> bool:
-    """Whether there is something to try before anybody has to sign in."""
+    """Return whether there is something to try before anybody has to sign in."""
     return isinstance(stored.get("tokens"), dict)
+
+
+class MachineSignIn(GuardedSteps):
+    """A program that signs in as itself, with a secret or a signed assertion from mcp.json. Nobody is asked.
+
+    Source: MCP's extension `oauth-client-credentials`; RFC 6749, section 4.4; RFC 7523, section 2.2.
+    """
+
+    def __init__(self, url: str, plan: AuthPlan, stored: StoredSignIn) -> None:
+        client = OAuthClientMetadata(redirect_uris=None, grant_types=[_GRANT])
+        super().__init__(url, plan, stored, client, StoredTokens(stored, plan))
+
+    async def _grant(self) -> httpx2.Request:
+        context, plan = self.context, self._plan
+        data = {"grant_type": _GRANT}
+        if plan.private_key:
+            data |= {"client_assertion": await self._assertion(), "client_assertion_type": _ASSERTION}
+        self._fit_client_authentication()
+        data, headers = context.prepare_token_auth(data, {"Content-Type": "application/x-www-form-urlencoded"})
+        if context.should_include_resource_param(context.protocol_version):
+            data["resource"] = context.get_resource_url()
+        if plan.scope:
+            context.client_metadata.scope = plan.scope  # what the server would have is wider, or unsaid
+        if context.client_metadata.scope:
+            data["scope"] = context.client_metadata.scope
+        return httpx2.Request("POST", self._get_token_endpoint(), data=data, headers=headers)
+
+    async def _assertion(self) -> str:
+        from mcp.client.auth.extensions.client_credentials import SignedJWTParameters
+
+        plan, metadata = self._plan, self.context.oauth_metadata
+        assert metadata is not None, "whose issuer was looked at"
+        signing = SignedJWTParameters(
+            issuer=plan.client_id,
+            subject=plan.client_id,
+            signing_key=plan.private_key,
+            signing_algorithm=plan.signing_algorithm,
+        )
+        try:
+            return await signing.create_assertion_provider()(str(metadata.issuer))
+        except Exception as error:  # of pyjwt and cryptography, whose words may hold parts of the key
+            what = f"can't sign {plan.signing_algorithm} ({type(error).__name__})"
+            raise SignInRefused(f"`auth.private_key` {what}; `auth.signing_algorithm` says another") from None

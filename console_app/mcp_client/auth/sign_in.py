@@ -1,4 +1,4 @@
-"""How a server wants us to prove who we are: what mcp.json says of it, and what is kept between runs."""
+"""The proof of who we are that a server wants: what mcp.json says of it, and what is kept between runs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.json_text import as_object
 from console_app.domain.questions import Elicitation
 from console_app.mcp_client.connecting.asking import Asking
 
@@ -23,6 +24,10 @@ _MACHINE_KEYS = _CLIENT_KEYS | {"private_key", "signing_algorithm", "scope"}
 
 class SignInNeeded(Exception):
     """The server wants the user to sign in, and this is no moment to ask."""
+
+
+class SignInRefused(Exception):
+    """The sign-in did not happen; the text says why in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class AuthPlan:
 
 
 def plan_of(config: ServerConfig) -> AuthPlan:
-    """Raises ValueError, in words for people, for an `auth` that can't be used."""
+    """Raise ValueError, in words for people, for an `auth` that can't be used."""
     auth = config.auth
     if auth is None:
         own = any(name.lower() == "authorization" for name in config.headers)
@@ -67,7 +72,7 @@ def plan_of(config: ServerConfig) -> AuthPlan:
 
 
 def _known(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """The fields in the spelling of mcp.json."""
+    """Return the fields in the spelling of mcp.json."""
     snake = {_snake(key): value for key, value in auth.items()}
     if unknown := sorted(snake.keys() - keys):
         raise ValueError(f"`auth` has the unknown key {unknown[0]!r}")
@@ -94,7 +99,7 @@ def _machine_plan(auth: Mapping[str, Any]) -> AuthPlan:
 
 
 def _texts(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """Those of `keys` that say something."""
+    """Return the values of `keys` that say something."""
     return {key: str(auth[key]) for key in keys if auth.get(key)}
 
 
@@ -103,7 +108,7 @@ def _snake(key: str) -> str:
 
 
 class StoredSignIn:
-    """What is kept of one server's sign-in: a JSON object, by the server's address and the client that signed in."""
+    """The record of one server's sign-in: a JSON object, by the server's address and the client that signed in."""
 
     def __init__(self, credentials: Credentials, config: ServerConfig, plan: AuthPlan) -> None:
         url = urlsplit(config.url or "")
@@ -116,33 +121,35 @@ class StoredSignIn:
         self._lock = asyncio.Lock()
 
     async def read(self) -> dict[str, Any]:
-        """All of it; empty where nothing was kept or it can't be read."""
+        """Return all of it; nothing where nothing was kept or it can't be read."""
         text = await asyncio.to_thread(self._credentials.read, self._key)
         try:
-            found: Any = json.loads(text) if text else {}
+            return as_object(json.loads(text)) if text else {}
         except ValueError:
             return {}
-        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
     async def update(self, **fields: Any) -> None:
-        """Keeps these fields beside the others; None deletes one."""
+        """Keep these fields beside the others; None deletes one."""
         async with self._lock:
             stored = {key: value for key, value in ((await self.read()) | fields).items() if value is not None}
             await asyncio.to_thread(self._credentials.write, self._key, json.dumps(stored))
 
     async def forget(self) -> None:
-        """Signs out, here."""
+        """Sign out, here."""
         await asyncio.to_thread(self._credentials.delete, self._key)
 
 
 def expires_at(seconds: float | None) -> float | None:
-    """When something that holds for `seconds` is over, in seconds since the epoch."""
+    """Return when something that holds for `seconds` is over, in seconds since the epoch."""
     return None if seconds is None else time.time() + seconds
 
 
 class SignInPage:
-    """Shows the user where to sign in: at once when they asked for it, after a yes when a call needs it, and never
-    by itself while connecting in the background."""
+    """Shows the user where to sign in.
+
+    It does so at once when they asked for it, and after a yes when a call needs it. While connecting in the background
+    it never does.
+    """
 
     def __init__(self, server: str, asking: Asking) -> None:
         self.wanted = False
@@ -152,11 +159,11 @@ class SignInPage:
 
     @property
     def asks(self) -> bool:
-        """Whether somebody is there for it."""
+        """True while somebody is there to sign in."""
         return self.wanted or self.connected
 
     async def __call__(self, url: str, call_id: str = "") -> None:
-        """Opens the page. Raises SignInNeeded where this is no moment for it, or the user said no."""
+        """Open the page. Raises SignInNeeded where this is no moment for it, or the user said no."""
         if self.wanted:
             await self._asking.open_url(url)
             return

@@ -1,7 +1,7 @@
 """Takes what servers ask to whoever answers: a person, who keeps a queue of their own, and the current model.
 
-A question belongs to the call that made the server ask: the call's deadline stands still meanwhile, its panel shows
-that something is asked, and a question whose call has ended is withdrawn.
+A question belongs to the call that made the server ask. The call's deadline stands still meanwhile, and its panel shows
+that something is asked. A question whose call has ended is withdrawn.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from typing import Final
 
 from console_app.config.machine.browser_page import page_in_use
 from console_app.config.machine.web_browser import start_browser
+from console_app.domain.errors import AnswerInterrupted
+from console_app.domain.messages import AssistantMessage, UserMessage
+from console_app.domain.plain_answer import PlainAnswer
+from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import (
     Elicitation,
@@ -24,6 +28,7 @@ from console_app.domain.questions import (
     Nobody,
     Sampled,
     Sampler,
+    SamplingMessage,
     SamplingRequest,
     Unanswered,
     one_of,
@@ -35,10 +40,11 @@ LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
 OpenUrl = Callable[[str], Awaitable[None]]
 _WORDS: Final = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+_FIRST_MESSAGE = "(The conversation begins with the assistant.)"
 
 
 async def open_in_browser(url: str) -> None:
-    """Opens a page in the user's browser: the one that shows the console, where one does."""
+    """Open a page in the user's browser: the one that shows the console, where one does."""
     if not is_web_page(url):
         raise ValueError(f"{url[:80]} is no web page")
     if (page := page_in_use()) is not None:
@@ -48,7 +54,7 @@ async def open_in_browser(url: str) -> None:
 
 
 class Asking:
-    """Who answers. All of it may be set while servers run."""
+    """The person and the model that answer. All of it may be set while servers run."""
 
     def __init__(
         self,
@@ -64,7 +70,7 @@ class Asking:
         self.open_url = open_url
 
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
-        """Asks the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
+        """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
         what = f"to open {question.url}" if question.mode == "url" else question.message
         what = _asked(what[:LONGEST_QUESTION], question)
         with _open(reporters, what) as result:
@@ -96,7 +102,7 @@ class Asking:
         return ElicitationAnswer("accept", cleaned(question.schema, content))
 
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
-        """Asks the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
+        """Ask the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
         sampler = self.sampler
         with _open(reporters, _asked("to use the model", request)) as result:
             try:
@@ -120,21 +126,21 @@ class Asking:
 
 
 def _asked(what: str, question: Elicitation | SamplingRequest) -> str:
-    """What a panel says of a question: whose it is, where that isn't this call's for sure."""
+    """Say what a question asks, and whose it may be where it isn't this call's for sure."""
     which = "" if question.call_id else one_of(question.candidates)
     return f"{which} asks: {what}" if which else what
 
 
 @dataclass(slots=True)
 class _QuestionResult:
-    """What came of a question; withdrawn, until there is an answer."""
+    """The outcome of a question: withdrawn, until there is an answer."""
 
     how: str = "withdrawn"
 
 
 @contextmanager
 def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_QuestionResult]:
-    """While the person is asked: the calls wait for them, and their clocks stand."""
+    """Hold the calls, and their clocks, while the person is asked."""
     result = _QuestionResult()
     with _held(reporters):
         for reporter in reporters:
@@ -154,3 +160,46 @@ def _held(reporters: Sequence[CallReporter]) -> Generator[None]:
         for reporter in reporters:
             stack.enter_context(reporter.held())
         yield
+
+
+class ProviderSampler:
+    """The Sampler over whatever `provider` returns at the time: the model may change while servers run."""
+
+    def __init__(self, provider: Callable[[], Provider]) -> None:
+        self._provider = provider
+
+    async def sample(self, request: SamplingRequest) -> Sampled:
+        """Return one answer without tools. Raises ProviderError."""
+        provider = self._provider()
+        async with provider.stream(_model_request(request)) as chunks:
+            answer = await PlainAnswer.of(chunks)
+        if answer.finish is None:
+            raise AnswerInterrupted("the model's answer to the server was cut off")
+        stopped = "maxTokens" if answer.finish == "length" else "endTurn"
+        return Sampled(answer.text, provider.model, stopped, answer.usage)
+
+
+def _model_request(request: SamplingRequest) -> ModelRequest:
+    return ModelRequest(
+        messages=tuple(_message(one) for one in _alternating(request.messages)),
+        system=request.system,
+        tool_choice="none",
+        sampling=request.sampling,
+    )
+
+
+def _message(message: SamplingMessage) -> UserMessage | AssistantMessage:
+    return UserMessage(content=message.text) if message.role == "user" else AssistantMessage(content=message.text)
+
+
+def _alternating(messages: tuple[SamplingMessage, ...]) -> list[SamplingMessage]:
+    """User and assistant in turn, the user first: not every API takes anything else."""
+    turns: list[SamplingMessage] = []
+    for message in messages:
+        if turns and turns[-1].role == message.role:
+            turns[-1] = SamplingMessage(message.role, f"{turns[-1].text}\n\n{message.text}")
+        else:
+            turns.append(message)
+    if not turns or turns[0].role != "user":
+        turns.insert(0, SamplingMessage("user", _FIRST_MESSAGE))
+    return turns

@@ -20,8 +20,7 @@ from console_app.config.secrets.child_environment import for_servers
 from console_app.config.secrets.credentials import Credentials
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.auth.callback import SignInRefused
-from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, StoredSignIn, plan_of
+from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, Program, ServerProcess
@@ -29,24 +28,11 @@ from console_app.mcp_client.transport import Guard, Program, ServerProcess
 if TYPE_CHECKING:
     import httpx2
 
-    from console_app.mcp_client.auth.oauth_steps import GuardedSteps
+    from console_app.mcp_client.auth.oauth import GuardedSteps
     from console_app.mcp_client.connecting.session import ServerSession, Surroundings
     from console_app.mcp_client.transport import HttpConversation, StdioConversation
 
 SurroundingsOf = Callable[[ModuleType], "Surroundings"]  # given the module `session`, once it is loaded
-
-
-class OpenPage(Protocol):
-    """Shows the user a page to sign in on. `asks` says whether it may now; else it raises SignInNeeded."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether somebody is there for it."""
-        ...
-
-    async def __call__(self, url: str) -> None:
-        """Shows it."""
-        ...
 
 
 class StartError(Exception):
@@ -57,23 +43,23 @@ class Channel(Protocol):
     """One attempt at a connection."""
 
     async def start(self) -> None:
-        """What comes before the handshake. Raises StartError."""
+        """Do what comes before the handshake. Raises StartError."""
         ...
 
     def session(self) -> AbstractAsyncContextManager[ServerSession]:
-        """Shakes hands; leaving it ends the conversation."""
+        """Shake hands; leaving it ends the conversation."""
         ...
 
     async def why(self, error: BaseException | None) -> str:
-        """One line on why the conversation ended, from `error` and what the channel saw itself."""
+        """Return one line on why the conversation ended, from `error` and what the channel saw itself."""
         ...
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
-        """Whether it ended because the user has to sign in first."""
+        """Return whether it ended because the user has to sign in first."""
         ...
 
     async def close(self) -> None:
-        """Frees what `start` took."""
+        """Free what `start` took."""
         ...
 
 
@@ -89,7 +75,7 @@ class StdioChannel:
         self._conversation: StdioConversation | None = None
 
     async def start(self) -> None:
-        """Starts the program; the SDK is imported while it starts up."""
+        """Start the program; the SDK is imported while it starts up."""
         self._guard.start()
         try:
             self._process = await ServerProcess.start(launch(self._config), self._log, self._guard)
@@ -98,7 +84,7 @@ class StdioChannel:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
-        """Shakes hands over the program's pipes."""
+        """Shake hands over the program's pipes."""
         stdio, session = await sdk.load("transport.stdio"), await sdk.load("connecting.session")
         assert self._process is not None, "start comes first"
         conversation: StdioConversation = stdio.StdioConversation(self._process, self._log)
@@ -107,7 +93,7 @@ class StdioChannel:
             yield opened
 
     async def why(self, error: BaseException | None) -> str:
-        """What the program did, before what the SDK made of it."""
+        """Say what the program did, before what the SDK made of it."""
         conversation, process = self._conversation, self._process
         if conversation is not None and conversation.fault:
             return conversation.fault
@@ -123,11 +109,11 @@ class StdioChannel:
         return faults.connection_reason(error) if error is not None else "the connection was closed"
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
-        """Programs of ours don't."""
+        """Return False: programs of ours need no sign-in."""
         return False
 
     async def close(self) -> None:
-        """Ends the program and everything it started."""
+        """End the program and everything it started."""
         if self._process is not None:
             await self._process.stop()
 
@@ -136,12 +122,12 @@ class HttpChannel:
     """An endpoint that somebody else runs."""
 
     def __init__(
-        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, open_page: OpenPage
+        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, page: SignInPage
     ) -> None:
         self._config = config
         self._around = around
         self._credentials = credentials
-        self._open_page = open_page
+        self._page = page
         self._plan = AuthPlan("none")
         self._has_tokens = False
         self._legacy = config.kind == "sse"
@@ -149,7 +135,7 @@ class HttpChannel:
         self._sign_in: GuardedSteps | None = None
 
     async def start(self) -> None:
-        """Loads the SDK, and what was kept of a sign-in."""
+        """Load the SDK, and what was kept of a sign-in."""
         try:
             self._plan = plan_of(self._config)
         except ValueError as error:
@@ -160,17 +146,14 @@ class HttpChannel:
             auth = oauth.BearerAuth(self._plan.token)
         elif self._plan.kind == "client_credentials":
             stored = StoredSignIn(self._credentials, self._config, self._plan)
-            machine = await sdk.load("auth.machine_sign_in")
-            auth = self._sign_in = machine.MachineSignIn(self._config.url or "", self._plan, stored)
+            auth = self._sign_in = oauth.MachineSignIn(self._config.url or "", self._plan, stored)
         elif self._plan.kind == "oauth":
             stored = StoredSignIn(self._credentials, self._config, self._plan)
             self._has_tokens = oauth.has_tokens(await stored.read())
             # Without tokens and nobody to sign in, the server is only asked whether it wants that at all.
-            if self._has_tokens or self._open_page.asks:
+            if self._has_tokens or self._page.asks:
                 try:
-                    auth = self._sign_in = await oauth.sign_in(
-                        self._config.url or "", self._plan, stored, self._open_page
-                    )
+                    auth = self._sign_in = await oauth.sign_in(self._config.url or "", self._plan, stored, self._page)
                 except (ValueError, SignInRefused) as error:
                     raise StartError(str(error)) from error
         config, proof = self._config, "`auth`" if self._plan.kind == "bearer" else "the sign-in"
@@ -178,7 +161,7 @@ class HttpChannel:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
-        """Shakes hands; an endpoint that proves to be an older one is spoken to as such."""
+        """Shake hands; an endpoint that proves to be an older one is spoken to as such."""
         module = await sdk.load("connecting.session")
         conversation = self._conversation
         assert conversation is not None, "start comes first"
@@ -210,10 +193,10 @@ class HttpChannel:
             return False
         if error is not None and any(isinstance(leaf, SignInNeeded) for leaf in faults.leaves(error)):
             return True
-        return self._conversation is not None and self._conversation.unauthorized and not self._open_page.asks
+        return self._conversation is not None and self._conversation.unauthorized and not self._page.asks
 
     async def why(self, error: BaseException | None) -> str:
-        """What went wrong with signing in, else the HTTP status, where there was a refusal."""
+        """Say what went wrong with signing in, else the HTTP status, where there was a refusal."""
         if error is not None and (reason := faults.sign_in_reason(error)):
             return reason
         if self._conversation is not None and self._conversation.refusal:
@@ -227,7 +210,7 @@ class HttpChannel:
         return self._conversation.refusal if self._conversation is not None else ""
 
     async def close(self) -> None:
-        """The session closed its connections; only the sign-in's port is left."""
+        """Free the sign-in's port; the session closed its connections itself."""
         if self._sign_in is not None:
             self._sign_in.close()
 
@@ -238,16 +221,16 @@ def open_channel(
     guard: Guard,
     around: SurroundingsOf,
     credentials: Credentials,
-    open_page: OpenPage,
+    page: SignInPage,
 ) -> Channel:
-    """The way to a server, by its kind."""
+    """Return the way to a server, by its kind."""
     if config.kind == "stdio":
         return StdioChannel(config, log, guard, around)
-    return HttpChannel(config, around, credentials, open_page)
+    return HttpChannel(config, around, credentials, page)
 
 
 def launch(config: ServerConfig) -> Program:
-    """The program to run and its whole environment: a safe few variables, and what mcp.json names. No API keys."""
+    """Return the program to run and its whole environment: a safe few variables, and what mcp.json names."""
     environment = for_servers(os.environ) | dict(config.env)
     command = os.path.expanduser(config.command or "")
     if command != "python":

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from console_app.config.secrets.credentials import Credentials
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_server
 from console_app.config.servers.mcp_servers import ServerConfig
@@ -24,23 +27,26 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolResult
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.channel import StartError, open_channel
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.server_log import ServerLog
-from console_app.mcp_client.connecting.shared import ConnectionEnding, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.mcp_client.offering.catalogue import Catalogue
 from console_app.mcp_client.tools import convert
-from console_app.mcp_client.tools.atlas_updates import AtlasUpdates
-from console_app.mcp_client.tools.listed_tools import ListedTools
-from console_app.mcp_client.transport import to_the_end
+from console_app.mcp_client.tools.atlas import AtlasUpdates
+from console_app.mcp_client.tools.convert import ResultFiles
+from console_app.mcp_client.tools.definitions import Definitions, ListedTools
+from console_app.mcp_client.traffic import Exchanges
+from console_app.mcp_client.transport import Guard, to_the_end
 
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.session import ServerSession, Surroundings
     from console_app.mcp_client.offering.changes import ChangeNotices
 
-log = logging.getLogger(__name__)
 
+RETRY_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each new try after a connection was lost
+log = logging.getLogger(__name__)
 CONNECT_SECONDS = 60.0
 STEADY_SECONDS = 30.0  # a connection that held this long starts the delays from the beginning
 SIGN_IN_SECONDS = 600.0  # that the user may take
@@ -49,8 +55,37 @@ LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
 CHANGED = "has changed since this call was decided, so it did not run. Calling it again asks anew."
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The things that all connections of a hub have in common.
+
+    `changed` is called in the event loop after each change of a state, tool or other offer; `updated` with a server
+    and the URI of a resource that changed there. `redactor` knows what no log and no reason may hold.
+    """
+
+    log_dir: Path
+    files: ResultFiles
+    guard: Guard
+    changed: Callable[[], None]
+    credentials: Credentials
+    definitions: Definitions | None  # None: whatever a tool has become, it is trusted
+    updated: Callable[[str, str], None]
+    asking: Asking
+    exchanges: Exchanges
+    retry_delays: tuple[float, ...]
+    redactor: Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionEnding:
+    """The reason why a connection ended, in one line, and whether the user has to sign in first."""
+
+    reason: str
+    sign_in: bool = False
+
+
 class Connection:
-    """A server, whatever its state."""
+    """One server from mcp.json, whatever its state."""
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config = config
@@ -75,7 +110,7 @@ class Connection:
         self._stopping = False
 
     def start(self) -> None:
-        """Begins to connect in the background."""
+        """Begin to connect in the background."""
         if self.config.disabled:
             return
         if self.config.problem:
@@ -84,7 +119,7 @@ class Connection:
             self._owner = asyncio.create_task(self._own(), name=f"mcp-{self.config.name}")
 
     async def stop(self) -> None:
-        """Ends the connection and the server's program with all its children. Takes at most some two seconds."""
+        """End the connection and the server's program with all its children. Takes at most some two seconds."""
         self._stopping = True
         owner = self._owner
         if owner is not None:
@@ -96,7 +131,7 @@ class Connection:
             self._move(ServerState.STOPPED)
 
     async def reconnect(self) -> None:
-        """Connects anew, now; returns once that has settled."""
+        """Connect anew, now; return once that has settled."""
         if self.config.disabled or self.config.problem or self._stopping:
             return
         self._move(ServerState.STARTING)
@@ -107,7 +142,7 @@ class Connection:
         await self.settled()
 
     async def sign_in(self) -> None:
-        """Connects anew and opens the browser for the user to sign in; returns once that has settled."""
+        """Connect anew and open the browser for the user to sign in; return once that has settled."""
         self._page.wanted = True
         try:
             await self.reconnect()
@@ -115,19 +150,19 @@ class Connection:
             self._page.wanted = False
 
     async def sign_out(self) -> None:
-        """Forgets what was kept of a sign-in."""
+        """Forget what was kept of a sign-in."""
         try:
             await StoredSignIn(self._shared.credentials, self.config, plan_of(self.config)).forget()
         except ValueError:
             return  # `auth` that can't be used never signed in
 
     async def settled(self) -> None:
-        """Returns once the server is ready, failed, disabled or stopped."""
+        """Return once the server is ready, failed, disabled or stopped."""
         while not self.state.settled:
             await self._moved.wait()
 
     async def listed(self) -> None:
-        """Returns once what the server offers beside tools is known, the server is down, or after a while."""
+        """Return once what the server offers beside tools is known, the server is down, or after a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CALL_WAITS_SECONDS):
                 await self.settled()
@@ -170,7 +205,7 @@ class Connection:
                 await asyncio.wait({self._life})
 
     async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
-        """Waits until it is time for the next try, or somebody asks for it; returns the losses to go on from."""
+        """Wait until it is time for the next try, or somebody asks for it; return the losses to go on from."""
         if retry and losses <= len(self._shared.retry_delays):
             self._move(ServerState.RECONNECTING, reason)
             try:
@@ -184,7 +219,7 @@ class Connection:
         return 0
 
     async def _live(self) -> ConnectionEnding:
-        """One connection from beginning to end; returns why it ended."""
+        """Live through one connection from beginning to end; return why it ended."""
         shared = self._shared
         channel = open_channel(self.config, self._log, shared.guard, self._surroundings, shared.credentials, self._page)
         error: BaseException | None = None
@@ -229,7 +264,7 @@ class Connection:
         self._move(ServerState.READY)
 
     async def _serve(self, session: ServerSession) -> None:
-        """Until the connection ends; lists again what the server says has changed."""
+        """List again what the server says has changed, until the connection ends."""
         ended = asyncio.ensure_future(session.ended.wait())
         listing = asyncio.create_task(self._list_offers(session))
         try:
@@ -274,7 +309,7 @@ class Connection:
         await self.listed_tools.take(listing)
 
     async def accept(self, name: str, shown: str) -> bool:
-        """The user trusts a tool whose definition has the hash `shown`; False when it is another by now."""
+        """Trust a tool as the user was shown it; return False if its definition has another hash by now."""
         accepted = await self.listed_tools.accept(name, shown)
         if accepted:
             self._shared.changed()
@@ -307,7 +342,7 @@ class Connection:
         definition: str = "",
         accept: bool = False,
     ) -> ToolResult:
-        """Runs one call; every failure but cancellation is a result.
+        """Run one call; every failure but cancellation is a result.
 
         With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
         notes it as trusted.
@@ -344,7 +379,7 @@ class Connection:
         return f"The server {self.config.name} is {self.state.value}{why}."
 
     async def _session_for_call(self) -> ServerSession | None:
-        """The session once the server is ready, or None when it isn't in time."""
+        """Return the session once the server is ready, or None when it isn't in time."""
         first: dict[ChangeNotices, int] = {}
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):
@@ -365,7 +400,7 @@ class Connection:
         return self.state is ServerState.READY and self._session is not None and self._session.over
 
     async def _lost(self, session: ServerSession, reason: str) -> str:
-        """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
+        """Say what became of a call that was running when the connection ended; wait a moment for the reason."""
         name = self.config.name
         if self._session is session and not self._stopping:
             with suppress(TimeoutError):  # then without a reason

@@ -1,4 +1,4 @@
-"""What can go wrong with a server: what the SDK and the system raise, as one line that says why."""
+"""Faults of servers: words in one line for what the SDK and the system raise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CallRefused(Exception):
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions inside nested groups, in order."""
+    """Return the exceptions inside nested groups, in order."""
     if isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         for inner in group.exceptions:
@@ -39,14 +39,14 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def cause(error: BaseException) -> BaseException:
-    """The one exception of nested groups that says most: not a cancellation, nor a stream closed by the teardown."""
+    """Return the one exception of nested groups that says most: no cancellation, no closed stream."""
     found = list(leaves(error))
     noise = {"CancelledError", "BrokenResourceError", "ClosedResourceError", "EndOfStream", "WouldBlock"}
     return next((leaf for leaf in found if type(leaf).__name__ not in noise), found[0] if found else error)
 
 
 def start_reason(error: BaseException, config: ServerConfig) -> str:
-    """Why a program could not be started."""
+    """Say why a program could not be started."""
     if isinstance(error, OSError):
         if error.errno == errno.ENOENT and config.started_in and error.filename == config.started_in:
             return one_line(f"the folder {config.started_in} doesn't exist", LONGEST)
@@ -61,7 +61,7 @@ def start_reason(error: BaseException, config: ServerConfig) -> str:
 
 
 def connection_reason(error: BaseException) -> str:
-    """Why talking to a server failed, as far as the exception tells."""
+    """Say why talking to a server failed, as far as the exception tells."""
     found = cause(error)
     name = type(found).__name__
     text = _in_our_words(str(found).strip())
@@ -76,7 +76,7 @@ def connection_reason(error: BaseException) -> str:
 
 
 def sign_in_reason(error: BaseException) -> str:
-    """What went wrong with signing in, or "" where it was something else."""
+    """Say what went wrong with signing in, or "" where it was something else."""
     for leaf in leaves(error):
         name = type(leaf).__name__
         if name == "SignInNeeded":
@@ -87,14 +87,14 @@ def sign_in_reason(error: BaseException) -> str:
 
 
 def first_problem(error: ValidationError) -> str:
-    """What doesn't fit the protocol, and where."""
+    """Say what doesn't fit the protocol, and where."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def _in_our_words(text: str) -> str:
-    """What the SDK says of an answer over HTTP that is no message: a page about its models, and the answer itself."""
+    """Shorten what the SDK says of an answer that is no message: a page about its models, and the answer itself."""
     other = text.removeprefix("Unexpected content type:")
     if other != text:
         return (
@@ -114,7 +114,7 @@ def _in_our_words(text: str) -> str:
 
 
 def protocol_reason(message: str, refusal: str = "") -> str:
-    """The SDK's words for what came of a request in ours; `refusal` is the HTTP status that it leaves out."""
+    """Put the SDK's words for what came of a request into ours; `refusal` is the HTTP status that it leaves out."""
     text = _in_our_words(message)
     if text.startswith("the answer "):
         return f"The server's {text.removeprefix('the ')}."

@@ -1,4 +1,4 @@
-"""What the console leans on in the MCP SDK that the SDK doesn't promise: every use, with its reason, read in 2.3.0.
+"""The parts of the MCP SDK that it doesn't promise and the console needs: every use, with its reason, read in 2.3.0.
 
 `tests/program/test_library_internals.py` holds the table against the SDK that is installed and against the code.
 """
@@ -17,20 +17,20 @@ INTERNALS: Final[dict[str, str]] = {
         "wire.py: which request a message came with, over streamable HTTP; the SDK reads it with getattr, too"
     ),
     "async mcp.client.session:ClientSession.validate_tool_result(name, result)": (
-        "session.py puts structured_results.py in its place: the SDK's judging of a result is not bounded"
+        "session.py puts schemas.py in its place: the SDK's judging of a result is not bounded"
     ),
     "async mcp.client.auth:OAuthClientProvider._initialize()": (
-        "oauth_steps.py overrides it: without expiry and endpoints an expired token is thrown away, never refreshed"
+        "oauth.py overrides it: without expiry and endpoints an expired token is thrown away, never refreshed"
     ),
     "mcp.client.auth:OAuthClientProvider._auth_flow(request)": (
-        "The SDK sends a sign-in's steps wherever servers say: oauth_steps.py judges each before it is sent."
+        "The SDK sends a sign-in's steps wherever servers say: oauth.py judges each before it is sent."
     ),
     "mcp.shared._httpx_utils:RedirectAwareAuth._auth_flow(request)": "The base class of the same.",
     "async mcp.client.auth:OAuthClientProvider._handle_refresh_response(response)": (
-        "The SDK logs an answer that does not fit, with the token in it: oauth_steps.py looks first."
+        "The SDK logs an answer that does not fit, with the token in it: oauth.py looks first."
     ),
     "async mcp.client.auth:OAuthClientProvider._handle_token_response(response)": (
-        "oauth_steps.py overrides it: keeps the endpoints for the next run"
+        "oauth.py overrides it: keeps the endpoints for the next run"
     ),
     "async mcp.client.auth:OAuthClientProvider._perform_authorization_code_grant()": (
         "oauth.py overrides it: a call's deadline is held while you sign in"
@@ -39,16 +39,16 @@ INTERNALS: Final[dict[str, str]] = {
         "oauth.py overrides it: the client's secret goes in the way that the server takes it"
     ),
     "mcp.client.auth:OAuthClientProvider._select_authorization_server(advertised)": (
-        "oauth_steps.py overrides it: a client's secret goes to the issuer that mcp.json names, and to no other"
+        "oauth.py overrides it: a client's secret goes to the issuer that mcp.json names, and to no other"
     ),
     "async mcp.client.auth:OAuthClientProvider._perform_authorization()": (
-        "oauth_steps.py overrides it for the same; machine_sign_in.py is granted its token another way"
+        "oauth.py overrides it for the same; oauth.py is granted its token another way"
     ),
-    "mcp.client.auth:OAuthClientProvider._get_token_endpoint()": "machine_sign_in.py: where the token is asked for",
-    "mcp.client.auth:OAuthClientProvider.context": "oauth_steps.py: the state that is kept between runs",
-    "mcp.client.auth.oauth2:OAuthContext.token_expiry_time": "oauth_steps.py: kept between runs",
-    "mcp.client.auth.oauth2:OAuthContext.oauth_metadata": "oauth_steps.py: kept between runs",
-    "mcp.client.auth.oauth2:OAuthContext.protected_resource_metadata": "oauth_steps.py: kept between runs",
-    "mcp.client.auth.oauth2:OAuthContext.auth_server_url": "oauth_steps.py: kept between runs",
-    "mcp.client.auth.oauth2:OAuthContext.client_info": "oauth_steps.py: how the client's secret is sent",
+    "mcp.client.auth:OAuthClientProvider._get_token_endpoint()": "oauth.py: where the token is asked for",
+    "mcp.client.auth:OAuthClientProvider.context": "oauth.py: the state that is kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.token_expiry_time": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.oauth_metadata": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.protected_resource_metadata": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.auth_server_url": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.client_info": "oauth.py: how the client's secret is sent",
 }

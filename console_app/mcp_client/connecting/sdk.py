@@ -22,7 +22,7 @@ _ROOTS = (
 
 
 def preload() -> None:
-    """Imports the SDK and all of ours that needs it; meant for a thread, after the first paint."""
+    """Import the SDK and all of ours that needs it; meant for a thread, after the first paint."""
     for name in ("connecting.session", "transport.stdio", "transport.http", "auth.oauth"):
         _import(name)
     with _one_at_a_time:
@@ -33,7 +33,7 @@ def preload() -> None:
 
 
 async def load(name: str) -> ModuleType:
-    """The module `name` of this package, imported in a thread, so that the console answers keys meanwhile."""
+    """Return the module `name` of this package, imported in a thread, so that the console answers keys meanwhile."""
     return await asyncio.to_thread(_import, name)
 
 

@@ -1,8 +1,8 @@
 """One server's log file: what it wrote to stderr and what it said outside any call, bounded on disk.
 
-Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second: a server
-that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it.
-What it writes is kept without secrets, line by line: of a line that has not ended, only its beginning is shown.
+Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second. A server
+that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it. What
+it writes is kept without secrets, line by line: of a line that has not ended, only its beginning is shown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ServerLog:
         return next((line.strip() for line in reversed(self.lines) if line.strip()), "")
 
     def write_line(self, text: str) -> None:
-        """One line of our own, with the time."""
+        """Write one line of our own, with the time."""
         line = f"{time.strftime('%H:%M:%S')} {one_line(self._redactor.clean(text))}\n"
         self._remember(line)
         begins = b"" if self._at_start else b"\n"  # a line of the server that has no end yet
@@ -58,7 +58,7 @@ class ServerLog:
         self._to_file(begins + line.encode("utf-8", "replace"))
 
     def write(self, data: bytes) -> None:
-        """Bytes as the server wrote them to standard error; in the file each line has its time before it."""
+        """Write bytes as the server wrote them to standard error; in the file each line has its time before it."""
         if self._is_flooded():
             # Only what is kept in memory is worth cleaning: the newest lines, from the beginning of one.
             self._dropped += len(data)
@@ -67,7 +67,7 @@ class ServerLog:
         self._keep(self._stream.feed(data))
 
     def flush(self) -> None:
-        """The server writes no more: its last line needs no end."""
+        """Write the last line, which needs no end: the server writes no more."""
         self._keep(self._stream.flush())
 
     def _keep(self, text: str) -> None:
@@ -124,7 +124,7 @@ class ServerLog:
         self._size += os.write(self._file, data)
 
     def close(self) -> None:
-        """Closes the file; a later write opens it again."""
+        """Close the file; a later write opens it again."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

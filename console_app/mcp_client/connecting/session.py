@@ -1,4 +1,4 @@
-"""One conversation with a server through the SDK: opened, listed, called and closed inside its owner's task.
+"""One conversation with a server through the SDK, both ways: opened, called, answered and closed in its owner's task.
 
 This module and those it imports load the SDK (0.7 s); `connection` imports it in a thread, once a server is starting.
 """
@@ -7,42 +7,57 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from mcp import Client, MCPError
+from mcp.client.context import ClientRequestContext
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
     CONNECTION_CLOSED,
+    INVALID_PARAMS,
     LOG_LEVEL_META_KEY,
     METHOD_NOT_FOUND,
     URL_ELICITATION_REQUIRED,
     CallToolResult,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
     EmptyResult,
+    ErrorData,
     Implementation,
+    ListRootsResult,
     PingRequest,
+    Root,
+    SamplingMessage,
     SetLevelRequest,
     SetLevelRequestParams,
+    TextContent,
     Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import FileUrl, ValidationError
 
 from console_app._version import __version__
 from console_app.config.secrets.redaction import Redactor
+from console_app.domain import questions
+from console_app.domain.errors import FanoutError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.sampling import Sampling
+from console_app.domain.schema.fields import secrets_in
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.callbacks import Callbacks
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
-from console_app.mcp_client.connecting.running_calls import WireCall, current_call
 from console_app.mcp_client.connecting.status import RejectedTool
-from console_app.mcp_client.connecting.wire import Wire
-from console_app.mcp_client.exchange import Exchanges
+from console_app.mcp_client.connecting.wire import Wire, WireCall, current_call
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
 from console_app.mcp_client.offering.offers import (
@@ -53,10 +68,14 @@ from console_app.mcp_client.offering.offers import (
     ServerPrompt,
 )
 from console_app.mcp_client.tools import convert
-from console_app.mcp_client.tools.schema_check import check_schema
-from console_app.mcp_client.tools.structured_results import OutputSchemas
+from console_app.mcp_client.tools.schemas import OutputSchemas, check_schema
+from console_app.mcp_client.traffic import Exchanges
 from console_app.mcp_client.transport import Streams, seconds_to_wait
 
+MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
+MOST_OPEN: Final = 20  # questions at once that a server asks for no call
+DECLINED = -1  # the code that the protocol's example has for a sampling request the user rejected
+T = TypeVar("T")
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
 LAST_ANSWERS: Final = 2.0  # seconds for those of other calls, once a server knows the session no more
 _NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that it doesn't know,
@@ -64,7 +83,145 @@ _BEGUN_ANEW: Final = ("session", "not initialized")  # and in which words
 # The SDK's words for an answer that can't come any more: its code is also the one that servers give most errors.
 _LOST: Final = ("Connection closed", "SSE stream ")
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
-T = TypeVar("T")
+
+
+class _Callbacks:
+    """Answers to what a server asks of the client: elicitation, sampling, roots.
+
+    A question that belongs to a call ends with it: the server then hears `cancel`.
+    """
+
+    def __init__(self, wire: Wire, surroundings: Surroundings) -> None:
+        self._wire = wire
+        self._server = surroundings.server
+        self._asking = surroundings.asking
+        self._roots: Callable[[], Sequence[Path]] = surroundings.roots or tuple
+        self._given = surroundings.given
+        self._open = 0  # questions that wait for an answer
+
+    async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Ask the user to fill in a form or to open a page."""
+        call, waiting = self._wire.asking()
+        if self._asks_too_much(waiting):
+            return ElicitResult(action="cancel")
+        question = self._question(params, call, waiting)
+        answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
+        if answer is not None and answer.content is not None:
+            self._given.add(*secrets_in(question.schema, answer.content))
+        return _elicit_result(answer or ElicitationAnswer("cancel"))
+
+    async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
+        """Open the pages that a call can't do without; return whether the user agreed to all of them."""
+        for page in pages:
+            answer = await self._asking.elicit(self._question(page, call, [call]), [call.reporter])
+            if answer.action != "accept":
+                return False
+        return True
+
+    async def sample(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        """Ask the model."""
+        if params.tools:
+            return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported")
+        call, waiting = self._wire.asking()
+        if not waiting:
+            return ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
+        if self._asks_too_much(waiting):
+            return ErrorData(code=DECLINED, message=f"The model is asked at most {MOST_ASKED} times for a call")
+        request = SamplingRequest(
+            server=self._server,
+            call_id=call.call_id if call is not None else "",
+            candidates=_ids(waiting),
+            messages=tuple(_sampling_message(message) for message in params.messages),
+            sampling=Sampling.model_construct(  # as the server says it: the endpoint judges that
+                max_tokens=params.max_tokens, temperature=params.temperature, stop=tuple(params.stop_sequences or ())
+            ),
+            system=params.system_prompt or "",
+            model_hints=_hints(params),
+        )
+        try:
+            sampled = await self._for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
+        except FanoutError as error:
+            return ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
+        if sampled is None:
+            return ErrorData(code=DECLINED, message="User rejected sampling request")
+        return CreateMessageResult(
+            role="assistant",
+            content=TextContent(type="text", text=sampled.text),
+            model=sampled.model,
+            stop_reason=sampled.stop_reason,
+        )
+
+    async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+        """Return the folders that the server may work in."""
+        return ListRootsResult(
+            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
+        )
+
+    def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
+        """Count a question that may be of any of `calls`, as one of that which asked least; whether it is one too
+        many, which that call is told once."""
+        if not calls:
+            return self._open >= MOST_OPEN
+        call = min(calls, key=lambda one: one.asked)
+        call.asked += 1
+        if call.asked == MOST_ASKED + 1:
+            call.reporter.log("warning", f"the server asks more than {MOST_ASKED} times: no more is asked for it")
+        return call.asked > MOST_ASKED
+
+    async def _for_calls(self, calls: Sequence[WireCall], asking: Coroutine[Any, Any, T]) -> T | None:
+        """Return the result of `asking`; None when every call that it may be asked for has ended meanwhile."""
+        task = asyncio.ensure_future(asking)
+        self._open += 1
+        for call in calls:
+            call.questions.add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            self._open -= 1
+            for call in calls:
+                call.questions.discard(task)
+        return None if task.cancelled() else task.result()
+
+    def _question(
+        self, params: ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
+    ) -> Elicitation:
+        call_id = call.call_id if call is not None else ""
+        if isinstance(params, ElicitRequestFormParams):
+            schema = params.requested_schema
+            return Elicitation(self._server, params.message, call_id, schema=schema, candidates=_ids(candidates))
+        return Elicitation(
+            self._server, params.message, call_id, mode="url", url=params.url, candidates=_ids(candidates)
+        )
+
+
+def _ids(calls: Sequence[WireCall]) -> tuple[str, ...]:
+    return tuple(call.call_id for call in calls)
+
+
+def _reporters(calls: Sequence[WireCall]) -> list[CallReporter]:
+    return [call.reporter for call in calls]
+
+
+def _elicit_result(answer: ElicitationAnswer) -> ElicitResult:
+    if answer.action != "accept" or answer.content is None:
+        return ElicitResult(action=answer.action)
+    return ElicitResult(action="accept", content=dict(answer.content))
+
+
+def _sampling_message(message: SamplingMessage) -> questions.SamplingMessage:
+    parts = [block.text if block.type == "text" else f"[{block.type}]" for block in message.content_as_list]
+    role: Literal["user", "assistant"] = message.role
+    return questions.SamplingMessage(role, "\n".join(parts))
+
+
+def _hints(params: CreateMessageRequestParams) -> tuple[str, ...]:
+    hints = params.model_preferences.hints if params.model_preferences else None
+    return tuple(hint.name for hint in hints or () if hint.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +234,15 @@ class ServerListing:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a session needs of the console: where its log goes, who answers its questions, what keeps its messages."""
+    """The surroundings of a session: where its log goes, who answers its questions, what keeps its messages."""
 
     server: str
     log: Callable[[Level, str], None]
-    asking: Asking = field(default_factory=Asking)
-    exchanges: Exchanges = field(default_factory=Exchanges)
-    log_level: Callable[[], Level] = lambda: "info"
-    roots: Callable[[], Sequence[Path]] | None = None  # None: it is told nothing of folders
-    given: Redactor = field(default_factory=Redactor)  # knows the secrets that the server has, typed ones too
+    asking: Asking
+    exchanges: Exchanges
+    log_level: Callable[[], Level]
+    roots: Callable[[], Sequence[Path]] | None  # None: it is told nothing of folders
+    given: Redactor  # knows the secrets that the server has, typed ones too
 
 
 class ServerSession:
@@ -96,7 +253,7 @@ class ServerSession:
         client: Client,
         wire: Wire,
         changes: ChangeNotices,
-        callbacks: Callbacks,
+        callbacks: _Callbacks,
         surroundings: Surroundings,
         refusal: Callable[[], str],
     ) -> None:
@@ -126,13 +283,13 @@ class ServerSession:
 
     @property
     def instructions(self) -> str:
-        """What the server tells a model about itself."""
+        """The words that the server has for a model about itself."""
         return self._client.instructions or ""
 
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
 
     async def list_tools(self) -> ServerListing:
-        """Every page of the tools; none for a server that knows no such method, whatever it advertised."""
+        """Return every page of the tools; none for a server that knows no such method, whatever it advertised."""
         self._wire.rejected = []
         tools: dict[str, Tool] = {}
         rejected: list[RejectedTool] = []
@@ -160,8 +317,10 @@ class ServerSession:
         return listing
 
     async def offers(self, seconds: float, so_far: Callable[[Offers], None]) -> Offers:
-        """Prompts, resources and templates, as far as the server advertises them and lists them in that time; `so_far`
-        is given those that are there where one of the lists takes long."""
+        """Return prompts, resources and templates, as far as the server advertises them and lists them in that time.
+
+        `so_far` is given those that are there where one of the lists takes long.
+        """
         return await reading.offers(self._client, self._surroundings.server, seconds, so_far)
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
@@ -169,7 +328,7 @@ class ServerSession:
     async def call(
         self, tool: str, arguments: dict[str, Any], reporter: CallReporter, meta: dict[str, Any], call_id: str = ""
     ) -> CallToolResult:
-        """One call. Cancelling the awaiting task cancels it at the server."""
+        """Make one call. Cancelling the awaiting task cancels it at the server."""
         call = WireCall(f"call-{next(self._tokens)}", reporter, call_id)
         self._wire.open(call)
         marker = current_call.set(call)
@@ -204,7 +363,7 @@ class ServerSession:
         return await self._client.call_tool(tool, arguments, meta=fields)
 
     async def _pages_done(self, error: MCPError, call: WireCall) -> bool:
-        """Whether the user agreed to the pages that a call needs, and the server says that they are done."""
+        """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
         try:
             pages = UrlElicitationRequiredError.from_error(error.error).elicitations
         except ValidationError:
@@ -226,33 +385,33 @@ class ServerSession:
                 self.changes.forget(identifier or "")
 
     async def read_resource(self, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
-        """The parts of a resource; bytes become files."""
+        """Return the parts of a resource; bytes become files."""
         with self._plain_errors():
             return await reading.read_resource(self._client, uri, files)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], files: convert.ResultFiles
     ) -> list[PromptMessage]:
-        """The messages of a prompt, filled in."""
+        """Return the messages of a prompt, filled in."""
         with self._plain_errors():
             return await reading.get_prompt(self._client, name, arguments, files)
 
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
-        """What the server proposes for an argument that is being typed."""
+        """Return what the server proposes for an argument that is being typed."""
         with self._plain_errors():
             return await reading.complete(self._client, ref, argument, value, others)
 
     async def subscribe(self, uri: str, *, on: bool) -> None:
-        """Asks for updates of a resource, or no longer."""
+        """Ask for updates of a resource, or no longer."""
         (self.changes.subscribed.add if on else self.changes.subscribed.discard)(uri)
         self.changes.resubscribe.set()
         with self._plain_errors():
             await reading.subscribe(self._client, uri, on=on)
 
     async def set_log_level(self, level: Level) -> None:
-        """Asks for log lines from that level on. From 2026-07-28 each call says so itself."""
+        """Ask for log lines from that level on. From 2026-07-28 each call says so itself."""
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS or self._client.server_capabilities.logging is None:
             return
         with self._plain_errors():
@@ -260,7 +419,7 @@ class ServerSession:
             await self._client.session.send_request(request, EmptyResult)
 
     async def ping(self) -> None:
-        """Returns with a sign of life, a refusal too. From 2026-07-28 there is no `ping`: it is asked what it is."""
+        """Return with a sign of life, a refusal too. From 2026-07-28 there is no `ping`: it is asked what it is."""
         try:
             with self._plain_errors():
                 if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -272,11 +431,11 @@ class ServerSession:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more should be asked: no answer would come."""
+        """True once nothing more should be asked, since no answer would come."""
         return self._gone or self.ended.is_set()
 
     def _end(self) -> None:
-        """It is to be begun anew; what else runs may still have its own answer."""
+        """End the session, which is to be begun anew; calls that run may still have their own answers."""
         self._gone = True
         if self._wire.runs_others():
             asyncio.get_running_loop().call_later(LAST_ANSWERS, self.ended.set)
@@ -284,13 +443,13 @@ class ServerSession:
             self.ended.set()
 
     def _forgotten(self, error: MCPError) -> bool:
-        """Whether it answered that it has no such session, with a JSON error beside the 404 or 400 that says so."""
+        """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
         said = error.message.lower()
         return self._refusal().startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
 
     @contextmanager
     def _plain_errors(self) -> Generator[None]:
-        """What the SDK raises of a request, as ConnectionLost or CallRefused."""
+        """Turn what the SDK raises of a request into ConnectionLost or CallRefused."""
         try:
             yield
         except MCPError as error:
@@ -319,16 +478,14 @@ async def open_session(
     legacy: bool = False,
     refusal: Callable[[], str] = str,
 ) -> AsyncGenerator[ServerSession]:
-    """Shakes hands over `transport`; `legacy` asks for the older handshake alone.
+    """Shake hands over `transport`; `legacy` asks for the older handshake alone.
 
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """
     changes = ChangeNotices()
     traffic = surroundings.exchanges.traffic(surroundings.server)
     wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given)
-    callbacks = Callbacks(
-        surroundings.server, wire, surroundings.asking, surroundings.roots or tuple, surroundings.given
-    )
+    callbacks = _Callbacks(wire, surroundings)
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy else "auto",

@@ -1,4 +1,4 @@
-"""What the console shows of a server: its state, and in one line why."""
+"""A server's status as the console shows it: its state, and in one line why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from console_app.domain.events import Level
 
 
 class ServerState(StrEnum):
-    """Where a server's life stands."""
+    """The stations of a server's life."""
 
     STARTING = "starting"
     READY = "ready"
@@ -22,7 +22,7 @@ class ServerState(StrEnum):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will happen by itself soon."""
+        """True where nothing more will happen by itself soon."""
         return self not in {ServerState.STARTING, ServerState.RECONNECTING}
 
 

@@ -12,29 +12,46 @@ import contextvars
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self, cast, get_args
+from typing import Any, Final, Self, cast, get_args
 
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.events import Level
-from console_app.mcp_client.connecting.running_calls import RunningCalls, WireCall, current_call
+from console_app.domain.json_text import as_object
+from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client.connecting.status import RejectedTool
-from console_app.mcp_client.tools.blocks import clean_prompt, clean_result
-from console_app.mcp_client.tools.listing import clean_listing
+from console_app.mcp_client.tools.atlas import carries_files
+from console_app.mcp_client.tools.cleaning import clean_listing, clean_prompt, clean_result
 from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
-from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage, only_modern
+from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage
 
+_MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
+_ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
+# What servers name a call by beside its progress token: the id of the request that it was sent as.
+_REQUEST_NAMES: Final = (
+    "relatedRequestId",
+    "related_request_id",
+    "requestId",
+    "io.modelcontextprotocol/related-request",
+)
+
+Progress = tuple[float, float | None, str | None]
+Logged = tuple[Level, str, bool]
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
 # By class, since each `isinstance` that fails on a pydantic model costs as much as keeping the message.
 _KINDS: dict[type[JSONRPCMessage], Kind] = {
@@ -45,6 +62,154 @@ _KINDS: dict[type[JSONRPCMessage], Kind] = {
 }
 
 
+@dataclass(eq=False, slots=True)
+class WireCall:
+    """A call in flight: `token` is its progress token, unique on the connection; `call_id` is the engine's.
+
+    Of a flood the newest is what counts: past `_MOST_A_SECOND`, what comes in between is left out, and of log lines
+    it is said how many.
+    """
+
+    token: str
+    reporter: CallReporter
+    call_id: str = ""
+    questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
+    asked: int = 0  # times its server asked something that may be for it
+    _second: float = -1.0  # when the current second of counting began, in the loop's time
+    _count: int = 0  # of progress
+    _logged: int = 0  # of log lines
+    _held: Progress | None = None
+    _line: Logged | None = None  # the newest line of those that are held back
+    _dropped: int = 0  # lines before that
+    _timer: asyncio.TimerHandle | None = None
+
+    def progressed(self, progress: Progress) -> None:
+        """Report it, now or, in a flood, with the end of the second."""
+        loop = self._tick()
+        self._count += 1
+        files = progress[2] is not None and carries_files(progress[2])
+        if self._count <= _MOST_A_SECOND or files:
+            self._held = None
+            self.reporter.progress(*progress)
+            return
+        self._held = progress
+        if self._timer is None:
+            self._timer = loop.call_at(self._second + 1, self.flush)
+
+    def logged(self, level: Level, text: str, *, sure: bool) -> None:
+        """Report a line of its server's log, now or, in a flood, the newest with the end of the second."""
+        loop = self._tick()
+        self._logged += 1
+        if self._logged <= _MOST_A_SECOND:
+            self._flush_line()
+            self.reporter.log(level, text, sure=sure)
+            return
+        self._dropped += self._line is not None
+        self._line = (level, text, sure)
+        if self._timer is None:
+            self._timer = loop.call_at(self._second + 1, self.flush)
+
+    def _tick(self) -> asyncio.AbstractEventLoop:
+        """Begin to count anew with each second."""
+        loop = asyncio.get_running_loop()
+        if (now := loop.time()) - self._second >= 1:
+            self._second, self._count, self._logged = now, 0, 0
+        return loop
+
+    def flush(self) -> None:
+        """Report what was held back."""
+        self._flush_line()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._held is not None:
+            held, self._held = self._held, None
+            self.reporter.progress(*held)
+
+    def _flush_line(self) -> None:
+        if self._line is not None:
+            (level, text, sure), self._line = self._line, None
+            dropped, self._dropped = self._dropped, 0
+            self.reporter.log(level, text, sure=sure, dropped=dropped)
+
+
+# The call that a task is making. Streamable HTTP answers each request on a stream of its own, and the SDK runs what
+# arrives there in the context of the request: so this also tells whose log line came in.
+current_call: contextvars.ContextVar[WireCall | None] = contextvars.ContextVar("current_call", default=None)
+
+
+class RunningCalls:
+    """The calls that were sent and have no answer yet, and which of them a message belongs to.
+
+    A message may name its call. Over stdio, before 2026-07-28, the protocol doesn't say it: then a message may be of
+    any call that runs, and whoever uses the answer has to say so.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[str, WireCall] = {}  # by progress token
+        self._requests: dict[int | str, WireCall] = {}  # our requests in flight, to the call they are for
+        self._quiet_until = 0.0
+
+    def open(self, call: WireCall) -> None:
+        """Take note that a call is about to be sent."""
+        self._calls[call.token] = call
+
+    def close(self, call: WireCall, *, abandoned: bool) -> None:
+        """Close a call that has its answer, or is given up; questions that were only its are withdrawn."""
+        self._calls.pop(call.token, None)
+        call.flush()
+        if call.questions:  # or each end would look at all the others
+            for question in call.questions - {asked for other in self._calls.values() for asked in other.questions}:
+                question.cancel()
+        if abandoned:
+            self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS
+
+    def sent(self, call: WireCall, request: int | str) -> None:
+        """Take note that a request goes out for a call."""
+        self._requests[request] = call
+
+    def answered(self, request: int | str) -> str:
+        """Take note that a request has its answer; return the id of the call that it was for, or ""."""
+        call = self._requests.pop(request, None)
+        return call.call_id if call is not None else ""
+
+    def running(self) -> list[WireCall]:
+        """Return all of them, the oldest first."""
+        return list(self._calls.values())
+
+    def of_token(self, token: object) -> WireCall | None:
+        """Return the call with this progress token."""
+        return self._calls.get(str(token))
+
+    def whose(self, params: dict[str, Any], context: contextvars.Context | None) -> WireCall | None:
+        """Return the call that a message with these parameters belongs to, or None where that isn't sure."""
+        candidates, sure = self.candidates(params, context)
+        return candidates[0] if sure and candidates else None
+
+    def candidates(self, params: dict[str, Any], context: contextvars.Context | None) -> tuple[list[WireCall], bool]:
+        """Return the calls that a message may belong to, and whether that is sure; none for one whose call is gone."""
+        named, known = self._named(params)
+        if known:
+            return named, True
+        made_by = context.get(current_call) if context is not None else None
+        if made_by is not None:
+            return [call for call in self._calls.values() if call is made_by], True
+        # With one call in flight, and none cancelled that may still be writing, there is only one it can be.
+        sure = len(self._calls) == 1 and asyncio.get_running_loop().time() >= self._quiet_until
+        return self.running(), sure
+
+    def _named(self, params: dict[str, Any]) -> tuple[list[WireCall], bool]:
+        named = params | as_object(params.get("_meta"))
+        if (token := named.get("progressToken")) is not None:
+            call = self._calls.get(str(token))
+            return [call] if call is not None else [], True
+        for name in _REQUEST_NAMES:
+            request: Any = named.get(name)
+            if isinstance(request, int | str) and (call := self._requests.get(request)) is not None:
+                return [call], True
+        return [], False
+
+
 class Wire:
     """One connection's messages. `server_log` takes what no call claims, `traffic` keeps all that passes; lines that
     may be of several calls reach all of them under the name `server`."""
@@ -52,16 +217,16 @@ class Wire:
     def __init__(
         self,
         server_log: Callable[[Level, str], None],
-        traffic: Traffic | None = None,
-        log_level: Callable[[], Level] = lambda: "debug",
-        server: str = "server",
-        given: Redactor | None = None,
+        traffic: Traffic,
+        log_level: Callable[[], Level],
+        server: str,
+        given: Redactor,
     ) -> None:
         self._server = server
-        self._without_secrets = (given or Redactor()).without_known_in
+        self._without_secrets = given.without_known_in
         self._server_log = server_log
         self._log_level = log_level
-        self._traffic = Traffic() if traffic is None else traffic
+        self._traffic = traffic
         self._calls = RunningCalls()
         self._methods: dict[int | str, str] = {}  # of our requests in flight
         self._asked_for: dict[
@@ -71,20 +236,20 @@ class Wire:
         self.ended = asyncio.Event()  # the transport will bring nothing more
 
     def open(self, call: WireCall) -> None:
-        """A call is about to be sent."""
+        """Take note that a call is about to be sent."""
         self._calls.open(call)
 
     def close(self, call: WireCall, *, abandoned: bool) -> None:
-        """A call has its answer, or nobody waits for it any more."""
+        """Close a call that has its answer, or for which nobody waits any more."""
         self._calls.close(call, abandoned=abandoned)
 
     def runs_others(self) -> bool:
-        """Whether calls run beside the one whose task this is."""
+        """Return whether calls run beside the one whose task this is."""
         own = current_call.get()
         return any(call is not own for call in self._calls.running())
 
     def around(self, transport: AbstractAsyncContextManager[Streams]) -> Transport:
-        """The same transport, watched."""
+        """Return the same transport, watched."""
         return cast("Transport", self._around(transport))
 
     @asynccontextmanager
@@ -94,7 +259,7 @@ class Wire:
             yield _WatchedRead(read, self), _WatchedWrite(write, self)
 
     def sending(self, message: JSONRPCMessage) -> bytes:
-        """One message on its way to the server; returns its JSON, b"" where it has none."""
+        """Take note of a message to the server; return its JSON, b"" where it has none."""
         call = current_call.get()
         call_id = call.call_id if call is not None else ""
         if isinstance(message, JSONRPCRequest):
@@ -111,7 +276,7 @@ class Wire:
         return raw
 
     def received(self, item: SessionMessage | Exception, context: contextvars.Context | None) -> bool:
-        """One message from the server; returns whether the SDK should see it."""
+        """Take note of a message from the server; return whether the SDK should see it."""
         if isinstance(item, Exception):
             return True
         message = item.message
@@ -135,7 +300,7 @@ class Wire:
             if isinstance(message, JSONRPCResponse):
                 self._clean(message, method)
             elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
-                message.error = only_modern(message.error)
+                message.error = _only_modern(message.error)
         if isinstance(message, JSONRPCRequest):
             self._asked_for[message.id] = call_id = self._call_id(message.params or {}, context)
             self._keep(call_id, message, raw, sent=False)
@@ -167,8 +332,10 @@ class Wire:
         return given is not message.params
 
     def asking(self) -> tuple[WireCall | None, list[WireCall]]:
-        """For a request of the server that is being answered: the call it belongs to, if that is known, and those
-        that may be waiting for the answer."""
+        """Return, for a request of the server that is being answered, the call it is for and the calls that may wait.
+
+        The first is None where it isn't known.
+        """
         call = self._calls.whose({}, contextvars.copy_context())
         return call, [call] if call is not None else self._calls.running()
 
@@ -204,6 +371,15 @@ class Wire:
             call.logged(known, text if sure else f"{self._server}: {text}", sure=sure)
         if not (sure and candidates):
             self._server_log(known, text)
+
+
+def _only_modern(error: ErrorData) -> ErrorData:
+    """Return the error that makes the SDK ask once more in the newest way, for a server that refuses `initialize`.
+
+    One that took too long to start for the SDK's patience may know no other.
+    """
+    supported = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": "initialize"}
+    return ErrorData(code=UNSUPPORTED_PROTOCOL_VERSION, message=error.message, data=supported)
 
 
 def _is_number(value: object) -> bool:

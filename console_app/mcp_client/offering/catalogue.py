@@ -1,12 +1,12 @@
-"""What one server offers beside tools, listed in the background and again when it changes, and the use of it."""
+"""The prompts and resources of one server, listed in the background and again when they change, and their use."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from console_app.domain.errors import ServerError
@@ -68,72 +68,66 @@ class Catalogue:
         self._changed()
 
     def forget(self) -> None:
-        """The server is gone, and what it offered with it."""
+        """Forget what the server offered: it is gone."""
         self.offers = Offers()
         self.listed.clear()
 
     async def restore(self, session: ServerSession) -> None:
-        """Tells a new connection what was asked of the one before."""
+        """Tell a new connection what was asked of the one before."""
         try:
-            with self._errors():
-                if self.log_level != "info":
-                    await session.set_log_level(self.log_level)
-                for uri in sorted(self.subscribed):
-                    await session.subscribe(uri, on=True)
-        except ServerError as error:
-            log.info("%s", error)
+            if self.log_level != "info":
+                await session.set_log_level(self.log_level)
+            for uri in sorted(self.subscribed):
+                await session.subscribe(uri, on=True)
+        except (CallRefused, ConnectionLost) as error:
+            log.info("%s: %s", self._server, error)
 
     async def read(self, uri: str) -> list[ResourceContent]:
-        """The parts of a resource."""
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                return await (await self._session()).read_resource(uri, self._files)
+        """Return the parts of a resource."""
+        async with self._asked() as session:
+            return await session.read_resource(uri, self._files)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> list[PromptMessage]:
-        """A prompt, filled in."""
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                return await (await self._session()).get_prompt(name, arguments, self._files)
+        """Return the messages of a prompt, filled in."""
+        async with self._asked() as session:
+            return await session.get_prompt(name, arguments, self._files)
 
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
-        """What the server proposes for an argument that is being typed."""
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                return await (await self._session()).complete(ref, argument, value, others)
+        """Return what the server proposes for an argument that is being typed."""
+        async with self._asked() as session:
+            return await session.complete(ref, argument, value, others)
 
     async def subscribe(self, uri: str, *, on: bool) -> None:
-        """Asks to be told when a resource changes, or no longer."""
+        """Ask to be told when a resource changes, or no longer."""
         (self.subscribed.add if on else self.subscribed.discard)(uri)
         try:
-            with self._errors():
-                async with asyncio.timeout(self._seconds):
-                    await (await self._session()).subscribe(uri, on=on)
+            async with self._asked() as session:
+                await session.subscribe(uri, on=on)
         except ServerError:
             self.subscribed.discard(uri)  # what was refused is not asked for again with each reconnect
             raise
 
     async def set_log_level(self, level: Level) -> None:
-        """Asks for log lines from `level` on."""
+        """Ask for log lines from `level` on."""
         self.log_level = level
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                await (await self._session()).set_log_level(level)
+        async with self._asked() as session:
+            await session.set_log_level(level)
 
     async def ping(self) -> float:
-        """How many seconds the server took for a sign of life."""
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                session = await self._session()
-                began = time.perf_counter()
-                await session.ping()
-                return time.perf_counter() - began
+        """Return how many seconds the server took for a sign of life."""
+        async with self._asked() as session:
+            began = time.perf_counter()
+            await session.ping()
+            return time.perf_counter() - began
 
-    @contextmanager
-    def _errors(self) -> Generator[None]:
+    @asynccontextmanager
+    async def _asked(self) -> AsyncGenerator[ServerSession]:
+        """Yield the session to ask something of, for as long as it may take. Raises ServerError."""
         try:
-            yield
+            async with asyncio.timeout(self._seconds):
+                yield await self._session()
         except (CallRefused, ConnectionLost) as error:
             raise ServerError(f"{self._server}: {str(error) or 'the connection was lost'}") from error
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""What a server said has changed: gathered until somebody looks, so that a flood of notices is one look."""
+"""Notices of what changed at a server, gathered until somebody looks, so that a flood of notices is one look."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChangeNotices:
         self._completed: dict[str, asyncio.Event] = {}
 
     async def heard(self, message: IncomingMessage) -> None:
-        """A notice of the server (the SDK's `message_handler`)."""
+        """Take a notice of the server (the SDK's `message_handler`)."""
         method = getattr(message, "method", "")
         match method:
             case "notifications/tools/list_changed":
@@ -57,27 +57,27 @@ class ChangeNotices:
                 pass
 
     def add(self, kind: Kind) -> None:
-        """A list has changed, or has to be looked at for another reason."""
+        """Take note that a list has changed, or has to be looked at for another reason."""
         self._kinds.add(kind)
         self.tools_heard += kind == "tools"
         self.news.set()
 
     def take(self) -> tuple[set[Kind], list[str]]:
-        """The lists that changed and the resources that did, since the last time."""
+        """Hand out the lists and the resources that changed since the last time."""
         self.news.clear()
         kinds, updated = self._kinds, list(self._updated)
         self._kinds, self._updated = set(), {}
         return kinds, updated
 
     def behind(self, first: dict[ChangeNotices, int]) -> bool:
-        """Whether the tools were not listed since the notices that were there at the first look, which `first` keeps.
+        """Return whether the tools were not listed since the notices of the first look, which `first` keeps.
 
         Who looks until they were waits for a server that is never quiet no longer than for any other.
         """
         return self.tools_listed < first.setdefault(self, self.tools_heard)
 
     async def gathered(self) -> tuple[set[Kind], dict[str, None]]:
-        """All that is said until the server is quiet for a moment, but not for ever: it may send several at once."""
+        """Gather all that is said until the server is quiet for a moment, but not for ever."""
         kinds: set[Kind] = set()
         updated: dict[str, None] = {}
         for _ in range(MOST_WAITS):
@@ -94,12 +94,12 @@ class ChangeNotices:
         return self._completed.setdefault(identifier, asyncio.Event())
 
     def forget(self, identifier: str) -> None:
-        """Nobody waits for that completion any more."""
+        """Forget a completion that nobody waits for any more."""
         self._completed.pop(identifier, None)
 
 
 async def listen(client: Client, changes: ChangeNotices) -> None:
-    """Keeps a stream of notices open: from 2026-07-28 a server tells of changes only to those that listen.
+    """Keep a stream of notices open: from 2026-07-28 a server tells of changes only to those that listen.
 
     What arrives there also reaches `ChangeNotices.heard`. A stream that ends is opened again, later each time; since
     something may have been missed meanwhile, the lists are looked at again.

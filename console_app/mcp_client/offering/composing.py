@@ -1,4 +1,4 @@
-"""From a prompt as it was typed to the message that is sent: `/server:prompt` is filled in by its server, and the
+"""Composes the message that is sent from a prompt as it was typed: `/server:prompt` is filled in by its server, and the
 resources that `@server:uri` names are read and attached.
 
 Nothing is sent half: what can't be read, or is too large, is an error, and the text stays with whoever typed it.
@@ -13,13 +13,7 @@ from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptMessage, ResourceContent, ServerPrompt
-from console_app.mcp_client.offering.typed_names import (
-    Mention,
-    arguments_of,
-    command_of,
-    mentions,
-    missing,
-)
+from console_app.mcp_client.offering.typed_names import Mention, command_of, mentions
 
 MOST_RESOURCES = 20  # of a message
 MOST_TEXT = 400_000  # characters of what is attached to a message: about 100,000 tokens
@@ -42,7 +36,7 @@ async def compose(hub: Hub, text: str) -> UserMessage:
 
 
 def names_something(hub: Hub, text: str) -> bool:
-    """Whether `compose` would ask a server."""
+    """Return whether `compose` would ask a server."""
     servers = hub.typed_servers()
     command = command_of(text)
     if command is not None and command[0].partition(":")[0] in servers:
@@ -51,8 +45,8 @@ def names_something(hub: Hub, text: str) -> bool:
 
 
 async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> UserMessage:
-    values = arguments_of(prompt, rest)
-    if needed := missing(prompt, values):
+    values = prompt.arguments_of(rest)
+    if needed := prompt.missing(values):
         raise UsageError(f"the prompt {prompt.name} needs {', '.join(needed)}", f"Write {needed[0]}=VALUE.")
     messages = await hub.get_prompt(prompt, values)
     attachments = tuple(_attachment(prompt.server, content) for message in messages for content in message.contents)
@@ -64,7 +58,7 @@ async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> 
 
 
 def _as_one(messages: Sequence[PromptMessage]) -> str:
-    """The texts of a prompt's messages as one; where the server speaks in several voices, with their names."""
+    """Return the texts of a prompt's messages as one; where the server speaks in several voices, with their names."""
     texts = [message for message in messages if message.text.strip()]
     if all(message.role == "user" for message in texts):
         return "\n\n".join(message.text for message in texts)
@@ -76,7 +70,7 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
         raise UsageError(f"a message can carry {MOST_RESOURCES} resources, and this names {len(named)}")
     try:
         async with asyncio.TaskGroup() as group:
-            reading = [group.create_task(read(hub, one.server, one.uri)) for one in named]
+            reading = [group.create_task(read_attachments(hub, one.server, one.uri)) for one in named]
     except* FanoutError as errors:
         raise _first(errors) from None
     attachments = tuple(one for task in reading for one in task.result())
@@ -84,8 +78,8 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
     return attachments
 
 
-async def read(hub: Hub, server: str, uri: str) -> list[Attachment]:
-    """A resource as it can be attached, a part each. Raises ServerError."""
+async def read_attachments(hub: Hub, server: str, uri: str) -> list[Attachment]:
+    """Return a resource as it can be attached, a part each. Raises ServerError."""
     if not hub.offers_resource(server, uri):
         raise ServerError(f"{server}: {uri} is switched off", "Ctrl+L switches it on.")
     contents = await hub.read_resource(server, uri)

@@ -1,11 +1,20 @@
-"""What a server offers beside tools: prompts and resources, in our own words. All texts are the server's: hostile."""
+"""Prompts and resources, which a server offers beside tools, in our own words. All texts are the server's: hostile."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import quote, unquote
 
+from console_app.domain.errors import ServerError, UsageError
 from console_app.domain.tools import Artifact
+from console_app.mcp_client.offering.typed_names import words_of
+
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+_ONE_VARIABLE = re.compile(r"([+]?)(\w+)")
+_RESERVED = ":/?#[]@!$&'()*+,;="
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,57 @@ class ServerPrompt:
     description: str = ""
     arguments: tuple[PromptArgument, ...] = ()
 
+    def arguments_of(self, text: str) -> dict[str, str]:
+        """Return what was typed behind the prompt's command, by argument: words in their order, or `name=value`.
+
+        The last argument that is left takes all the words that are. Raises UsageError for words that no argument takes.
+        """
+        known = [argument.name for argument in self.arguments]
+        values: dict[str, str] = {}
+        loose: list[str] = []
+        for name, value in words_of(text):
+            if name in known:
+                values[name] = value
+            else:
+                loose.append(f"{name}={value}" if name else value)
+        free = [name for name in known if name not in values]
+        for place, name in enumerate(free):
+            if not loose:
+                break
+            last = place == len(free) - 1
+            values[name] = " ".join(loose) if last else loose[0]
+            loose = [] if last else loose[1:]
+        if loose:
+            takes = f"takes {', '.join(known)}" if known else "takes no arguments"
+            raise UsageError(f"the prompt {self.name} {takes}; nothing takes {' '.join(loose)[:60]}")
+        return values
+
+    def typing(self, before: str, word: str) -> tuple[dict[str, str], PromptArgument | None, str, bool]:
+        """Read the words typed `before` a word, and the word that is being typed.
+
+        Return (the values before it, its argument, that argument's value so far, whether the name is typed).
+        """
+        table = {argument.name: argument for argument in self.arguments}
+        values: dict[str, str] = {}
+        loose: list[str] = []
+        for name, value in words_of(before):
+            if name in table:
+                values[name] = value
+            else:
+                loose.append(value)
+        name, equals, value = word.partition("=")
+        if equals and name in table:
+            return values, table[name], value.strip('"'), True
+        free = [one for one in table if one not in values]
+        for one, value in zip(free, loose, strict=False):
+            values[one] = value
+        left = [one for one in free if one not in values]
+        return values, table[left[0]] if left else None, word.strip('"'), False
+
+    def missing(self, values: Mapping[str, str]) -> list[str]:
+        """Return the names of required arguments that `values` lacks."""
+        return [argument.name for argument in self.arguments if argument.required and not values.get(argument.name)]
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -42,6 +102,26 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateVariable:
+    """The place in a template where a typed URI ends: in a variable's value, or ("" as variable) in a fixed part.
+
+    `before` is the URI up to there; `value` is typed of it already; `behind` is the fixed part that follows.
+    """
+
+    before: str
+    variable: str
+    value: str
+    behind: str
+    others: Mapping[str, str]
+    more: bool  # another variable follows
+    reserved: bool = False
+
+    def with_value(self, value: str) -> str:
+        """Return the URI with the variable filled in, up to the next one."""
+        return self.before + quote(value, safe=_RESERVED if self.reserved else "") + self.behind
+
+
+@dataclass(frozen=True, slots=True)
 class ResourceTemplate:
     """A family of resources: `uri_template` (RFC 6570) with `variables` to fill in, none where it can't be read."""
 
@@ -52,6 +132,51 @@ class ResourceTemplate:
     description: str = ""
     mime: str = ""
     variables: tuple[str, ...] = ()
+
+    def expand(self, values: Mapping[str, str]) -> str:
+        """Return the URI with the variables filled in. Raises ServerError for a template that can't be read."""
+        from mcp.shared.uri_template import UriTemplate  # loaded already: the template came from a server
+
+        try:
+            return UriTemplate.parse(self.uri_template).expand({name: value for name, value in values.items() if value})
+        except ValueError as error:
+            raise ServerError(f"{self.server}: the template {self.uri_template} can't be filled in: {error}") from None
+
+    @property
+    def fixed_start(self) -> str:
+        """The beginning that all its URIs share."""
+        return self.uri_template.partition("{")[0]
+
+    def place_in(self, uri: str) -> TemplateVariable | None:
+        """Return where `uri` ends in the template; None for another's URI, or a template with operators."""
+        parts = _EXPRESSION.split(self.uri_template)
+        at, others = 0, dict[str, str]()
+        for number in range(0, len(parts), 2):
+            fixed = parts[number]
+            typed = uri[at:]
+            more = number + 1 < len(parts)
+            if len(typed) < len(fixed):
+                return TemplateVariable(uri[:at], "", typed, fixed, others, more) if fixed.startswith(typed) else None
+            if not typed.startswith(fixed):
+                return None
+            at += len(fixed)
+            if not more:
+                return None if at < len(uri) else TemplateVariable(uri, "", "", "", others, False)
+            known = _ONE_VARIABLE.fullmatch(parts[number + 1])
+            if known is None:
+                return None
+            behind = parts[number + 2]
+            end = uri.find(behind, at) if behind else -1
+            if end < 0:
+                value = uri[at:]
+                reserved = bool(known[1])
+                if "/" in value and not reserved:
+                    return None
+                later = number + 3 < len(parts)
+                return TemplateVariable(uri[:at], known[2], unquote(value), behind, others, later, reserved)
+            others[known[2]] = unquote(uri[at:end])
+            at = end
+        return None
 
 
 @dataclass(frozen=True, slots=True)

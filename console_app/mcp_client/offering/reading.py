@@ -1,4 +1,4 @@
-"""What a session lists, reads and completes beside tools, in our words.
+"""Lists, reads and completes what a session has beside tools, in our words.
 
 Lists are optional whatever a server advertises: one that it doesn't know is empty, one that fails is a problem of
 that list alone.
@@ -57,8 +57,10 @@ P = TypeVar("P", bound=_Page)
 
 
 async def every_page(fetch: Callable[[str | None], Awaitable[P]], listed: Callable[[P], Sized]) -> list[P]:
-    """All pages of a list, of which `listed` is what each holds; a cursor that comes again ends it, and so does the
-    page with which there are too many."""
+    """Return all pages of a list; `listed` gives what one page holds.
+
+    A cursor that comes again ends the list, and so does the page with which there are too many entries.
+    """
     pages: list[P] = []
     cursor, seen, count = None, set[str](), 0
     for _ in range(MOST_PAGES):
@@ -73,7 +75,7 @@ async def every_page(fetch: Callable[[str | None], Awaitable[P]], listed: Callab
 
 
 def cut_short(pages: Sequence[_Page]) -> str:
-    """Why these pages are not the whole list, or ""."""
+    """Say why these pages are not the whole list, or ""."""
     if not pages or not pages[-1].next_cursor:
         return ""
     if len(pages) == MOST_PAGES:
@@ -82,7 +84,7 @@ def cut_short(pages: Sequence[_Page]) -> str:
 
 
 async def offers(client: Client, server: str, seconds: float, so_far: Callable[[Offers], None]) -> Offers:
-    """Every prompt, resource and template that the server advertises; a list may take so many seconds.
+    """Return every prompt, resource and template that the server advertises; a list may take so many seconds.
 
     `so_far` is given what is there once a list has not been answered for a while, which is said of that list.
     """
@@ -188,7 +190,7 @@ def _variables(uri_template: str) -> tuple[str, ...]:
 
 
 async def read_resource(client: Client, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
-    """The parts of a resource; bytes become files."""
+    """Return the parts of a resource; bytes become files."""
     result = await client.read_resource(uri)
     parts = [await asyncio.to_thread(_content, one, files) for one in result.contents[: convert.MOST_FILES]]
     left_out = len(result.contents) - len(parts)
@@ -211,7 +213,7 @@ def _content(content: TextResourceContents | BlobResourceContents, files: conver
 async def get_prompt(
     client: Client, name: str, arguments: Mapping[str, str], files: convert.ResultFiles
 ) -> list[PromptMessage]:
-    """The messages of a prompt, filled in."""
+    """Return the messages of a prompt, filled in."""
     result = await client.get_prompt(name, dict(arguments))
     messages: list[PromptMessage] = []
     for message in result.messages[: convert.MOST_FILES]:
@@ -234,7 +236,7 @@ async def get_prompt(
 async def complete(
     client: Client, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
 ) -> list[str]:
-    """What the server proposes for an argument that is being typed; nothing where it has no completion."""
+    """Return what the server proposes for an argument that is being typed; nothing where it has no completion."""
     if client.server_capabilities.completions is None:
         return []
     target: Any = (
@@ -247,7 +249,7 @@ async def complete(
 
 
 async def subscribe(client: Client, uri: str, *, on: bool) -> None:
-    """Asks for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
+    """Ask for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return
     # Not the client's own methods: they warn on standard error that newer protocols have another way.

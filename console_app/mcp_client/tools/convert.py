@@ -14,17 +14,19 @@ import mimetypes
 import os
 import re
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.domain.json_text import as_object
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
-from console_app.mcp_client.tools.in_band import in_band_error
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
+
 
 ERROR_LENGTH = 300  # characters of `ToolResult.error`
 MOST_FILES = 100  # that are kept of one answer
@@ -40,10 +42,12 @@ _EXTENSIONS = {  # where mimetypes has none, or an odd one
     "text/markdown": ".md",
     "application/json": ".json",
 }
+LONGEST_TEXT: Final = 256 * 1024  # characters of a text that is read as JSON
+_WORDS: Final = ("error", "error_message", "message", "detail", "reason")
 
 
 def annotations_of(tool: Tool) -> ToolAnnotations:
-    """What the server says of the tool's effects, with the protocol's defaults."""
+    """Return what the server says of the tool's effects, with the protocol's defaults."""
     hints = tool.annotations
     title = tool.title or (hints.title if hints else None) or ""
     if hints is None:
@@ -60,13 +64,13 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 
 
 def failed(error: str) -> ToolResult:
-    """A result that says why a call failed."""
+    """Return a result that says why a call failed."""
     line = one_line(error, ERROR_LENGTH)
     return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{encodable(error)}", error=line)
 
 
 async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
-    """The result as ours; files are written in a thread, which stops once the call is cancelled."""
+    """Return the result as ours; files are written in a thread, which stops once the call is cancelled."""
     if not has_files(result):
         return result_of(result, files)
     stopped = threading.Event()
@@ -77,7 +81,7 @@ async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
 
 
 def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Event | None = None) -> ToolResult:
-    """What came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
+    """Return what came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
     texts: list[str] = []
     artifacts: list[Artifact] = []
     kept = left_out = 0
@@ -99,7 +103,7 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
     content = "\n".join(texts)
     if result.is_error:
         return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
-    if (words := in_band_error(structured, content)) is not None:
+    if (words := _in_band_error(structured, content)) is not None:
         told = content.strip()
         if words.strip() not in told and json.dumps(words, ensure_ascii=False)[1:-1] not in told:
             told = f"{words.strip()}\n{told}".strip()  # or people would read the reason, and the model would not
@@ -111,12 +115,12 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
 
 
 def not_kept(files: int) -> str:
-    """What stands in place of files beyond MOST_FILES."""
+    """Return the words in place of files beyond MOST_FILES."""
     return f"[{files} more files were not kept: of one answer, the first {MOST_FILES} are]"
 
 
 def has_files(result: CallToolResult) -> bool:
-    """Whether converting `result` writes files."""
+    """Return whether converting `result` writes files."""
     return any(map(_is_file, result.content))
 
 
@@ -125,7 +129,7 @@ def _is_file(block: ContentBlock) -> bool:
 
 
 def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact | None]:
-    """One block as text, and the file or link it stands for. Writes files."""
+    """Return one block as text, and the file or link it stands for. Writes files."""
     match block.type:
         case "text":
             return block.text, None
@@ -156,7 +160,7 @@ class ResultFiles:
         self._next: dict[str, int] = {}  # by name: which number is free, as far as is known
 
     def save(self, data: str, mime: str, name: str, what: str) -> tuple[str, Artifact | None]:
-        """Writes base64 `data`; returns how the content names it, and the artifact unless that failed."""
+        """Write base64 `data`; return how the content names it, and the artifact unless that failed."""
         mime = mime.partition(";")[0].strip().lower()
         try:
             content = base64.b64decode(data, validate=False)
@@ -200,3 +204,44 @@ def _extension(mime: str, name: str) -> str:
         return known
     suffix = Path(name).suffix
     return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", suffix) else ".bin"
+
+
+def _in_band_error(structured: Any, text: str) -> str | None:
+    """Return the server's words for a failure in a result that the protocol calls a success.
+
+    They are "" where it has none, and None where nothing says that it failed. `is_error: true` says so at the top of
+    the structured content, and so does `meta_data.is_error: true` there, as servers written for Atlas have it. Without
+    structured content a text counts that is one JSON object.
+    """
+    found = structured if structured is not None else _object(text)
+    if not isinstance(found, dict):
+        return None
+    fields = cast("dict[str, Any]", found)
+    if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
+        fields = cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
+    about = as_object(fields.get("meta_data"))
+    if fields.get("is_error") is not True and about.get("is_error") is not True:
+        return None
+    results: Any = fields.get("results")
+    places = (as_object(results), fields, about)
+    said = next((words for place in places if (words := _said(place))), "")
+    return said or (results if isinstance(results, str) else "")
+
+
+def _said(place: Mapping[str, Any]) -> str:
+    for name in _WORDS:
+        value: Any = place.get(name)
+        if isinstance(value, dict):
+            value = cast("dict[str, Any]", value).get("message")
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def _object(text: str) -> Any:
+    if not text.lstrip().startswith("{") or "is_error" not in text or len(text) > LONGEST_TEXT:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

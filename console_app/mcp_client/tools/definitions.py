@@ -1,12 +1,13 @@
-"""What the tools of servers looked like when the user trusted them: one that has changed since asks again.
+"""The tools of servers as the user trusted them: one that has changed since asks again.
 
 A server can rename nothing and still turn a harmless tool into another by changing its description or schema (a "rug
 pull"). The first definition of a tool is trusted along with its server; a later one is not, until the user approves a
-call of it and with that the very definition that was shown: what the server lists by then is not asked.
+call of it. That trusts the very definition that was shown, whatever the server lists by then.
 """
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import hashlib
 import json
@@ -14,15 +15,20 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from console_app.config.machine.records import read_record, texts, write_record
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ConfigError
-from console_app.mcp_client.tools.schema_check import measure
+from console_app.domain.json_text import as_object
+from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.tools.schemas import measure
 
 if TYPE_CHECKING:
     from mcp_types import Tool
+
+    from console_app.mcp_client.connecting.session import ServerListing
+
 
 LONGEST_DEFINITION = 20_000  # characters that are kept of one, to show what changed; all of it counts for the hash
 LONGEST_DIFFERENCE = 6_000
@@ -38,7 +44,7 @@ class Definitions:
         self._lock = threading.Lock()
 
     def changed(self, config: ServerConfig, tools: Sequence[Tool]) -> dict[str, str]:
-        """The tools that aren't what was trusted, with how they differ as a diff. New ones are trusted and noted."""
+        """Return the tools that aren't what was trusted, with their difference as a diff. New ones are trusted."""
         if _is_ours(config):
             return {}
         with self._lock:
@@ -58,7 +64,7 @@ class Definitions:
             return different
 
     def accept(self, config: ServerConfig, tool: Tool, shown: str) -> bool:
-        """The user trusts the tool whose definition has the hash `shown`. False if this is another one."""
+        """Trust a tool as the user was shown it; return False if `shown` is the hash of another definition."""
         text = definition_of(tool)
         if _hash(text) != shown:
             return False
@@ -71,7 +77,7 @@ class Definitions:
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
         servers = read_record(self._path).items()
         return {
-            server: {name: texts(_mapping(noted)) for name, noted in _mapping(tools).items()}
+            server: {name: texts(as_object(noted)) for name, noted in as_object(tools).items()}
             for server, tools in servers
         }
 
@@ -83,7 +89,7 @@ class Definitions:
 
 
 def definition_of(tool: Tool) -> str:
-    """What a model reads of a tool, and what it may do, as JSON of one form: indented, a large one only in lines."""
+    """Return what a model reads of a tool, and its annotations, as indented JSON; a large one only in lines."""
     fields = {
         "description": tool.description or "",
         "inputSchema": tool.input_schema,
@@ -95,7 +101,7 @@ def definition_of(tool: Tool) -> str:
 
 
 def hash_of(tool: Tool) -> str:
-    """The hash of a tool's definition, as approvals carry it."""
+    """Return the hash of a tool's definition, as approvals carry it."""
     return _hash(definition_of(tool))
 
 
@@ -105,7 +111,7 @@ def _is_ours(config: ServerConfig) -> bool:
 
 
 def _key(config: ServerConfig) -> str:
-    """The server and what it is started with: another program under the same name begins anew."""
+    """Return the server and what it is started with: another program under the same name begins anew."""
     started = json.dumps([config.command, config.args, config.url])
     return f"{config.name} {hashlib.sha256(started.encode()).hexdigest()[:12]}"
 
@@ -126,5 +132,43 @@ def _difference(before: str, after: str) -> str:
     return text if len(text) <= LONGEST_DIFFERENCE else f"{text[:LONGEST_DIFFERENCE]}\n[…]"
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+class ListedTools:
+    """`hashes` are those of the definitions, `changed` how one differs from what was trusted; both by name."""
+
+    def __init__(self, config: ServerConfig, definitions: Definitions | None) -> None:
+        self._config = config
+        self._definitions = definitions
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the tools: the server is gone, or is to be listed anew from nothing."""
+        self.tools: tuple[Tool, ...] = ()
+        self.rejected: tuple[RejectedTool, ...] = ()
+        self.hashes: dict[str, str] = {}
+        self.changed: dict[str, str] = {}
+
+    def named(self, name: str) -> Tool | None:
+        """Return the tool of that name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    async def take(self, listing: ServerListing) -> None:
+        """Take the tools as they are now, all at once: no definition is seen with another's hash."""
+
+        def examined() -> tuple[dict[str, str], dict[str, str]]:
+            changed = self._definitions.changed(self._config, listing.tools) if self._definitions is not None else {}
+            return {tool.name: hash_of(tool) for tool in listing.tools}, changed
+
+        self.hashes, self.changed = await asyncio.to_thread(examined)
+        self.tools, self.rejected = listing.tools, listing.rejected
+
+    async def accept(self, name: str, shown: str) -> bool:
+        """Trust a tool as the user was shown it; return False if its definition has another hash by now."""
+        tool = self.named(name)
+        if tool is None or self.hashes.get(name) != shown:
+            return False
+        if self._definitions is not None:
+            if not await asyncio.to_thread(self._definitions.accept, self._config, tool, shown):
+                return False
+            if self.hashes.get(name) == shown:  # else they were listed again meanwhile
+                self.changed.pop(name, None)
+        return self.hashes.get(name) == shown

@@ -1,22 +1,21 @@
-"""How MCP messages travel: over the pipes of a program that is ended with all its children, or over HTTP."""
+"""The transport of MCP messages: over the pipes of a program that is ended with all its children, or over HTTP."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.transport.busy import seconds_to_wait as seconds_to_wait
-    from console_app.mcp_client.transport.fewer_values import cut_of as cut_of
-    from console_app.mcp_client.transport.guard import Guard as Guard
+    from console_app.mcp_client.transport.cutting import cut_of as cut_of
     from console_app.mcp_client.transport.http import SENT_BY as SENT_BY
     from console_app.mcp_client.transport.http import HttpConversation as HttpConversation
     from console_app.mcp_client.transport.http import Send as Send
+    from console_app.mcp_client.transport.http import seconds_to_wait as seconds_to_wait
     from console_app.mcp_client.transport.lines import LARGEST_LINE as LARGEST_LINE
+    from console_app.mcp_client.transport.process import Guard as Guard
     from console_app.mcp_client.transport.process import Log as Log
     from console_app.mcp_client.transport.process import Program as Program
     from console_app.mcp_client.transport.process import ServerProcess as ServerProcess
     from console_app.mcp_client.transport.process import to_the_end as to_the_end
-    from console_app.mcp_client.transport.silent_server import only_modern as only_modern
     from console_app.mcp_client.transport.stdio import StdioConversation as StdioConversation
     from console_app.mcp_client.transport.wire_message import MessagesIn as MessagesIn
     from console_app.mcp_client.transport.wire_message import MessagesOut as MessagesOut
@@ -28,13 +27,10 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "busy": "seconds_to_wait",
-            "fewer_values": "cut_of",
-            "guard": "Guard",
-            "http": "HttpConversation SENT_BY Send",
+            "cutting": "cut_of",
+            "http": "HttpConversation SENT_BY Send seconds_to_wait",
             "lines": "LARGEST_LINE",
-            "process": "Log Program ServerProcess to_the_end",
-            "silent_server": "only_modern",
+            "process": "Guard Log Program ServerProcess to_the_end",
             "stdio": "StdioConversation",
             "wire_message": "MessagesIn MessagesOut Streams WireMessage",
         },

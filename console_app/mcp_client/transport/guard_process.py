@@ -1,10 +1,10 @@
 """The guard: a process that outlives the console only long enough to end the servers it left behind.
 
 Run by path with `python -I -S`, so it starts in some 10 ms and imports nothing of ours. Its stdin is a pipe that only
-the console holds: lines `+PGID` and `-PGID` say which keepers of servers are alive, and the end of the pipe means that
-the console is gone, however it died. The keepers see that, too, and end their servers; what outlives them is left to
-the guard. Every group gets SIGTERM and, a moment later, SIGKILL; and so does, where /proc shows environments, any
-process that carries the marker given as the first argument.
+the console holds. Lines `+PGID` and `-PGID` say which keepers of servers are alive. The end of the pipe means that the
+console is gone, however it died. The keepers see that, too, and end their servers; what outlives them is left to the
+guard. Every group gets SIGTERM and, a moment later, SIGKILL; and so does, where /proc shows environments, any process
+that carries the marker given as the first argument.
 """
 
 import os
@@ -36,7 +36,7 @@ def marked(marker: bytes) -> list[int]:
 
 
 def send(groups: set[int], processes: list[int], signal: int) -> bool:
-    """Signals all of them; returns whether any was still there."""
+    """Signal all of them; returns whether any was still there."""
     alive = False
     for kill, targets in ((os.killpg, groups), (os.kill, processes)):
         for target in targets:
@@ -49,7 +49,7 @@ def send(groups: set[int], processes: list[int], signal: int) -> bool:
 
 
 def main() -> None:
-    """Waits for the end of stdin, then ends what is left."""
+    """Wait for the end of stdin, then end what is left."""
     marker = sys.argv[1].encode()
     groups: set[int] = set()
     for line in sys.stdin.buffer:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
+import secrets
 import signal
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
@@ -17,9 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from console_app.mcp_client.transport.guard import Guard
 from console_app.mcp_client.transport.lines import LineSplitter, Oversized, weight
 
+log = logging.getLogger(__name__)
+
+MARKER = "FANOUT_SERVER_OF"  # in the environment of every server, so that its descendants can be found
+_PROGRAM = Path(__file__).with_name("guard_process.py")
+_CLOSE_SECONDS = 1.5
 _KEEPER: Final = Path(__file__).with_name("server_keeper.py")
 _AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed,
 _HURRIED: Final = 0.2  # and when there is no time for that
@@ -29,9 +36,79 @@ READ_AHEAD: Final = 4 * 1024 * 1024  # bytes that lines take which nobody has ta
 _WRITE_BEHIND: Final = 64 * 1024 * 1024  # bytes a server may leave unread on its stdin before it counts as stuck
 
 
+class Guard:
+    """Sees to it that no server outlives the console, not even one killed by SIGKILL.
+
+    It holds the pipe whose end tells the guard process that the console is gone. It starts with the first server.
+    """
+
+    def __init__(self) -> None:
+        self._token = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._groups: set[int] = set()
+        self.hurried = False  # servers get hardly any time to leave by themselves
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variable by which a server's descendants are found."""
+        return {MARKER: self._token}
+
+    def start(self) -> None:
+        """Start the guard process, again if it died. Without one, servers still end with an orderly close."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        command = [sys.executable, "-I", "-S", str(_PROGRAM), f"{MARKER}={self._token}"]
+        try:
+            # A session of its own: neither Ctrl+C nor the end of the terminal may reach it before its work is done.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={},
+                start_new_session=True,
+            )
+        except OSError as error:
+            log.warning("no guard for the servers' processes: %s", error)
+            return
+        for group in self._groups:
+            self._write(f"+{group}")
+
+    def watch(self, group: int) -> None:
+        """Take note that a server's process group is alive."""
+        self._groups.add(group)
+        self._write(f"+{group}")
+
+    def forget(self, group: int) -> None:
+        """Take note that a server's process group is gone."""
+        self._groups.discard(group)
+        self._write(f"-{group}")
+
+    def _write(self, line: str) -> None:
+        if self._process is None or self._process.stdin is None:
+            return
+        try:
+            os.write(self._process.stdin.fileno(), f"{line}\n".encode())
+        except OSError as error:
+            log.warning("the guard process is gone: %s", error)
+
+    async def close(self) -> None:
+        """Let the guard end what is left of all servers, and wait for it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.to_thread(process.wait, _CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            log.warning("the guard process %d is still at work", process.pid)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is started: a command on the search path of `environment`, which is all of it; `folder` "" is our own."""
+    """A program to start: a command on the search path of `environment`, which is all of it; `folder` "" is our own."""
 
     command: str
     arguments: Sequence[str] = ()
@@ -73,7 +150,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, program: Program, log: Log, guard: Guard) -> ServerProcess:
-        """Starts the program. Raises OSError or ValueError when the system can't."""
+        """Start the program. Raises OSError or ValueError when the system can't."""
         loop = asyncio.get_running_loop()
         environment = {**program.environment, **guard.environment}
         kept, control = os.pipe()
@@ -124,7 +201,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
     # What the event loop tells us.
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Output of the server: protocol lines on stdout, anything on stderr."""
+        """Take output of the server: protocol lines on stdout, anything on stderr."""
         if fd != 1:
             self._log.write(data)
             return
@@ -139,14 +216,14 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self.waiting += sum(map(weight, lines))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """The server closed one of its ends."""
+        """Take note that the server closed one of its ends."""
         if fd == 1:
             self._end_output()
         else:
             self._log.flush()
 
     def process_exited(self) -> None:
-        """The program has ended; what it left in the pipe is still read."""
+        """Take note that the program has ended; what it left in the pipe is still read."""
         self._exited.set()
         asyncio.get_running_loop().call_later(_LAST_OUTPUT, self._end_output)
 
@@ -158,7 +235,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
     # What the transport above uses.
 
     def send(self, data: bytes) -> None:
-        """Writes without waiting. Raises BrokenPipeError when the server can't be written to any more."""
+        """Write without waiting. Raises BrokenPipeError when the server can't be written to any more."""
         pipe = cast("asyncio.WriteTransport | None", self._pipe(0))
         if pipe is None or pipe.is_closing() or self._exited.is_set():
             raise BrokenPipeError
@@ -167,7 +244,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         pipe.write(data)
 
     async def receive(self) -> bytes | Oversized | None:
-        """The next line of output, or None once there will be no more."""
+        """Return the next line of output, or None once there will be no more."""
         while not self._lines:
             if self.output_ended:
                 return None
@@ -182,11 +259,11 @@ class ServerProcess(asyncio.SubprocessProtocol):
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; negative for a signal."""
+        """The code it exited with, negative for a signal; None while it runs."""
         return self._transport.get_returncode() if self._transport else None
 
     async def exit_reason(self, patience: float = 0.5) -> str:
-        """One line on why it ended: `exited with code 1: no such module`. Waits a moment for the exit to show."""
+        """Say in one line why it ended: `exited with code 1: no such module`. Wait a moment for the exit to show."""
         try:
             await asyncio.wait_for(self._exited.wait(), patience)
         except TimeoutError:
@@ -196,7 +273,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         return describe_exit(self.exit_code) + (f": {last_line}" if last_line else "")
 
     async def stop(self) -> None:
-        """Ends the program and all below it: end of input, then SIGTERM, then SIGKILL. At most some two seconds."""
+        """End the program and all below it: end of input, then SIGTERM, then SIGKILL. At most some two seconds."""
         if self._transport is None:
             return
         stdin = cast("asyncio.WriteTransport | None", self._pipe(0))
@@ -230,7 +307,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
 
 
 def describe_exit(code: int | None) -> str:
-    """`exited with code 3`, or the name of the signal that ended it."""
+    """Return `exited with code 3`, or the name of the signal that ended it."""
     if code is None:
         return "ended"
     if code >= 0:
@@ -242,7 +319,7 @@ def describe_exit(code: int | None) -> str:
 
 
 async def to_the_end(closing: Coroutine[Any, Any, None]) -> None:
-    """Waits for `closing` even when cancelled meanwhile: half ended, a server's program would be left behind."""
+    """Wait for `closing` even when cancelled meanwhile: half ended, a server's program would be left behind."""
     task = asyncio.ensure_future(closing)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

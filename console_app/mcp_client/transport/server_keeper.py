@@ -37,7 +37,7 @@ def _prctl() -> Callable[[int, int], None]:
 
 
 def start(prctl: Callable[[int, int], None], control: int, failure: int, command: list[str]) -> int:
-    """Starts the server in a session of its own; its pid."""
+    """Start the server in a session of its own; its pid."""
     pid = os.fork()
     if pid:
         os.close(failure)
@@ -57,7 +57,7 @@ def start(prctl: Callable[[int, int], None], control: int, failure: int, command
 
 
 def descendants() -> list[int]:
-    """All processes below this one, as far as /proc shows them."""
+    """Return all processes below this one, as far as /proc shows them."""
     children: dict[int, list[int]] = {}
     try:
         entries = [entry for entry in os.listdir("/proc") if entry.isdigit()]
@@ -75,7 +75,7 @@ def descendants() -> list[int]:
 
 
 def send(server: int, number: int) -> bool:
-    """Signals all that is left; whether there was anything."""
+    """Signal all that is left; whether there was anything."""
     found = False
     with contextlib.suppress(OSError):
         os.killpg(server, number)
@@ -95,14 +95,14 @@ class Keeper:
         self.status: int | None = None  # of the server, once it has ended
 
     def reap(self) -> None:
-        """Takes note of all that have ended."""
+        """Take note of all that have ended."""
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._server:
                     self.status = ended[1]
 
     def end(self) -> None:
-        """Ends what is left: SIGTERM, and after a moment SIGKILL until nothing is there."""
+        """End what is left: SIGTERM, and after a moment SIGKILL until nothing is there."""
         began = time.monotonic()
         left = send(self._server, signal.SIGTERM)
         while left and (passed := time.monotonic() - began) < LONGEST_SECONDS:
@@ -113,7 +113,7 @@ class Keeper:
 
 
 def main() -> None:
-    """Keeps one server until it or the console has ended."""
+    """Keep one server until it or the console has ended."""
     control, failure = int(sys.argv[1]), int(sys.argv[2])
     if sys.argv[3] == "0":
         os.environ.pop("LC_CTYPE", None)

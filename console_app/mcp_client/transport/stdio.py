@@ -1,33 +1,48 @@
 """MCP's stdio transport over a ServerProcess: lines to messages and back, forgiving of what servers write.
 
-Bytes that aren't UTF-8, a byte order mark, lone surrogates and stray lines on stdout are tolerated; an answer that
-can't be read, or is over the limit, fails the one request it answers in place of leaving it waiting.
+Bytes that aren't UTF-8, a byte order mark, lone surrogates and stray lines on stdout are tolerated. An answer that
+can't be read, or is over the limit, fails the one request it answers, which would wait else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
-from console_app.mcp_client.transport.fewer_values import fewer
-from console_app.mcp_client.transport.lines import LARGEST_LINE, Oversized, find_id, members, weight
+from console_app.mcp_client.transport.cutting import LARGE, fewer, forgiven
+from console_app.mcp_client.transport.lines import (
+    LARGEST_LINE,
+    Oversized,
+    ProgressFlood,
+    SpreadLines,
+    find_id,
+    members,
+    weight,
+)
 from console_app.mcp_client.transport.process import Log, ServerProcess
-from console_app.mcp_client.transport.progress_flood import ProgressFlood
-from console_app.mcp_client.transport.shallow import LARGE, forgiven
-from console_app.mcp_client.transport.silent_server import SilentServer
-from console_app.mcp_client.transport.spread_lines import SpreadLines
 from console_app.mcp_client.transport.wire_message import Streams, WireMessage
 
+_PATIENCE: Final = 0.3  # seconds for the answer before it is asked whether anybody is there
+_BEHIND: Final = 0.2  # seconds that the answer may come behind that to the ping
+_PING: Final = "fanout-ping"
 ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
 GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
 MOST_GARBAGE = 64 * 2**20  # bytes that lines take which stand between two messages
@@ -35,12 +50,65 @@ _TURN = 2**14  # bytes of lines that are read before the rest of the program has
 REST = 0.004  # seconds that it has then to itself, where all was nonsense: to end 256 calls takes thousands of turns
 
 
+class _SilentServer:
+    """Tells a server that ignores what it doesn't know from one that is slow to start, during one handshake.
+
+    `write` sends a request to the server, `deliver` hands the SDK the answer that the server didn't give. The newest
+    handshake opens with a request that older servers refuse; some say nothing, and the SDK waits ten seconds for them.
+    All of them know a ping, and answer in order. It goes in the newest protocol's envelope. A server that speaks both
+    protocols (the TypeScript SDK's, when it starts slowly) keeps to that of the first request that isn't a question. A
+    plain ping made it speak an older one than it had agreed to.
+    """
+
+    def __init__(
+        self, write: Callable[[JSONRPCRequest], Awaitable[None]], deliver: Callable[[JSONRPCMessage], Awaitable[None]]
+    ) -> None:
+        self._write = write
+        self._deliver = deliver
+        self._probe: int | str | None = None
+        self._alive = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def sent(self, message: JSONRPCMessage) -> None:
+        """Take note of a message that goes to the server."""
+        if isinstance(message, JSONRPCRequest) and message.method == "server/discover" and self._task is None:
+            self._probe = message.id
+            ping = JSONRPCRequest(jsonrpc="2.0", id=_PING, method="ping", params=message.params)
+            self._task = asyncio.create_task(self._watch(message.id, ping), name="mcp-silent-server")
+
+    def heard(self, message: JSONRPCMessage) -> bool:
+        """Take note of a message from the server; return whether it is for us alone."""
+        identifier = getattr(message, "id", None)
+        if identifier == _PING and not hasattr(message, "method"):
+            if isinstance(message, JSONRPCError) and message.error.code == METHOD_NOT_FOUND:
+                self.close()  # it says so of what it doesn't know, and speaks a protocol without pings: it will answer
+            self._alive.set()
+            return True
+        if self._probe is not None and identifier == self._probe and not hasattr(message, "method"):
+            self.close()
+        return False
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._probe = None
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _watch(self, probe: int | str, ping: JSONRPCRequest) -> None:
+        await asyncio.sleep(_PATIENCE)
+        await self._write(ping)
+        await self._alive.wait()
+        await asyncio.sleep(_BEHIND)
+        unknown = ErrorData(code=METHOD_NOT_FOUND, message="Method not found")
+        await self._deliver(JSONRPCError(jsonrpc="2.0", id=probe, error=unknown))
+
+
 class StdioFault(Exception):
     """The server's output makes no sense: the connection can't go on. One line, for people."""
 
 
 class StdioConversation:
-    """What was seen of a server's output. `garbage` is the first line that was no message, "" while there is none."""
+    """The server's output as the SDK's messages. `garbage` is the first line that was none, or ""."""
 
     def __init__(self, process: ServerProcess, log: Log) -> None:
         self._process = process
@@ -54,10 +122,10 @@ class StdioConversation:
 
     @asynccontextmanager
     async def transport(self) -> AsyncGenerator[Streams]:
-        """Yields the streams the SDK reads and writes. The process itself is ended by its owner."""
+        """Yield the streams the SDK reads and writes. The process itself is ended by its owner."""
         to_sdk, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         writer = _StdioWriter(self._process)
-        writer.handshake = handshake = SilentServer(
+        writer.handshake = handshake = _SilentServer(
             lambda message: writer.send(SessionMessage(message)),
             lambda message: _deliver(message, to_sdk),
         )
@@ -71,7 +139,7 @@ class StdioConversation:
             to_sdk.close()
             from_server.close()
 
-    async def _read(self, to_sdk: ToSdk, handshake: SilentServer) -> None:
+    async def _read(self, to_sdk: ToSdk, handshake: _SilentServer) -> None:
         flood, read = ProgressFlood(), 0
         async with to_sdk:
             try:
@@ -91,7 +159,9 @@ class StdioConversation:
                 self.fault = str(fault)
                 self._log.write_line(self.fault)
 
-    async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int) -> None:
+    async def _pass_on(
+        self, line: bytes | Oversized, to_sdk: ToSdk, handshake: _SilentServer, passed_over: int
+    ) -> None:
         self._garbage_size += weight(line)
         known = self._spread.joined
         for each in self._spread.take(line) if isinstance(line, bytes) else [line]:
@@ -100,7 +170,7 @@ class StdioConversation:
             self._log.write_line("its messages are spread over several lines, which MCP forbids: they are joined")
 
     async def _read_one(
-        self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int
+        self, line: bytes | Oversized, to_sdk: ToSdk, handshake: _SilentServer, passed_over: int
     ) -> None:
         if isinstance(line, bytes) and len(line) >= LARGE:
             line = await asyncio.to_thread(fewer, line)
@@ -160,7 +230,7 @@ class StdioConversation:
 class _StdioWriter:
     """Writes messages without ever waiting: a server that doesn't read must not hold up a cancel."""
 
-    handshake: SilentServer
+    handshake: _SilentServer
 
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
@@ -188,7 +258,7 @@ class _StdioWriter:
 
 
 def decode(line: bytes) -> WireMessage:
-    """A message from one line. Raises ValueError or RecursionError when it is none."""
+    """Return the message that one line holds. Raises ValueError or RecursionError when it is none."""
     try:
         return WireMessage(jsonrpc_message_adapter.validate_json(line, by_name=False), raw=line)
     except ValueError:
@@ -208,7 +278,7 @@ def _failure(request: int, message: str) -> SessionMessage:
 
 
 def no_answer_reason(error: Exception) -> str:
-    """Why something is no JSON-RPC answer: not a line for each kind of message that it isn't either."""
+    """Say in one line why something is no JSON-RPC answer, though pydantic lists a reason for each kind of message."""
     if not isinstance(error, ValidationError):
         return str(error).partition("\n")[0]
     problems = error.errors(include_url=False, include_input=False)

@@ -10,25 +10,27 @@ from mcp.shared.message import SessionMessage
 
 @dataclass
 class WireMessage(SessionMessage):
-    """As the SDK passes it between a transport and a session; `raw` is b"" where a transport has no JSON of it.
-    `passed_over` notices came just before it and are not handed on."""
+    """A message as the SDK passes it between a transport and a session.
+
+    `raw` is b"" where a transport has no JSON of it; `passed_over` notices came just before it and are not handed on.
+    """
 
     raw: bytes = b""
     passed_over: int = 0
 
 
 class MessagesIn(Protocol):
-    """What comes from a server, in its order."""
+    """The messages from a server, in their order."""
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message, or why there is none. Raises anyio.EndOfStream."""
+        """Return the next message, or why there is none. Raises anyio.EndOfStream."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 class MessagesOut(Protocol):
-    """What goes to a server."""
+    """The messages to a server."""
 
     async def send(self, item: SessionMessage, /) -> None: ...
 

@@ -9,7 +9,7 @@ from console_app.console.completion import Completion, Token
 from console_app.console.console import Console
 from console_app.console.intents.table import Bound
 from console_app.console.slash_commands import parse
-from console_app.mcp_client.offering.typed_names import command_of
+from console_app.mcp_client import command_of
 from console_app.tui.prompt.prompt_box import choices
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.fuzzy import best

@@ -21,7 +21,7 @@ from textual.widgets import Input
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.domain.schema.fields import form_of
 from console_app.domain.schema.reading import object_of
-from console_app.mcp_client.offering.offers import PromptArgument
+from console_app.mcp_client import PromptArgument
 from console_app.tui.forms.field_widgets import FieldWidget, LineWidget, widget_for
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints

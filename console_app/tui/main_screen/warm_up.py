@@ -40,7 +40,6 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.console.files.clipboard",
     "console_app.tui.prompt.prompt_box",
     "console_app.tui.prompt.editor",
-    "console_app.tui.servers.using",
     "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.resource_screen",
     "console_app.tui.servers.tool_screen",

@@ -1,17 +1,25 @@
-"""What servers offer beside tools, as the main screen uses it: prompts as commands, resources to read and to watch."""
+"""The things that servers offer, as the main screen uses them: prompts as commands, resources to read and to watch.
+
+The screens that show one of them are loaded when it is opened.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from console_app.console.completion import Completions, Token
 from console_app.console.console import Console
-from console_app.mcp_client.hub import Hub
+from console_app.console.intents.table import Bound
+from console_app.console.servers.completing import ServerCompletion, proposals
+from console_app.console.servers.wording import intent_of
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, ServerPrompt, written_arguments
 from console_app.tui.commands.registry import CommandRegistry
-from console_app.tui.servers.completing import ServerCompletion
-from console_app.tui.servers.prompts import prompt_commands
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.fuzzy import best
 
 if TYPE_CHECKING:
     from console_app.config.servers.tool_choice import Item
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ServerOffers:
-    """Of one console. Without a hub, as in a replay, nothing is offered."""
+    """The offers in one console. Without a hub, as in a replay, nothing is offered."""
 
     def __init__(
         self, hub: Hub | None, ui: Ui, commands: CommandRegistry, console: Console, send: Callable[[str], None]
@@ -29,46 +37,112 @@ class ServerOffers:
         self._ui = ui
         self._commands = commands
         self._send = send
-        self._completion = ServerCompletion(hub) if hub is not None else None
+        self._completion = ServerCompletion(hub, best) if hub is not None else None
         self.watching = console.watching
         self.bench: Workbench | None = None  # once there is a conversation in which tools can run
         self.file = console.server_files  # says when mcp.json changes
 
     def changed(self) -> None:
-        """Some server came, went, or has another list."""
-        if self._hub is not None:
-            self._commands.offer(prompt_commands(self._hub, self._ui, self._send))
+        """Offer a command for each prompt that is on, after a server came, went, or has another list."""
+        if (hub := self._hub) is not None:
+            prompts = hub.typed_prompts().items()
+            self._commands.offer(
+                [Bound(intent_of(typed, one), partial(self._run, typed, one)) for typed, one in prompts]
+            )
 
     def mark(self, item: Item) -> str:
-        """What there is to say of a thing in the servers screen: "changed", "watched" or ""."""
+        """Return the mark of a thing in the servers screen: "changed", "watched" or ""."""
         server, kind, name = item
         return self.watching.mark(server, name) if kind == "resource" else ""
 
     async def use(self, item: Offered) -> bool:
-        """Opens a tool, reads a resource, or puts a prompt where prompts are typed; whether something of it is on its
-        way, or in the prompt, now."""
+        """Open a tool, a prompt or a resource; return whether something of it is on its way, or in the prompt, now."""
         if item.kind == "tool":
             return self.bench is not None and await self.bench.tool(item)
-        from console_app.tui.servers.using import use
+        if (hub := self._hub) is None:
+            return False
+        if item.kind == "prompt":
+            return await self._open_prompt(hub, item)
+        template = hub.template(item.server, item.name)
+        uri = item.name if template is None else await self._filled_in(hub, template)
+        return uri is not None and await self.read(item.server, uri, item.about)
 
-        return self._hub is not None and await use(self._ui, self._hub, self.watching, item)
+    async def read(self, server: str, uri: str, about: str = "") -> bool:
+        """Show a resource; return whether it is named in the prompt now."""
+        from console_app.tui.servers.resource_screen import ResourceScreen
 
-    async def read(self, server: str, uri: str) -> None:
-        """Shows a resource that a result links to."""
-        from console_app.tui.servers.using import read
-
-        if self._hub is not None:
-            await read(self._ui, self._hub, self.watching, server, uri)
+        if (hub := self._hub) is None:
+            return False
+        picked = await self._ui.push(ResourceScreen(hub, self.watching, server, uri, about))
+        if picked != "attach":
+            return False
+        before = self._ui.written
+        gap = " " if before and not before[-1].isspace() else ""
+        self._ui.put(f"{before}{gap}{hub.mention(server, uri)} ")
+        return True
 
     def is_prompt(self, name: str) -> bool:
-        """Whether `server:prompt` can only mean a prompt, since there is such a server."""
+        """Return whether `server:prompt` can only mean a prompt, since there is such a server."""
         server = name.partition(":")[0]
         return self._hub is not None and server in self._hub.typed_servers()
 
     async def completions(self, token: Token) -> AsyncIterator[Completions]:
-        """What servers know for a token, more of it each time."""
+        """Yield what servers know for a token, more of it each time."""
         if self._completion is None:
             yield Completions()
             return
         async for found in self._completion.later(token):
             yield found
+
+    def _run(self, typed: str, prompt: ServerPrompt, _console: Console, rest: str) -> None:
+        """Send the prompt, or ask for what it needs and nobody typed. Nothing that was typed is lost."""
+        try:
+            values = prompt.arguments_of(rest)
+        except FanoutError as error:
+            self._ui.put(f"/{typed} {rest}")
+            self._ui.toast(error.line)
+            return
+        if prompt.missing(values):
+            self._ui.open(self._fill_in, typed, prompt, values)
+        else:
+            self._send(f"/{typed} {rest}".rstrip())
+
+    async def _fill_in(self, typed: str, prompt: ServerPrompt, filled: dict[str, str]) -> None:
+        from console_app.tui.forms.values_form import ValuesForm
+
+        assert self._hub is not None, "the prompt is its"
+        propose = partial(proposals, self._hub, prompt)
+        values = await self._ui.push(ValuesForm(f"/{typed}", prompt.description, prompt.arguments, filled, propose))
+        if values is None:
+            self._ui.put(f"/{typed} {written_arguments(filled)}".rstrip())
+        else:
+            self._send(f"/{typed} {written_arguments(values)}".rstrip())
+
+    async def _open_prompt(self, hub: Hub, item: Offered) -> bool:
+        from console_app.tui.servers.prompt_screen import PromptScreen
+
+        if (found := hub.prompt(item.server, item.name)) is None:
+            return False
+        command = await self._ui.push(PromptScreen(hub, *found))
+        if command is not None:
+            self._ui.put(command)
+        return command is not None
+
+    async def _filled_in(self, hub: Hub, template: ResourceTemplate) -> str | None:
+        """Return the URI of a template, from a form with its variables; None where there is none."""
+        from console_app.tui.forms.values_form import ValuesForm
+
+        if not template.variables:
+            self._ui.toast(f"{one_line(template.uri_template, 80)} can't be read as a template.")
+            return None
+        fields = [PromptArgument(name) for name in template.variables]
+        about = template.description or template.name
+        propose = partial(proposals, hub, template)
+        values = await self._ui.push(ValuesForm(template.uri_template, about, fields, {}, propose))
+        if values is None:
+            return None
+        try:
+            return template.expand(values)
+        except FanoutError as error:
+            self._ui.toast(error.line)
+            return None

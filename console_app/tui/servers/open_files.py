@@ -2,7 +2,7 @@
 
 In a browser (`fanout serve`) a link opens there, and a file is downloaded.
 
-What a server sent is only handed over as a saved file (never executable) or as a web address that was shown; where the
+What a server sent is only handed over as a saved file (never executable) or as a web address that was shown. Where the
 desktop has no such program, as over ssh, the path goes to the clipboard.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from textual.app import App
 
 Tell = Callable[[str], None]
-Read = Callable[[str], Awaitable[None]]
+Read = Callable[[str], Awaitable[object]]
 
 
 async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:
-    """Opens the only one of `files`, or the one that is picked; `read` shows what can only be read at its server."""
+    """Open the only one of `files`, or the one that is picked; `read` shows what can only be read at its server."""
     table = {one.path or one.uri: one for one in files if one.path or one.uri}
     if not table:
         tell("Nothing of it was saved.")
@@ -51,7 +51,7 @@ def _facts(one: Artifact) -> str:
 
 
 async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
-    """Opens a file or a web address; says why where that can't be, and puts it on the clipboard."""
+    """Open a file or a web address; say why where that can't be, and put it on the clipboard."""
     if not one.path and is_web_link(one.uri):
         app.open_url(one.uri)
         tell(f"Opened {one_line(one.uri, 100)}")
@@ -68,7 +68,7 @@ async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
 
 
 def _download(page: BrowserPage, path: str) -> str:
-    """Hands a file to the browser that shows this console; what to tell of that."""
+    """Hand a file to the browser that shows this console; what to tell of that."""
     shown = one_line(path, 160)
     if not Path(path).is_file():
         return f"Not downloaded: {shown} is gone"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
@@ -9,22 +10,21 @@ from typing import ClassVar
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
-from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural, size
+from console_app.console.servers.completing import proposals
+from console_app.console.servers.uses import OfferUse, uses_in_brief, uses_of
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, measured, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.offers import PromptArgument, PromptMessage, ServerPrompt
-from console_app.mcp_client.offering.typed_names import written_arguments
+from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt, written_arguments
 from console_app.tui.forms.values_form import ValuesForm
-from console_app.tui.lineview import ResultBody, ResultKind, kind_of
+from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.servers.offer_uses import uses_node, uses_of
-from console_app.tui.servers.prompts import proposals
 from console_app.tui.servers.tree_dialog import TreeDialog
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 LONGEST = 20_000  # characters of a description
+MOST_USES = 50  # of the newest that are listed
 MOST_LINES = 2_000  # of a message that is shown
 
 
@@ -52,17 +52,15 @@ class PromptScreen(TreeDialog[str]):
         self._seen: object = None
 
     def look(self) -> None:
-        """See TreeDialog."""
         traffic = self._hub.traffic(self._prompt.server)
         if (seen := (traffic.revision, self._is_asked, id(self._result))) == self._seen:
             return
         self._seen = seen
-        uses = uses_node(uses_of(traffic, "prompts/get", self._prompt.name))
+        uses = _uses_node(uses_of(traffic, "prompts/get", self._prompt.name))
         self.query_one(FoldingTree).show([*self._about, *self._result, uses])
         self.refresh_bindings()
 
     def action_run(self) -> None:
-        """Enter, r."""
         if not self._is_asked:
             self.run_worker(self._ask, exclusive=True)
 
@@ -108,7 +106,6 @@ class PromptScreen(TreeDialog[str]):
         return [rendered(title, kind_of(text, None), tree.size.width - 8, tree.palette) for title, text in texts]
 
     def action_attach(self) -> None:
-        """a."""
         self.dismiss(f"/{self._typed} {written_arguments(self._values)}".rstrip() + " ")
 
     def action_copy(self) -> None:
@@ -123,7 +120,7 @@ class PromptScreen(TreeDialog[str]):
 
 
 def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Node:
-    """A text as what it is (Markdown, JSON, source …), in rows of `width` cells below its title."""
+    """Return a text as what it is (Markdown, JSON, source …), in rows of `width` cells below its title."""
     body, width = ResultBody(found), max(width, 20)
     body.limit = MOST_LINES
     count = len(body.rows(width, palette, palette.base)) if found.text.strip() else 0
@@ -169,3 +166,38 @@ def _argument(one: PromptArgument) -> Node:
 
 def _line(text: str, ink: Callable[[Palette], Style]) -> Node:
     return Node(lambda palette: [(text, ink(palette))], key="result")
+
+
+def _uses_node(uses: Sequence[OfferUse]) -> Node:
+    """Return the section of the last uses, the newest first."""
+    words = uses_in_brief(uses) if uses else "none since it was connected; enter runs it"
+    newest = list(reversed(uses[-MOST_USES:]))
+    return Node(
+        lambda palette: [("Last uses", palette.heading), (f"  {words}", palette.muted)],
+        (lambda: [_use(use) for use in newest]) if newest else None,
+        open=True,
+        key="uses",
+    )
+
+
+def _use(use: OfferUse) -> Node:
+    answer = use.answer
+    failed = answer is not None and answer.kind == "error"
+    word = "✗ failed" if failed else "✓ done" if answer is not None else "○ open"
+    took = measured(answer.seconds) if answer is not None and answer.seconds is not None else ""
+    said = one_line(str(answer.data["error"].get("message", "")), 200) if failed and answer is not None else ""
+
+    def paint(palette: Palette) -> Sequence[Piece]:
+        ink = palette.error if failed else palette.success if answer is not None else palette.muted
+        return [
+            (f"{time.strftime('%H:%M:%S', time.localtime(use.at))}  ", palette.muted),
+            (f"{word:<9}", ink),
+            (f"{took:>8}  ", palette.base),
+            (brief_arguments(use.arguments, 60) or "no arguments", palette.base),
+            (
+                f"  {said or (size(answer.size) if answer is not None else '')}",
+                palette.error if failed else palette.muted,
+            ),
+        ]
+
+    return Node(paint, key=("use", use.at))

@@ -13,16 +13,15 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
 
+from console_app.console.servers.uses import uses_in_brief, uses_of
 from console_app.console.servers.watching import Watching
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.composing import read
+from console_app.mcp_client import Hub, read_attachments
 from console_app.tui.lineview import kind_of
-from console_app.tui.servers.offer_uses import in_brief, uses_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.widgets.dialog import Dialog
@@ -66,7 +65,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._is_more = False  # than text: it is shown as what it is
 
     def compose(self) -> ComposeResult:
-        """What it is, what it holds, the keys."""
+        """Lay out what it is, what it holds, and the keys."""
         with Vertical(id="box") as dialog:
             title = f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
@@ -76,19 +75,18 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Reads it; keeps looking whether it changes."""
+        """Read it; keep looking whether it changes."""
         self.action_read()
         self.set_interval(LOOK, self._tell)
 
     def action_read(self) -> None:
-        """r."""
         self._reading = True
         self._tell()
         self.run_worker(self._read, exclusive=True, group="read")
 
     async def _read(self) -> None:
         try:
-            self._parts, self._problem = await read(self._hub, self._server, self._uri), ""
+            self._parts, self._problem = await read_attachments(self._hub, self._server, self._uri), ""
         except FanoutError as error:
             self._parts, self._problem = (), error.line
         self._reading = False
@@ -100,7 +98,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.refresh_bindings()
 
     def _lay_out(self) -> None:
-        """As what it is, where that is more than text and not too much; else as it came."""
+        """Show it as what it is, where that is more than text and not too much; else as it came."""
         plain, tree = self.query_one(TextView), self.query_one(FoldingTree)
         found = kind_of(self._text, {"uri": self._uri}) if 0 < len(self._text) <= LARGEST_RENDERED else None
         self._is_more = found is not None and found.kind != "text"
@@ -113,7 +111,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             (plain if plain.display else tree).focus()
 
     def action_raw(self) -> None:
-        """v."""
         self._raw = not self._raw
         self._lay_out()
 
@@ -122,12 +119,12 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         return "\n\n".join(one.text for one in self._parts)
 
     def _tell(self) -> None:
-        """The line above the text: the newest thing to know, then what it is."""
+        """Fill the line above the text: the newest thing to know, then what it is."""
         mark = self._watching.mark(self._server, self._uri)
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
         tokens = plural(max(len(self._text) // CHARACTERS_A_TOKEN, 1), "token")
         cost = [f"~{tokens} when attached"] if self._text else []
-        facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, in_brief(uses)]), "$muted")
+        facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, uses_in_brief(uses)]), "$muted")
         if self._reading:
             line = Content.styled("reading …", "$secondary")
         elif self._problem:
@@ -141,7 +138,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.query_one("#facts", Static).update(line)
 
     def action_attach(self) -> None:
-        """a, Enter."""
         self.dismiss("attach")
 
     def action_copy(self) -> None:
@@ -150,7 +146,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_files(self) -> None:
-        """f."""
         files = [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in self._parts]
         saved = [one for one in files if one.path]
         self.run_worker(
@@ -158,7 +153,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         )
 
     def action_watch(self) -> None:
-        """w."""
         self.run_worker(self._watch, exclusive=True, group="watch")
 
     async def _watch(self) -> None:
@@ -171,7 +165,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._tell()
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

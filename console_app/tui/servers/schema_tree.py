@@ -20,7 +20,7 @@ LONGEST = 4000  # characters of one text
 
 
 def json_nodes(value: Any, depth: int = 0) -> list[Node]:
-    """The nodes of what is in an object or a list; one for anything else."""
+    """Return the nodes of what is in an object or a list; one for anything else."""
     if isinstance(value, dict):
         pairs = list(cast("dict[str, Any]", value).items())
         nodes = [_json_node(str(key), item, depth) for key, item in pairs[:MOST_ITEMS]]
@@ -65,7 +65,7 @@ def _scalar(key: str, value: Any) -> Paint:
 
 
 def schema_nodes(schema: Schema) -> list[Node]:
-    """What a schema says of an object's properties, and whatever else it says."""
+    """Return what a schema says of an object's properties, and whatever else it says."""
     return _inside(schema, schema, 0)
 
 

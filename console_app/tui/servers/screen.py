@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,23 +15,28 @@ from textual.widgets import Input
 
 from console_app.console.servers.switches import Offered, ServerSwitches
 from console_app.console.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
-from console_app.tui.servers import paint
-from console_app.tui.servers.keys import ServerKeys
-from console_app.tui.servers.tree_view import Details, ServerTree, identity
-from console_app.tui.terminal.key_names import writes_text
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.tui.servers.server_form import ServerForm
+from console_app.tui.servers.server_log import ServerLogDialog
+from console_app.tui.servers.tree_view import INDENT, SWITCH_CELLS, Details, ServerTree, identity
+from console_app.tui.terminal.key_names import key_name, writes_text
+from console_app.tui.textual_internals import own_bindings
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice
+from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice, TextDialog
 
 if TYPE_CHECKING:
     from console_app.tui.servers.offers import ServerOffers
     from console_app.tui.servers.workbench import Workbench
 
 LOOK = 0.2  # seconds between two looks at what the servers do
+P = ParamSpec("P")
 
 
-class ServersScreen(ServerKeys):
+class ServersScreen(Dialog[bool]):
     """Gives whether anything was saved."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
@@ -83,7 +88,7 @@ class ServersScreen(ServerKeys):
         self._first = on_server
 
     def compose(self) -> ComposeResult:
-        """The search, the tree, what the cursor is on, the keys."""
+        """Lay out the search, the tree, what the cursor is on, and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Servers"
             yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")
@@ -92,7 +97,7 @@ class ServersScreen(ServerKeys):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Everything folded, but the only server there is."""
+        """Fold everything but the only server there is."""
         statuses = self._tree.switches.statuses
         if len(statuses) == 1:
             self._tree.switches.open.add(statuses[0].name)
@@ -103,7 +108,7 @@ class ServersScreen(ServerKeys):
         self.set_interval(LOOK, self._look)
 
     def _look(self) -> None:
-        """Shows what changed at the servers."""
+        """Show what changed at the servers."""
         statuses = tuple(self._switches.statuses())
         seen = (
             self._switches.revision,
@@ -133,7 +138,7 @@ class ServersScreen(ServerKeys):
 
     @property
     def _news(self) -> str:
-        """That mcp.json is another on disk."""
+        """The words for an mcp.json that is another on disk, or ""."""
         file = self._offers.file if self._offers is not None else None
         return file.unread if file is not None else ""
 
@@ -160,11 +165,11 @@ class ServersScreen(ServerKeys):
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        """On a switch it switches; on a server it opens, when the cursor was there."""
+        """Turn a switch that was clicked, or open a server where the cursor was there already."""
         event.stop()
         row = self._tree.rows[event.row]
-        at = event.cell - (paint.INDENT if isinstance(row, ItemRow) else 0)
-        if at in paint.SWITCH_CELLS:
+        at = event.cell - (INDENT if isinstance(row, ItemRow) else 0)
+        if at in SWITCH_CELLS:
             self.action_switch()
         elif isinstance(row, ServerRow) and (event.again or event.cell in (1, 2)):
             self.action_open()
@@ -193,7 +198,6 @@ class ServersScreen(ServerKeys):
             self._search.insert_text_at_cursor(event.character)
 
     def action_search(self) -> None:
-        """/"""
         self._search.focus()
 
     def action_next_place(self) -> None:
@@ -203,7 +207,6 @@ class ServersScreen(ServerKeys):
     # -- switches
 
     def action_switch(self) -> None:
-        """Space."""
         if (row := self._tree.row) is not None:
             self._tree.switches.toggle(row)
             self._show()
@@ -219,7 +222,7 @@ class ServersScreen(ServerKeys):
             self.action_unfold(name not in self._tree.switches.open)
 
     def _usable(self, row: Row | None) -> bool:
-        """Whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
+        """Return whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
         if self._offers is None or not isinstance(row, ItemRow) or self._tree.switches.changes:
             return False
         return self._offers.bench is not None if row.item.kind == "tool" else row.on
@@ -235,7 +238,6 @@ class ServersScreen(ServerKeys):
             self.dismiss(self._saved)
 
     def action_unfold(self, open: bool) -> None:
-        """Right, left."""
         name, opened = self._server, self._tree.switches.open
         (opened.add if open else opened.discard)(name)
         if not open:
@@ -244,7 +246,6 @@ class ServersScreen(ServerKeys):
         self._show()
 
     def action_open_all(self) -> None:
-        """o."""
         names = {status.name for status in self._tree.switches.statuses}
         opened = self._tree.switches.open
         if opened >= names:
@@ -254,7 +255,6 @@ class ServersScreen(ServerKeys):
         self._show()
 
     def action_save(self) -> None:
-        """Ctrl+S."""
         if self._tree.switches.changes:
             self._work(self._save)
 
@@ -294,8 +294,98 @@ class ServersScreen(ServerKeys):
         elif answer == "discard":
             self.dismiss(self._saved)
 
+    # -- keys for one server
+
+    def action_wire(self) -> None:
+        if self._bench is not None:
+            self.run_worker(partial(self._bench.wire, self._server), exclusive=True)
+
+    def action_about(self) -> None:
+        if self._bench is not None:
+            self.run_worker(partial(self._bench.about, self._server), exclusive=True)
+
+    def action_ping(self) -> None:
+        if self._bench is not None:
+            self._work(self._bench.ping, self._server)
+
+    def action_rest(self) -> None:
+        self._work(self._switches.rest, self._server)
+
+    def action_help(self) -> None:
+        """F1: every key of this screen, those too that the hints have no room for."""
+        rows: dict[str, list[str]] = {}
+        for _, binding in own_bindings(self):
+            if binding.id:
+                rows.setdefault(binding.tooltip or binding.description, []).append(key_name(binding.key))
+        text = "\n".join(f"{' · '.join(keys):<16} {what}" for what, keys in rows.items())
+        self.app.push_screen(TextDialog("Keys of the servers", lambda: text))
+
+    def action_reconnect(self) -> None:
+        self._work(self._switches.reconnect, self._server)
+
+    def action_sign_in(self) -> None:
+        self.notify(f"Sign in to {one_line(self._server, 40)} in your browser.", markup=False)
+        self._work(self._switches.sign_in, self._server)
+
+    def action_log(self) -> None:
+        status = next((one for one in self._tree.switches.statuses if one.name == self._server), None)
+        if status is None:
+            return
+        if status.log_path is None:
+            self.notify("A server that is not a program of this machine has no log here.", markup=False)
+        else:
+            set_level = partial(self._switches.set_log_level, status.name)
+            self.app.push_screen(ServerLogDialog(status.name, status.log_path, status.log_level, set_level))
+
+    def action_add(self) -> None:
+        self.run_worker(partial(self._edit, ""), exclusive=True)
+
+    def action_edit(self) -> None:
+        self.run_worker(partial(self._edit, self._server), exclusive=True)
+
+    async def _edit(self, name: str) -> None:
+        taken = {status.name for status in self._tree.switches.statuses}
+        try:
+            written = dict(self._switches.written(name)) if name else {}
+        except FanoutError as error:
+            self._fail(error)
+            return
+        made = await self.app.push_screen_wait(ServerForm(name, written, taken - {name}, self._switches.file))
+        if made is not None:
+            self._work(self._put, *made)
+
+    async def _put(self, name: str, fields: dict[str, Any]) -> None:
+        before = identity(self._tree.row)
+        await self._switches.put(name, fields)
+        self._tree.switches.open.add(name)
+        if self.is_attached and identity(self._tree.row) == before:  # else the cursor was moved meanwhile
+            self._go_to(name)
+        self.notify(f"{one_line(name, 40)} is written to {self._switches.file}", markup=False)
+
+    def action_remove(self) -> None:
+        self.run_worker(partial(self._ask_and_remove, self._server), exclusive=True)
+
+    async def _ask_and_remove(self, name: str) -> None:
+        question = f"Take {one_line(name, 40)} out of {self._switches.file}? It is ended at once."
+        answer = await self.app.push_screen_wait(Confirm("Remove", question, [ConfirmChoice("y", "remove", "yes")]))
+        if answer == "yes":
+            self._work(self._switches.remove, name)
+
+    def _work(self, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **named: P.kwargs) -> None:
+        """Run what takes a while; its error is one line. Of the app, as it may outlive this screen."""
+        self.app.run_worker(partial(self._report_errors, partial(work, *args, **named)), name="servers")
+
+    async def _report_errors(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await work()
+        except FanoutError as error:
+            self._fail(error)
+
+    def _fail(self, error: FanoutError) -> None:
+        self.app.notify(one_line(error.line, 400), severity="error", markup=False, timeout=10)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Which keys do something where the cursor is."""
+        """Return whether a key does something where the cursor is."""
         searching = self.focused is not None and self.focused is self._search
         if action in ("leave", "next_place", "save"):
             return True

@@ -44,7 +44,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
         self._tried = False
 
     def compose(self) -> ComposeResult:
-        """The fields, each with what is wrong with it."""
+        """Lay out the fields, each with what is wrong with it."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Change a server" if self._server else "Add a server"
             dialog.border_subtitle = Content(one_line(str(self._file), 60))  # pyright: ignore[reportAttributeAccessIssue]
@@ -72,7 +72,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Says what the fields mean."""
+        """Say what the fields mean."""
         if self._server:
             self.query_one("#target", Input).focus()
         self._tell()
@@ -120,5 +120,4 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             self.dismiss((typed.name, fields_of(typed, self._written)))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)

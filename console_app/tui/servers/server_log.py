@@ -49,7 +49,6 @@ class ServerLogDialog(TextDialog):
         return from_level(tail(self._path), self._level)
 
     def action_level(self) -> None:
-        """v."""
         self.run_worker(self._choose, exclusive=True)
 
     async def _choose(self) -> None:
@@ -68,7 +67,7 @@ class ServerLogDialog(TextDialog):
 
 
 def from_level(text: str, level: Level) -> str:
-    """The lines of a log without those that are marked as below `level`. What bears no mark is standard error."""
+    """Return the lines of a log without those marked as below `level`. Lines without a mark are standard error."""
     least = LEVELS.index(level)
     if not least:
         return text

@@ -2,20 +2,172 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from console_app.console.permissions import source_of
+from console_app.console.servers.switches import tokens_of
+from console_app.console.servers.uses import calls_in_brief
+from console_app.domain.amounts import measured, plural, seconds
+from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import properties, required
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import ApprovalGate
-from console_app.tui.servers.tool_facts import MOST_CALLS, PastCall, calls_node, nodes_of
+from console_app.tui.lineview import brief_arguments, state_of, state_style
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.schema_tree import schema_nodes
 from console_app.tui.servers.tree_dialog import TreeDialog
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
+
+MOST_CALLS = 50  # of the newest that are listed
+LONGEST = 20_000  # characters of a description
+_VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """The key of a past call's row."""
+
+    call_id: str
+
+
+def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+    """Return the sections but for the calls, in the order in which they are asked for."""
+    return [
+        _description(spec),
+        *_facts(spec, gate, on=on),
+        *_changed(spec),
+        _schema("Input", spec.input_schema, "takes nothing"),
+        _schema("Output", spec.output_schema, "not declared"),
+    ]
+
+
+def _description(spec: ToolSpec) -> Node:
+    text = clean(spec.description[:LONGEST]).strip() or "No description."
+    title = one_line(spec.annotations.title, 200)
+    return Node(
+        lambda palette: [(f"{title}\n" if title else "", palette.strong), (text, palette.base)], key="description"
+    )
+
+
+def _facts(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+    cost = f"~{tokens_of(spec):,} tokens in every request" if on else "nothing: it is off"
+    limits = [f"{spec.timeout:g} s without progress"] if spec.timeout is not None else []
+    limits += [f"{spec.server_limit} at once of its server"] if spec.server_limit is not None else []
+    rows = [("effects", effects(spec)), ("cost", cost), ("rule", rule_of(spec, gate))]
+    rows += [("", text) for text in _conditions(spec, gate)]
+    rows += [("limits", ", ".join(limits))] if limits else []
+    return [_fact(name, text) for name, text in rows]
+
+
+def _fact(name: str, text: str) -> Node:
+    return Node(lambda palette: [(f"{name:<9}", palette.muted), (text, palette.base)], key=("fact", name, text))
+
+
+def effects(spec: ToolSpec) -> str:
+    """Say what the server declares of a tool's effects; these are hints of the server, not facts."""
+    notes = spec.annotations
+    said: list[str] = []
+    assumed: list[str] = []
+    (said if declares_effect(notes) else assumed).append(effect_of(notes))
+    said += ["running it again changes nothing more"] if notes.idempotent and not notes.read_only else []
+    if not notes.open_world or notes.says_open_world:
+        said.append("reaches outside its server" if notes.open_world else "stays within its server")
+    else:
+        assumed.append("reach outside its server" if assumed else "may reach outside its server")
+    parts = [f"{', '.join(said)} (declared by the server)"] if said else []
+    return "; ".join([*parts, *([f"not declared: {' and '.join(assumed)}"] if assumed else [])])
+
+
+def rule_of(spec: ToolSpec, gate: ApprovalGate) -> str:
+    """Say what becomes of a call without further conditions, and which rule or mode says so."""
+    verdict = gate.check(spec.model_copy(update={"input_schema": {}}), {})  # no default meets a rule's condition
+    spoke = next((rule for rule in gate.rules if str(rule) == verdict.rule), None)
+    why = f"rule {one_line(spoke.text, 80)} ({source_of(spoke.source)})" if spoke is not None else verdict.why
+    if spoke is None and spec.require_approval and not spec.changed:
+        why = "mcp.json, require_approval"
+    return f"{_VERDICTS[verdict.action]}: {one_line(why, 200)}"
+
+
+def _conditions(spec: ToolSpec, gate: ApprovalGate) -> list[str]:
+    return [
+        f"{_VERDICTS[rule.action]} where it matches {one_line(rule.text, 120)} ({source_of(rule.source)})"
+        for rule in gate.rules
+        if rule.arguments and rule.speaks_of(spec)
+    ]
+
+
+def _changed(spec: ToolSpec) -> list[Node]:
+    if not spec.changed:
+        return []
+    lines = [one_line(line, 400) for line in spec.changed.splitlines()]
+
+    def below() -> list[Node]:
+        return [Node(lambda palette, line=line: [(line, _diff_ink(line, palette))]) for line in lines]
+
+    return [Node(lambda palette: [("Changed since you trusted it", palette.warning)], below, open=True, key="changed")]
+
+
+def _diff_ink(line: str, palette: Palette) -> Style:
+    return {"+": palette.success, "-": palette.error}.get(line[:1], palette.muted)
+
+
+def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
+    nodes = schema_nodes(schema) if schema else []
+    if not nodes:
+        return Node(lambda palette: [(title, palette.heading), (f"  {nothing}", palette.muted)], key=title)
+    count, needed = len(properties(schema or {})), len(required(schema or {}))
+    words = plural(count, "field") if count else "see below"
+    words += f", {needed} required" if needed else ""
+    return Node(
+        lambda palette: [(title, palette.heading), (f"  {words}", palette.muted)], lambda: nodes, open=True, key=title
+    )
+
+
+def calls_node(calls: Sequence[CallView], now: float) -> Node:
+    """Return the section of the last calls, the newest first."""
+    if not calls:
+        none = "none in this session; enter runs it"
+        return Node(lambda palette: [("Last calls", palette.heading), (f"  {none}", palette.muted)], key="calls")
+    newest = list(reversed(calls[-MOST_CALLS:]))
+    words = calls_in_brief(calls)
+    return Node(
+        lambda palette: [("Last calls", palette.heading), (f"  {words}", palette.muted)],
+        lambda: [_call(call, now) for call in newest],
+        open=True,
+        key="calls",
+    )
+
+
+def _call(call: CallView, now: float) -> Node:
+    def paint(palette: Palette) -> Sequence[Piece]:
+        glyph, word = state_of(call, palette.turning(now))
+        failed = call.verdict is not None and call.verdict.needs_an_eye
+        ink = state_style(call, palette)
+        at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
+        took = measured(call.duration_ms / 1000) if call.duration_ms else ""
+        if call.outcome is None and call.started_at is not None:
+            took = seconds(now - call.started_at)
+        arguments = brief_arguments(call.arguments or {}, 60) or "no arguments"
+        result = call.error or call.content if call.outcome is not None else call.message
+        return [
+            (f"{at}  ", palette.muted),
+            (f"{glyph} {word:<8}", ink),
+            (f"{took:>8}  ", palette.base),
+            (arguments, palette.base),
+            (f"  {one_line(result, 100)}" if result else "", palette.error if failed else palette.muted),
+        ]
+
+    return Node(paint, key=PastCall(call.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +179,7 @@ class ToolRun:
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """Where what is shown comes from, each time it is looked at. `spec` is None once the server is gone."""
+    """The source of what is shown, each time it is looked at. `spec` is None once the server is gone."""
 
     spec: Callable[[], ToolSpec | None]
     calls: Callable[[], Sequence[CallView]]
@@ -55,7 +207,6 @@ class ToolScreen(TreeDialog[ToolRun]):
         self._seen: object = None
 
     def look(self) -> None:
-        """See TreeDialog."""
         spec, on, gate = self._source.spec(), self._source.is_on(), self._source.gate
         self._calls = self._source.calls()
         self._spec = spec or self._spec
@@ -84,7 +235,6 @@ class ToolScreen(TreeDialog[ToolRun]):
         return next((call for call in self._calls if call.id == key.call_id), None)
 
     def action_run(self) -> None:
-        """Enter, r."""
         if not self._source.is_on():
             self.notify("It is off, or its server is not connected: nothing can run.", markup=False)
             return

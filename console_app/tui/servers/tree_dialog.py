@@ -1,4 +1,4 @@
-"""What the screens of one tool and of one prompt share: a tree of what is known, which is looked at again and again."""
+"""A dialog of one tool or one prompt: a tree of what is known, which is looked at again and again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class TreeDialog(Dialog[Result | None]):
-    """Of what a server calls `name`. Gives None when it was left."""
+    """A dialog of what a server calls `name`. It gives None when it was left."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
@@ -34,20 +34,20 @@ class TreeDialog(Dialog[Result | None]):
         self._heading = f"{one_line(server, 40)} · {one_line(name, 80)}"
 
     def compose(self) -> ComposeResult:
-        """The sections, the keys."""
+        """Lay out the sections and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._heading)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             yield FoldingTree()
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Looks at once, and goes on looking."""
+        """Look at once, and go on looking."""
         self.look()
         self.set_interval(LOOK, self.look)
 
     @abstractmethod
     def look(self) -> None:
-        """Shows what is true by now, if it is not what was seen."""
+        """Show what is true by now, if it is not what was seen."""
 
     @on(RowList.Moved)
     def _moved(self, event: RowList.Moved) -> None:
@@ -60,5 +60,4 @@ class TreeDialog(Dialog[Result | None]):
         self.query_one(FoldingTree).action_fold()
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)

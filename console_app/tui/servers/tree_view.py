@@ -2,16 +2,211 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console_app.console.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
-from console_app.tui.lineview.lines import Line, fit
+from console_app.console.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
+from console_app.domain.amounts import plural
+from console_app.domain.safe_text import one_line
+from console_app.tui.lineview import spinner
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.servers import paint
 from console_app.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from console_app.mcp_client import ServerStatus
+
+
+SWITCHES: dict[Mark, str] = {"on": "[✓]", "partly": "[–]", "off": "[ ]"}
+SWITCH_CELLS = range(3, 6)  # of a server's line; of what is below it, two further right
+INDENT = 2
+ITEM_NAME = 26  # cells that names get before descriptions begin
+NAME = 18
+NARROW = 50  # cells below which a tool's description is only told of the one under the cursor
+_GLYPHS = {
+    "ready": "●",
+    "failed": "✗",
+    "stopped": "○",
+    "disabled": "○",
+    "needs sign-in": "!",
+}
+_TAGS = {"tool": "", "prompt": "prompt ", "resource": "resource "}
+_MARKS: dict[str, Callable[[Palette], Sequence[Piece]]] = {
+    "changed": lambda palette: [("● changed ", palette.warning)],
+    "watched": lambda palette: [("○ watched ", palette.accent)],
+}
+
+
+def _paint_row(row: Row, width: int, palette: Palette, now: float, *, chosen: bool) -> Line:
+    """Return one line of the tree."""
+    edge: Piece = ("▌" if chosen else " ", palette.primary)
+    match row:
+        case ServerRow():
+            return _server(row, width, palette, now, edge, chosen)
+        case ItemRow():
+            return _item(row, width, palette, edge, chosen)
+        case NoteRow():
+            text: Piece = (f"✗ {row.text}", palette.warning) if row.warns else (row.text, palette.muted)
+            return fit(crop([edge, ("      ", palette.base), text], width), width, palette.base)
+
+
+def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piece, chosen: bool) -> Line:
+    status = row.status
+    name = one_line(status.name, 40)
+    left: list[Piece] = [
+        edge,
+        ("▾ " if row.open else "▸ ", palette.muted),
+        (SWITCHES[row.mark], switch_style(row.mark, palette)),
+        (" *" if row.changed else "  ", palette.warning),
+        (f"{name:<{NAME}} ", palette.strong if chosen or row.mark != "off" else palette.base),
+    ]
+    state = state_pieces(status, now, palette)
+    right: list[Piece] = []
+    if row.tools:
+        counted = (
+            plural(row.tools, "tool") if row.tools_on in (0, row.tools) else f"{row.tools_on} of {row.tools} tools"
+        )
+        right = [(counted, palette.muted)]
+        if row.tokens:
+            right += [(" · ", palette.faint), (f"~{row.tokens:,} tokens", palette.base)]
+    room = width - pieces_width(left) - 4
+    while len(right) > 1 and pieces_width(state[:2]) + pieces_width(right) > room:
+        right = right[:-2]  # whether it works is worth more than what it costs
+    if pieces_width(state[:2]) + pieces_width(right) > room:
+        right = []
+    while status.state.value == "ready" and len(state) > 2 and pieces_width(state) + pieces_width(right) > room:
+        del state[-2 if status.rejected and len(state) > 3 else -1]  # how it is connected before what was refused
+    return _two_sides([*left, *state], right, width, palette)
+
+
+def _item(row: ItemRow, width: int, palette: Palette, edge: Piece, chosen: bool) -> Line:
+    item = row.item
+    name = f"{one_line(item.name, 60):<{ITEM_NAME - len(_TAGS[item.kind])}}"
+    ink = palette.strong if chosen else palette.base if row.on else palette.muted
+    left: list[Piece] = [
+        edge,
+        ("  " + " " * INDENT, palette.base),
+        (SWITCHES["on" if row.on else "off"], switch_style("on" if row.on else "off", palette)),
+        (" *" if row.changed else "  ", palette.warning),
+        (_TAGS[item.kind], palette.accent),
+        *_MARKS.get(row.mark, lambda _palette: ())(palette),
+        (f"{name} ", ink),
+        (one_line(item.about, 300) if width >= NARROW else "", palette.muted),
+    ]
+    return _two_sides(left, [(f"~{item.tokens:,}", palette.muted)] if item.tokens else [], width, palette)
+
+
+def _two_sides(left: list[Piece], right: list[Piece], width: int, palette: Palette) -> Line:
+    """Return the left cut to leave room for the right, which goes where there is too little for both."""
+    room = width - pieces_width(right) - 2
+    if not right or room < 24:
+        return fit(crop(left, width - 1), width, palette.base)
+    left = crop(left, room)
+    gap = width - 1 - pieces_width(left) - pieces_width(right)
+    return fit([*left, (" " * gap, palette.base), *right], width, palette.base)
+
+
+def switch_style(mark: Mark, palette: Palette) -> Style:
+    """Return the colour of a switch."""
+    return {"on": palette.success, "partly": palette.warning, "off": palette.muted}[mark]
+
+
+def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Piece]:
+    """Glyph and word of a server's state, its reason or how it is connected."""
+    state = status.state.value
+    style = {"ready": palette.success, "failed": palette.error, "needs sign-in": palette.warning}.get(
+        state, palette.muted if state in ("disabled", "stopped") else palette.secondary
+    )
+    pieces: list[Piece] = [(f"{_GLYPHS.get(state) or spinner(palette.turning(now))} ", style), (state, style)]
+    if state == "ready":
+        pieces.append((f" · {one_line(status.transport, 10)}", palette.muted))
+        pieces.append((f" · {one_line(status.protocol_version, 20)}" if status.protocol_version else "", palette.muted))
+        if status.rejected:
+            pieces.append((f" · {plural(len(status.rejected), 'tool')} refused", palette.warning))
+    elif state == "disabled":
+        about = status.reason or status.description
+        pieces.append((f" · {one_line(about, 300)}" if about else "", palette.muted))
+    elif status.reason:
+        pieces.append((f": {one_line(status.reason, 300)}", palette.base))
+    return [piece for piece in pieces if piece[0]]
+
+
+def _details(row: Row | None, width: int, height: int, palette: Palette) -> list[Line]:
+    """Say more of a row, in at most `height` lines."""
+    if row is None or (isinstance(row, NoteRow) and not row.warns):
+        return [fit([], width, palette.base)] * height
+    if isinstance(row, NoteRow):
+        lines = _wrapped([(row.text, palette.warning)], width - 2, height)
+        shown = [fit([(" ", palette.base), *line], width, palette.base) for line in lines]
+        return shown + [fit([], width, palette.base)] * (height - len(shown))
+    if isinstance(row, ItemRow):
+        head: list[Piece] = [
+            (one_line(f"{row.item.server} · {row.item.name}", 120), palette.strong),
+            (f"  {row.item.kind}", palette.muted),
+            (f" · {row.item.traits}" if row.item.traits else "", palette.muted),
+        ]
+        about = one_line(row.item.about, 2000) or "No description."
+        lines = [head, *_wrapped([(about, palette.base)], width - 2, height - 1)]
+    else:
+        lines = _server_details(row.status, width, height, palette)
+    shown = [fit([(" ", palette.base), *crop(line, width - 2)], width, palette.base) for line in lines[:height]]
+    return shown + [fit([], width, palette.base)] * (height - len(shown))
+
+
+def _server_details(status: ServerStatus, width: int, height: int, palette: Palette) -> list[list[Piece]]:
+    head: list[Piece] = [(one_line(status.name, 60), palette.strong)]
+    facts = [status.server_info, status.transport, status.protocol_version and f"protocol {status.protocol_version}"]
+    facts += [
+        plural(count, what) for count, what in ((status.prompts, "prompt"), (status.resources, "resource")) if count
+    ]
+    facts += status.facts
+    head.append((f"  {' · '.join(one_line(fact, 200) for fact in facts if fact)}", palette.muted))
+    lines = _wrapped(head, width - 2, 2)
+    if status.reason:
+        ink = palette.muted if status.state.value in ("disabled", "stopped") else palette.error  # your own choice
+        lines += _wrapped([(one_line(status.reason, 1000), ink)], width - 2, 2)
+    for tool in status.rejected[:2]:
+        refused = f"{one_line(tool.name, 40)} is refused: {one_line(tool.reason, 200)}"
+        lines.append([(refused, palette.warning)])
+    lines += [[(one_line(problem, 300), palette.warning)] for problem in status.problems[:1]]
+    about = one_line(status.description or status.instructions, 1000)
+    return lines + _wrapped([(about, palette.base)], width - 2, height - len(lines)) if about else lines
+
+
+def _wrapped(pieces: list[Piece], width: int, most: int) -> list[list[Piece]]:
+    rows = [row.pieces for row in wrap(pieces, max(width, 1))]
+    if len(rows) > most > 0:
+        rows = [*rows[: most - 1], [*rows[most - 1], (" …", pieces[0][1])]]
+    return rows[: max(most, 0)]
+
+
+def _summary(tree: SwitchTree, width: int, palette: Palette) -> Line:
+    """Sum up what is on and what it costs, how many servers failed, and what is not saved."""
+    tools, tokens = tree.totals()
+    _, before = tree.totals(saved=True)
+    counted: list[Piece] = [
+        (f" {plural(tools, 'tool')} on", palette.strong),
+        (" · ", palette.faint),
+        (f"~{tokens:,} tokens", palette.base),
+    ]
+    every: list[Piece] = [(" in every request", palette.muted)]
+    if tokens != before:
+        every.append((f" ({tokens - before:+,})", palette.success if tokens < before else palette.warning))
+    unsaved: list[Piece] = []
+    if tree.changes:
+        unsaved = [(" · ", palette.faint), (f"* {plural(tree.changes, 'change')} not saved", palette.warning)]
+    broken = sum(status.state.value == "failed" for status in tree.statuses)
+    failed: list[Piece] = [(" · ", palette.faint), (f"✗ {plural(broken, 'server')} failed", palette.error)]
+    told = [*(failed if broken else []), *unsaved]
+    # In little room what is not saved comes first, and what the tokens are for goes.
+    for pieces in ([*counted, *every, *told], [*counted, *told], [*counted, *unsaved]):
+        if pieces_width(pieces) <= width:
+            return fit(pieces, width, palette.base)
+    return fit(crop([(" ", palette.base), *unsaved[1:]] if unsaved else counted, width), width, palette.base)
 
 
 class ServerTree(RowList):
@@ -24,7 +219,7 @@ class ServerTree(RowList):
         self._clock = clock
 
     def show(self, query: str, chosen: object = None) -> None:
-        """The rows as they are now; the cursor goes to the row whose `identity` is `chosen`, else stays on its own."""
+        """Show the rows as they are now; the cursor goes to the row with the identity `chosen`, or stays on its own."""
         before = chosen or identity(self.row)
         self.rows = self.switches.rows(query)
         place = next((at for at, row in enumerate(self.rows) if identity(row) == before), None)
@@ -36,11 +231,11 @@ class ServerTree(RowList):
         return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        return paint.paint_row(self.rows[row], width, palette, self._clock(), chosen=row == self.cursor)
+        return _paint_row(self.rows[row], width, palette, self._clock(), chosen=row == self.cursor)
 
 
 class Details(Widget):
-    """What there is to say of the row under the cursor, and the sums."""
+    """The lines that say more of the row under the cursor, and the sums."""
 
     DEFAULT_CSS = "Details { height: 5; width: 1fr; border-top: solid $panel; }"
 
@@ -53,17 +248,17 @@ class Details(Widget):
         width, height = self.content_size
         palette = self._tree.palette
         if y == height - 1:
-            return paint.summary(self._tree.switches, width, palette)
+            return _summary(self._tree.switches, width, palette)
         if y == 0 and not self._tree.rows:
             nothing = (
                 "Nothing fits the search." if self._tree.switches.statuses else "No server is configured; a adds one."
             )
             return fit([(f" {nothing}", palette.muted)], width, palette.base)
-        return paint.details(self._tree.row, width, max(height - 1, 1), palette)[y]
+        return _details(self._tree.row, width, max(height - 1, 1), palette)[y]
 
 
 def identity(row: Row | None) -> object:
-    """What a row is of, the same before and after it was made anew."""
+    """Return what a row is of, the same before and after it was made anew."""
     match row:
         case ServerRow():
             return "server", row.status.name

@@ -17,15 +17,14 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.console.reports.wire_text import Redact, export, export_path, redacted
+from console_app.console.reports.wire_text import Redact, WireRows, brief, export, export_path, redacted, subject
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.traffic import RawMessage, Traffic
-from console_app.tui.lineview.lines import Line
+from console_app.mcp_client import RawMessage, Traffic
+from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import json_nodes
-from console_app.tui.servers.wire_rows import WireRows, paint_row
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.hinted_input import HintedInput
@@ -35,6 +34,9 @@ from console_app.tui.widgets.row_list import RowList
 
 LOOK = 0.2  # seconds between two looks at what passed
 ALL = "all methods"
+METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
+WIDE = 100  # cells from which on a row says what is in the message
+SUBJECT = 6  # cells below which nothing of what a message is about is to be seen
 
 
 class WireList(RowList):
@@ -52,23 +54,23 @@ class WireList(RowList):
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def look(self) -> None:
-        """Takes in what came; the cursor stays on its message, or goes along with the newest if it is there."""
+        """Take in what came; the cursor stays on its message, or goes along with the newest if it is there."""
         message = None if self.cursor == self.count - 1 else self.message
         if self._wire.look():
             self.show(message)
 
     def show(self, message: RawMessage | None = None) -> None:
-        """The rows as they are now, the cursor on a message (or the next, if it was dropped) or on the newest."""
+        """Show the rows as they are now, the cursor on a message (or the next, if it was dropped) or on the newest."""
         rows = self._wire.rows
         at = len(rows) - 1 if message is None else bisect_left(rows, message.number, key=lambda row: row.number)
         self.set_count(len(rows), at)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        return paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
+        return _paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
 
 
 class WireScreen(Dialog[None]):
-    """Of one server. Exports go to `folder`."""
+    """The wire of one server. Exports go to `folder`."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
@@ -96,7 +98,7 @@ class WireScreen(Dialog[None]):
         self._paused = False
 
     def compose(self) -> ComposeResult:
-        """The filter, the messages, what was kept, the keys."""
+        """Lay out the filter, the messages, what was kept, and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(f"Wire of {one_line(self._server, 60)}")  # pyright: ignore[reportAttributeAccessIssue]
             yield HintedInput(hint="/ to filter: words in the method or the message", id="search")
@@ -105,7 +107,7 @@ class WireScreen(Dialog[None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Looks at once, and goes on looking."""
+        """Look at once, and go on looking."""
         self._look()
         self.set_interval(LOOK, self._look)
 
@@ -150,12 +152,10 @@ class WireScreen(Dialog[None]):
         self._tell()
 
     def action_open(self) -> None:
-        """Enter."""
         if (message := self._list.message) is not None:
             self.app.push_screen(MessageScreen(self._server, message, self._redact))
 
     def action_search(self) -> None:
-        """/"""
         self.query_one("#search", Input).focus()
 
     def action_next_place(self) -> None:
@@ -164,7 +164,6 @@ class WireScreen(Dialog[None]):
         (self._list if self.focused is search else search).focus()
 
     def action_method(self) -> None:
-        """m."""
         self.run_worker(self._pick_method, exclusive=True)
 
     async def _pick_method(self) -> None:
@@ -175,12 +174,10 @@ class WireScreen(Dialog[None]):
             self._filter(self.query_one("#search", Input).value, "" if picked == ALL else picked)
 
     def action_pause(self) -> None:
-        """p."""
         self._paused = not self._paused
         self._look()
 
     def action_export(self) -> None:
-        """x."""
         self.run_worker(self._export, exclusive=True, group="export")
 
     async def _export(self) -> None:
@@ -194,7 +191,6 @@ class WireScreen(Dialog[None]):
         self.notify(f"{plural(len(rows), 'message')} in {path}, without secrets that are known.", markup=False)
 
     def action_clear(self) -> None:
-        """c."""
         self._traffic.clear()
         self._filter(self.query_one("#search", Input).value, self._rows.method)
 
@@ -235,7 +231,7 @@ class MessageScreen(Dialog[None]):
         self._data = redacted(message.data, redact)
 
     def compose(self) -> ComposeResult:
-        """What it is, what it holds, the keys."""
+        """Lay out what it is, what it holds, and the keys."""
         one = self._message
         way = f"→ to {one_line(self._server, 40)}" if one.sent else f"← from {one_line(self._server, 40)}"
         facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), size(one.size)]
@@ -248,10 +244,36 @@ class MessageScreen(Dialog[None]):
             yield KeyHints()
 
     def action_copy(self) -> None:
-        """c."""
         self.app.copy_to_clipboard(json.dumps(self._data, ensure_ascii=False, indent=2))
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
+
+
+def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact, *, chosen: bool) -> Line:
+    """Return one message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
+    arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
+    kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
+    at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
+    id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
+    took = measured(message.seconds) if message.seconds is not None else ""
+    left: list[Piece] = [
+        ("▌" if chosen else " ", palette.primary),
+        (f"{at} ", palette.muted),
+        (f"{arrow} ", ink),
+        (one_line(message.method or "?", METHOD), palette.strong if chosen else palette.base),
+        (kind, palette.error if message.kind == "error" else palette.success),
+    ]
+    room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
+    gap = room - pieces_width(left)
+    if width < WIDE and gap > SUBJECT and (about := one_line(redact(subject(message)), gap - 1)):
+        left.append((f" {about}", palette.muted))
+        gap = room - pieces_width(left)
+    if gap > 0:
+        left.append((" " * gap, palette.base))
+    left = crop(left, room)
+    left += [(f" {id:<6}", palette.muted), (f"{took:>7}", palette.base), (f" {size(message.size):>7}", palette.muted)]
+    if width >= WIDE:
+        left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))
+    return fit(crop(left, width - 1), width, palette.base)

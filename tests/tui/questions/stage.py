@@ -16,10 +16,8 @@ from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import ApprovalGate
-from console_app.mcp_client.connecting.asking import Asking, OpenUrl
-from console_app.mcp_client.connecting.sampling import ProviderSampler
-from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.tools.definitions import Definitions
+from console_app.mcp_client import Asking, Definitions, Hub, ProviderSampler
+from console_app.mcp_client.connecting.asking import OpenUrl
 from console_app.tui.app import FanoutApp
 from tests.mcp_client.conftest import program
 from tests.patience import PATIENCE

@@ -18,7 +18,7 @@ from console_app.config.servers.server_files import ServerFiles
 from console_app.config.servers.tool_choice import Selection
 from console_app.config.trust import trusted as trust
 from console_app.console.servers.switches import HubSwitches
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
 from tests.patience import PATIENCE
 from tests.tui.parts import decide, see, seen, services, until

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console_app.config.servers.tool_choice import Selection
 from console_app.console.servers.switches import Offered
-from console_app.mcp_client.connecting.status import RejectedTool, ServerState, ServerStatus
+from console_app.mcp_client import RejectedTool, ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
 from tests.tui.parts import Desk, app, see
 

@@ -18,7 +18,7 @@ from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.tool_choice import Selection, load_selection
 from console_app.console.servers.switches import HubSwitches
 from console_app.domain.tools import ToolSpec
-from console_app.mcp_client.hub import Hub
+from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
 from tests.patience import PATIENCE

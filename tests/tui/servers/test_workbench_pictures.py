@@ -17,7 +17,8 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState, Outcome, ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import ApprovalGate, Rule
-from console_app.mcp_client.traffic import Kind, Traffic, json_of
+from console_app.mcp_client import Traffic
+from console_app.mcp_client.traffic import Kind, json_of
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.wire_screen import WireScreen
 from tests.tui.parts import NOW, app, see

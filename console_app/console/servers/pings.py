@@ -1,0 +1,48 @@
+"""Pings servers, and tells how the newest ping of each went in the report on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from console_app.console.reports.server_report import server_report
+from console_app.domain.amounts import measured
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client import Hub, ServerStatus
+
+
+class Pings:
+    """The pings of one console. `statuses` are the servers as the user sees them."""
+
+    def __init__(self, hub: Hub, statuses: Callable[[], Sequence[ServerStatus]], redact: Callable[[str], str]) -> None:
+        self._hub = hub
+        self._statuses = statuses
+        self._redact = redact
+        self._newest: dict[str, str] = {}  # how they went, by server
+
+    async def ping(self, server: str) -> str:
+        """Ask a server for a sign of life; say how long it took, or why there is none. Raises ServerError."""
+        name, status = one_line(server, 40), self._status(server)
+        if status is not None and status.state.value == "starting":
+            return f"{name} is still starting; a ping has no answer before it is ready."
+        if status is not None and status.state.value != "ready":
+            why = ": ".join(filter(None, (status.state.value, one_line(status.reason, 200))))
+            self._newest[server] = f"no answer: it is {why}"
+            return f"{name} is {why.rstrip('.')}."
+        try:
+            took = measured(await self._hub.ping(server))
+        except FanoutError as error:
+            self._newest[server] = f"no answer: {one_line(error.line, 200)}"
+            raise
+        self._newest[server] = took
+        return f"{name} answered in {took}."
+
+    def report(self, server: str, *, not_asked: str, wire: str) -> str:
+        """Return all that is known of a server, without secrets. `wire` says where its messages are to be seen."""
+        if (status := self._status(server)) is None:
+            return "It is not in mcp.json any more."
+        ping = self._newest.get(server, not_asked)
+        return self._redact(server_report(status, self._hub.traffic(server), ping, wire))
+
+    def _status(self, server: str) -> ServerStatus | None:
+        return next((one for one in self._statuses() if one.name == server), None)
