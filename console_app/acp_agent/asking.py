@@ -213,7 +213,7 @@ class CallQuestions:
     def __init__(self, console: Console, asking: EditorQuestions, updates: Updates) -> None:
         self.pending = console.pending
         self._conversation = console.conversation
-        self._permissions = console.permissions
+        self._permissions, self._calls = console.permissions, console.calls
         self._asking = asking
         self._updates = updates
         self._folder = console.services.working_folder
@@ -277,7 +277,7 @@ class CallQuestions:
         try:
             picked = await self._asking.choose(call.id, self._shown(pending), self._options(rule))
         except Withdrawn:
-            running.cancel_call(call.id)
+            self._calls.cancel(call.id)
             return True
         decision = Decision.ALLOW if picked in (ONCE, SESSION, ALWAYS) else Decision.DENY
         scope = ALWAYS if picked == ALWAYS else SESSION if picked == SESSION else ONCE

@@ -26,12 +26,12 @@ from console_app.domain.engine_settings import EngineSettings, ToolChoice
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
-from console_app.domain.tools import Outcome
+from console_app.domain.tools import OWN_SERVER, Outcome
 from console_app.engine import compaction, results, shortening
 from console_app.engine.activity import Activity
 from console_app.engine.approval import MissedApproval
 from console_app.engine.budget import Budget
-from console_app.engine.builtin_tools.specs import QUESTION, SERVER, SPECS
+from console_app.engine.builtin_tools.specs import QUESTION, SPECS
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
@@ -230,7 +230,7 @@ class Turn(Activity):
         False when there is no answer."""
         self._step_number += 1
         self.emit(ev.StepStarted())
-        given = ManualCallsProvider([ManualCall(f"{SERVER}.{QUESTION}", {"question": question})], [SPECS[QUESTION]])
+        given = ManualCallsProvider([ManualCall(f"{OWN_SERVER}.{QUESTION}", {"question": question})], [SPECS[QUESTION]])
         answered = await self._run_step(replace(self._session, provider=given), Ask(builtins=frozenset({QUESTION})))
         return all(call.outcome is Outcome.SUCCEEDED for call in answered.calls)
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.domain.tools import OWN_SERVER, Outcome, ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.arguments import compact
 from console_app.engine.builtin_tools import completion
@@ -19,7 +19,6 @@ from console_app.engine.builtin_tools.specs import (
     ENABLE,
     FINISHED,
     QUESTION,
-    SERVER,
     SPECS,
     TODO,
     AskFollowupQuestion,
@@ -64,7 +63,7 @@ def why_not_offered(name: str, servers: ServerSwitch | None) -> str:
     """Why there is no tool of that wire name; "" where it isn't known."""
     if servers is None:
         return ""
-    if name == f"{SERVER}_{ENABLE}" and not servers.off():
+    if name == f"{OWN_SERVER}_{ENABLE}" and not servers.off():
         return "no server is off, so there is none to switch on"
     return servers.why_missing(name)
 
