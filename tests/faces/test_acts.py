@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.acp_agent.commands import editor_ways
+from console_app.acp_agent.tool_calls import ending
 from console_app.console.intents.intent import Cannot, Slash
 from console_app.console.reports.call_text import call_text
 from console_app.domain import events as ev
@@ -152,5 +153,6 @@ def test_a_call_that_reports_a_failure_is_told_of_alike_on_every_face_and_in_eve
     assert state_of(call) == ("!", "said no")
     assert came_of(call).startswith("said no (exit 1) after 20 ms")
     assert "state      said no (exit 1)" in call_text(call)
+    assert ending(call, [])["status"] == "failed"
     for form in ("md", "html"):
         assert "lab · do: said no (exit 1), 0.0 s" in export(events, form, "x")

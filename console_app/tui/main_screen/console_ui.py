@@ -13,11 +13,13 @@ from textual.screen import Screen
 
 from console_app.console.console import Console
 from console_app.console.services import Services
-from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.by_hand import without_success
+from console_app.domain.event_news import News, call_of
 from console_app.domain.events import Event, Level
+from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.base import MainScreen
@@ -55,7 +57,6 @@ class ConsoleUi(Ui):
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
-        self._unpainted = 0  # characters of an answer since the last wait for a frame
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
     def connect(self, console: Console) -> None:
@@ -85,41 +86,32 @@ class ConsoleUi(Ui):
         """The conversation's view."""
         return self._screen.query_one("#conversation", ConversationView)
 
-    def show(self, event: ev.Event) -> None:
+    def show(self, event: Event) -> None:
         """See UiPort. An event that can't be shown is told: the turn goes on, the session is whole."""
         try:
             self.talking = True
             self.shown.show(event)
-            if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
-                self._unpainted += len(event.text)
-            self._console.activity.pace.heard(event)
             self._call_back(event)
-            if isinstance(event, ev.StepStarted | ev.UsageReported | ev.SessionStarted | ev.TurnFinished):
+            if News.of(event) & News.FIGURES:
                 self.changed()
         except Exception as error:
             if not self.goes_on(error):
                 raise
 
-    def _call_back(self, event: ev.Event) -> None:
-        """Whoever looks at another window hears of what waits for them, and of the turn's end."""
-        match event:
-            case ev.ApprovalRequested():
-                self._attention.waits("a call needs approval")
-            case ev.QuestionAsked() | ev.CallAsked():
-                self._attention.waits("a question needs your answer")
-            case ev.ApprovalResolved() | ev.CallAnswered():
-                self._attention.decided()
-            case ev.TurnFinished():
-                self._attention.ended(f"the turn is {self._came_to(event)}")
-            case _:
-                return
+    def _call_back(self, event: Event) -> None:
+        """Tells whoever looks at another window of what waits for them, and of the turn's end."""
+        news = News.of(event)
+        if news & News.WAITS:
+            call = self.transcript.calls.get(call_of(event))
+            approval = call is not None and call.state is CallState.WAITING
+            self._attention.waits("a call needs approval" if approval else "a question needs your answer")
+        elif news & News.DECIDED:
+            self._attention.decided()
+        elif news & News.ENDS and (turn := self.transcript.turn) is not None:
+            self._attention.ended(f"the turn is {_came_to(turn)}")
+        else:
+            return
         self._name_window()
-
-    def _came_to(self, event: ev.TurnFinished) -> str:
-        turn = self.shown.transcript.turn
-        if event.outcome == "completed" and turn is not None and (failed := without_success(turn)):
-            return f"over, and {plural(len(failed), 'call')} of it did not succeed"
-        return "done" if event.outcome == "completed" else event.outcome.replace("_", " ")
 
     def _to_terminal(self, sequence: str) -> None:
         if (driver := driver_of(self._screen.app)) is not None:
@@ -179,8 +171,7 @@ class ConsoleUi(Ui):
     async def next_slice(self) -> None:
         """See UiPort: keys pass, and text comes no faster than it can be painted."""
         await asyncio.sleep(0)
-        if self._unpainted >= MOST_UNPAINTED:
-            self._unpainted = 0
+        if self.shown.take_unpainted(MOST_UNPAINTED):
             await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 
     async def show_stored(self, events: Sequence[Event]) -> None:
@@ -316,3 +307,9 @@ class ConsoleUi(Ui):
         size = f"{lines:,} lines, " * (lines > 1) + plural(len(text), "character")
         more = " Your terminal may take less: it is long." if len(text) > LONG_COPY else ""
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")
+
+
+def _came_to(turn: TurnView) -> str:
+    if turn.outcome == "completed" and (failed := without_success(turn)):
+        return f"over, and {plural(len(failed), 'call')} of it did not succeed"
+    return "done" if turn.outcome == "completed" else (turn.outcome or "over").replace("_", " ")
