@@ -13,15 +13,19 @@ from console_app.tui.lineview.batch_block import BatchBlock
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.lineview.call_group import CallGroup
-from console_app.tui.lineview.compaction_block import CompactionBlock
 from console_app.tui.lineview.cursor import newest_group
 from console_app.tui.lineview.fold_block import FoldBlock
-from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock
-from console_app.tui.lineview.notice_blocks import UNANSWERED, TurnEndBlock
-from console_app.tui.lineview.thought_block import ThoughtBlock
+from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock, ThoughtBlock
+from console_app.tui.lineview.notice_blocks import (
+    UNANSWERED,
+    CompactionBlock,
+    RetryBlock,
+    SentBlock,
+    TurnEndBlock,
+    Waits,
+)
 from console_app.tui.lineview.user_block import UserBlock
 from console_app.tui.lineview.view import ConversationView
-from console_app.tui.lineview.waiting_blocks import RetryBlock, SentBlock, Waits
 
 
 class _StepBlocks:
