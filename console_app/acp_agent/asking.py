@@ -117,7 +117,7 @@ class EditorQuestions:
     # -- as a HumanPort
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        """See HumanPort. What the editor has no way to ask is declined, and said."""
+        """A HumanPort. What the editor has no way to ask is declined, and said."""
         message = f"{one_line(question.server, 60)}: {question.message}"
         if not (self._pages if question.mode == "url" else self._forms):
             what = "to open a page" if question.mode == "url" else "for values"
@@ -141,7 +141,6 @@ class EditorQuestions:
             raise Unanswered(f"nobody replied within {self._limit:g} s") from None
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """See HumanPort."""
         if request.server in self._allowed:
             return True
         name = one_line(request.server, 60)

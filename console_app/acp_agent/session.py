@@ -275,7 +275,6 @@ class EditorSession(UiPort):
         return self.updates.transcript
 
     def show(self, event: Event) -> None:
-        """See UiPort."""
         self.updates.show(event)
         news, call = News.of(event), self.transcript.calls.get(call_of(event))
         if news & News.WAITS and call is not None:
@@ -287,17 +286,15 @@ class EditorSession(UiPort):
             self._questions.over(call_of(event))
 
     async def next_slice(self) -> None:
-        """See UiPort: an editor that takes no more slows the turn and doesn't fill the memory."""
+        """Waits for room: an editor that takes no more slows the turn and doesn't fill the memory."""
         self.updates.flush()
         await self._lines.room()
 
     def tell(self, level: Level, text: str) -> None:
-        """See UiPort."""
         self._fault = self._fault or (text if level == "error" else "")
         self.updates.note(text, grave=level in ("warning", "error"))
 
     def toast(self, text: str, seconds: float = 4) -> None:
-        """See UiPort."""
         self.updates.note(text)
 
     async def report(
@@ -315,7 +312,7 @@ class EditorSession(UiPort):
         self.updates.note(f"```\n{read()}\n```", grave=True)
 
     def give_back(self, text: str) -> bool:
-        """See UiPort: the editor has it."""
+        """Gives nothing back: the editor has it."""
         return True
 
 

@@ -194,7 +194,6 @@ class HubSwitches:
         return {name: about for name, about in self._hub_switch.off().items() if name not in self._resting}
 
     def runs(self, name: str) -> str:
-        """See ServerSwitch."""
         return self._hub_switch.runs(name)
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
@@ -205,7 +204,6 @@ class HubSwitches:
         return await self._hub_switch.switch_on(name)
 
     def why_missing(self, tool: str) -> str:
-        """See ServerSwitch."""
         return why_missing(tool, self.statuses(), self._hub.tools_off())
 
     async def reconnect(self, name: str) -> None:

@@ -38,7 +38,7 @@ BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
 
 
 class Conversation:
-    """See the module. What it does between two turns is a task of its own; `close` ends it."""
+    """A queue of prompts and one activity. What it does between two turns is a task of its own; `close` ends it."""
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class CallBlock(Panel):
 
     @property
     def folded(self) -> bool:
-        """See Panel. What you selected or opened is not."""
+        """Whether it is only counted; what you selected or opened is not."""
         fold = self.group.fold
         return fold is not None and fold.hides(self.call) and not (self.selected or self.open)
 

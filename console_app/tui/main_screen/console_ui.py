@@ -87,7 +87,7 @@ class ConsoleUi(Ui):
         return self._screen.query_one("#conversation", ConversationView)
 
     def show(self, event: Event) -> None:
-        """See UiPort. An event that can't be shown is told: the turn goes on, the session is whole."""
+        """Shows an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
         try:
             self.talking = True
             self.shown.show(event)
@@ -130,7 +130,7 @@ class ConsoleUi(Ui):
         return True
 
     def changed(self) -> None:
-        """See UiPort; for a server's state too."""
+        """Draws anew what stands around the conversation; called for a server's state too."""
         screen, conversation = self._screen, self._conversation
         if not screen.is_attached or not screen.query(QueueStrip):
             return  # the screen is going away, and the turn with it
@@ -169,13 +169,12 @@ class ConsoleUi(Ui):
         return f"step {step.number}/{turn.settings.max_steps}"
 
     async def next_slice(self) -> None:
-        """See UiPort: keys pass, and text comes no faster than it can be painted."""
+        """Lets keys pass, and text come no faster than it can be painted."""
         await asyncio.sleep(0)
         if self.shown.take_unpainted(MOST_UNPAINTED):
             await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 
     async def show_stored(self, events: Sequence[Event]) -> None:
-        """See UiPort."""
         self.talking = True
         if self.drafts is not None:
             await self.drafts.switched()
@@ -183,11 +182,9 @@ class ConsoleUi(Ui):
         self.changed()
 
     def another_session(self) -> AbstractContextManager[None]:
-        """See UiPort."""
         return nullcontext() if self.drafts is None else self.drafts.on_the_way()
 
     def show_new(self) -> None:
-        """See UiPort."""
         self.shown.clear()
         self.talking = False
         if self.drafts is not None:
@@ -204,7 +201,6 @@ class ConsoleUi(Ui):
             self.tell_notices()
 
     def take_back(self, text: str) -> None:
-        """See Ui."""
         if (left := [notice for notice in self._notices if notice[1] != text]) != self._notices:
             self._notices = left
             self.tell_notices()
@@ -221,7 +217,6 @@ class ConsoleUi(Ui):
         self._screen.welcome.notices(self._notices)
 
     def toast(self, text: str, seconds: float = 4) -> None:
-        """See UiPort."""
         self._screen.notify(text, markup=False, timeout=seconds)
 
     def refuse(self, why: str) -> None:
@@ -254,19 +249,18 @@ class ConsoleUi(Ui):
         return await self.push(PickList(title, choices, current=current, hint=hint))
 
     async def ask(self, title: str, hint: str = "") -> str | None:
-        """See UiPort."""
         from console_app.tui.widgets.pick_list import PickList
 
         return await self.push(PickList(title, (), hint=hint, free_text=True))
 
     async def trusts(self, text: str) -> bool:
-        """See UiPort: y and n, each meant for it."""
+        """Asks with y and n, each meant for it."""
         from console_app.tui.widgets.consent_dialog import ConsentDialog
 
         return await self.push(ConsentDialog(self._services.redact(text), self._services.timing))
 
     def give_back(self, text: str) -> bool:
-        """See UiPort: back into the prompt, unless something else is written there."""
+        """Puts it back into the prompt, unless something else is written there."""
         if self.written:
             return False
         self._screen.prompt.recall(text)
@@ -285,23 +279,19 @@ class ConsoleUi(Ui):
         return self._screen.prompt.text
 
     def put(self, text: str) -> None:
-        """See Ui."""
         self._screen.prompt.put(text)
 
     async def push(self, screen: Screen[T]) -> T:
-        """See Ui."""
         return await self._screen.app.push_screen_wait(screen)
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
-        """See Ui."""
         self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
 
     def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
-        """See Ui."""
         self._screen.run_worker(partial(work, *args, **named))
 
     def copy(self, text: str, what: str = "") -> None:
-        """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""
+        """Copies by OSC 52: over ssh and tmux too, where the terminal allows it."""
         self._screen.app.copy_to_clipboard(text)
         lines = text.removesuffix("\n").count("\n") + 1
         size = f"{lines:,} lines, " * (lines > 1) + plural(len(text), "character")
