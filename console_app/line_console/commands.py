@@ -215,7 +215,7 @@ class _LineWays:
     async def _draft(self, console: Console, _rest: str) -> None:
         text, self._c.ui.draft = self._c.ui.draft, ""
         if text:
-            console.send(text)
+            self._c.send(text)
         else:
             self._say("No message was given back.")
 

@@ -69,7 +69,7 @@ def test_calls_are_approved_and_denied_by_number_and_nothing_is_drawn(
     with console({"text": "one"}, {"text": "two"}) as terminal:
         terminal.expect("Fanout, as lines")
         typed(terminal, "go", "^I look.$", "Call 1 needs approval: spy.do", "Call 2 needs approval: spy.do")
-        typed(terminal, "/approve 9", "there is no call 9")
+        typed(terminal, "/approve 9", "There is no call 9")
         typed(terminal, "/deny 1 not that one", "Call 1 is denied by you")
         typed(terminal, "/approve 2", "Call 2, spy.do, done", "^All decided.$", OVER)
         typed(terminal, "/calls", r"1\. spy.do, denied")
