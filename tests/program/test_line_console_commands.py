@@ -90,10 +90,10 @@ def queued(terminal: Terminal) -> None:
 
 def chosen(terminal: Terminal) -> None:
     """Colours and protocol, and what is none."""
-    typed(terminal, "/theme nosuch", "there is no theme nosuch")
-    typed(terminal, "/config theme nosuch2", "there is no theme nosuch2")
+    typed(terminal, "/theme nosuch", "[Tt]here is no theme nosuch")
+    typed(terminal, "/config theme nosuch2", "[Tt]here is no theme nosuch2")
     typed(terminal, "/theme nord", "opens with nord")
-    typed(terminal, "/protocol morse", "there is no protocol morse")
+    typed(terminal, "/protocol morse", "[Tt]here is no protocol morse")
     typed(terminal, "/protocol", "1. auto", "4. xml", PICK)
     typed(terminal, "text", "^Protocol text, from the next request on")
 
