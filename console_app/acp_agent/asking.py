@@ -117,7 +117,7 @@ class EditorQuestions:
     # -- as a HumanPort
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        """See HumanPort. What the editor has no way to ask is declined, and said."""
+        """A HumanPort. What the editor has no way to ask is declined, and said."""
         message = f"{one_line(question.server, 60)}: {question.message}"
         if not (self._pages if question.mode == "url" else self._forms):
             what = "to open a page" if question.mode == "url" else "for values"
@@ -141,7 +141,6 @@ class EditorQuestions:
             raise Unanswered(f"nobody replied within {self._limit:g} s") from None
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """See HumanPort."""
         if request.server in self._allowed:
             return True
         name = one_line(request.server, 60)
@@ -213,7 +212,7 @@ class CallQuestions:
     def __init__(self, console: Console, asking: EditorQuestions, updates: Updates) -> None:
         self.pending = console.pending
         self._conversation = console.conversation
-        self._permissions = console.permissions
+        self._permissions, self._calls = console.permissions, console.calls
         self._asking = asking
         self._updates = updates
         self._folder = console.services.working_folder
@@ -277,7 +276,7 @@ class CallQuestions:
         try:
             picked = await self._asking.choose(call.id, self._shown(pending), self._options(rule))
         except Withdrawn:
-            running.cancel_call(call.id)
+            self._calls.cancel(call.id)
             return True
         decision = Decision.ALLOW if picked in (ONCE, SESSION, ALWAYS) else Decision.DENY
         scope = ALWAYS if picked == ALWAYS else SESSION if picked == SESSION else ONCE

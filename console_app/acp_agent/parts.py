@@ -33,6 +33,4 @@ class OpenSession(Protocol):
 
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
-    ) -> SessionParts:
-        """See the class."""
-        ...
+    ) -> SessionParts: ...

@@ -22,10 +22,12 @@ from console_app.acp_agent.updates import Updates
 from console_app.console.console import Console
 from console_app.console.permissions import MODES
 from console_app.console.ui_port import UiPort
-from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.event_news import News, call_of
+from console_app.domain.events import Event, Level
 from console_app.domain.sampling import EFFORTS
+from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.engine import FILTERED, QUESTION, TOKEN_LIMIT
 
@@ -271,32 +273,27 @@ class EditorSession(UiPort):
         """The conversation as the editor was told of it."""
         return self.updates.transcript
 
-    def show(self, event: ev.Event) -> None:
-        """See UiPort."""
+    def show(self, event: Event) -> None:
         self.updates.show(event)
-        call = self.updates.transcript.calls.get(getattr(event, "call_id", ""))
-        match event:
-            case ev.ApprovalRequested() if call is not None:
+        news, call = News.of(event), self.transcript.calls.get(call_of(event))
+        if news & News.WAITS and call is not None:
+            if call.state is CallState.WAITING:
                 self._questions.approve(call)
-            case ev.QuestionAsked() if call is not None:
+            elif call.asks:
                 self._questions.answer(call)
-            case ev.ApprovalResolved() | ev.CallFinished():
-                self._questions.over(event.call_id)
-            case _:
-                pass
+        elif news & News.OVER or (news & News.DECIDED and (call is None or not call.waits_for_you)):
+            self._questions.over(call_of(event))
 
     async def next_slice(self) -> None:
-        """See UiPort: an editor that takes no more slows the turn and doesn't fill the memory."""
+        """Waits for room: an editor that takes no more slows the turn and doesn't fill the memory."""
         self.updates.flush()
         await self._lines.room()
 
-    def tell(self, level: ev.Level, text: str) -> None:
-        """See UiPort."""
+    def tell(self, level: Level, text: str) -> None:
         self._fault = self._fault or (text if level == "error" else "")
         self.updates.note(text, grave=level in ("warning", "error"))
 
     def toast(self, text: str, seconds: float = 4) -> None:
-        """See UiPort."""
         self.updates.note(text)
 
     async def report(
@@ -314,7 +311,7 @@ class EditorSession(UiPort):
         self.updates.note(f"```\n{read()}\n```", grave=True)
 
     def give_back(self, text: str) -> bool:
-        """See UiPort: the editor has it."""
+        """Gives nothing back: the editor has it."""
         return True
 
 

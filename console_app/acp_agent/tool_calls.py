@@ -14,7 +14,7 @@ from console_app.console.files.compared_files import LARGEST, NotComparedError, 
 from console_app.domain.file_edits import edits_of, path_of, whole_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.shown_results import shown_text
-from console_app.domain.tools import Artifact, Outcome, ToolSpec
+from console_app.domain.tools import Artifact, ToolSpec
 from console_app.domain.transcript_parts import CallView
 
 Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
@@ -129,7 +129,7 @@ def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
     said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole
     files = [_link(one) for one in call.artifacts if one.path or one.uri]
     return {
-        "status": "completed" if call.outcome is Outcome.SUCCEEDED else "failed",
+        "status": "completed" if call.verdict is not None and call.verdict.is_good else "failed",
         "content": [*diffs, *([content(said)] if said else []), *files],
         "raw_output": call.structured if len(json.dumps(call.structured)) <= LONGEST_OUTPUT else None,
     }

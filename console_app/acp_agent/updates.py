@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from acp import schema
 
@@ -67,20 +67,26 @@ class Updates:
                 self.note(event.text, grave=event.level in _GRAVE)
             case ev.RetryScheduled():
                 self.note(f"{event.why}. The request is sent again in {event.delay:.0f} s.")
-            case ev.HistoryCompacted() if event.covers:
-                self.note(f"A summary stands for the oldest {event.covers} messages from now on.")
-            case ev.CallAnnounced() if event.origin == "text":
-                pass
+            case ev.HistoryCompacted():
+                if event.covers:
+                    self.note(f"A summary stands for the oldest {event.covers} messages from now on.")
             case (
                 ev.CallAnnounced() | ev.CallReady() | ev.CallStarted() | ev.CallQueued() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallProgress() | ev.CallLog() | ev.CallRestarted() | ev.CallFinished()
-                | ev.CallDropped() | ev.QuestionAsked()
-            ) if (call := self.transcript.calls.get(event.call_id)) is not None:  # fmt: skip
-                self._call(event, call)
+                | ev.QuestionAsked()
+            ):  # fmt: skip
+                if (call := self.transcript.calls.get(event.call_id)) is not None:
+                    self._call(event, call)
             case ev.CallDropped():
                 self._drop(event.call_id)
-            case _:
+            case (
+                ev.SessionStarted() | ev.Thought() | ev.CallArguments() | ev.CallExtended() | ev.CallAsked()
+                | ev.CallAnswered() | ev.BatchFinished() | ev.AnswerKept() | ev.MessageAdded() | ev.TurnFinished()
+                | ev.TurnUndone()
+            ):  # fmt: skip
                 pass
+            case _:
+                assert_never(event)
 
     def flush(self) -> None:
         """Tells of what running calls said of themselves: once for all of it that came together."""
@@ -133,7 +139,7 @@ class Updates:
     # -- calls
 
     def _call(self, event: ev.Event, call: CallView) -> None:
-        if isinstance(event, ev.CallReady) and call.origin == "text":
+        if isinstance(event, ev.CallAnnounced | ev.CallReady) and call.origin == "text":
             return
         begun = call.id in self._told
         if not begun and not isinstance(event, ev.CallLog | ev.CallProgress):

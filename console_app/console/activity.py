@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from console_app.console.talk.readiness import Readiness, named
 from console_app.domain import events as ev
+from console_app.domain.event_news import News, text_of
 from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
@@ -47,31 +48,19 @@ class Pace:
         self._characters = 0
 
     def heard(self, event: ev.Event) -> None:
-        """Cheap: it comes with every token."""
-        match event:
-            case ev.TextDelta() | ev.TextRevised():
-                self._sign(event.at, writes=True, characters=len(event.text))
-            case ev.CallArguments():
-                self._sign(event.at, writes=True, characters=len(event.delta))
-            case ev.CallAnnounced():
-                self._sign(event.at, writes=True)
-            case ev.ReasoningDelta() | ev.ThoughtDelta():
-                self._sign(event.at, writes=False)
-            case ev.TurnStarted() | ev.StepStarted() | ev.TurnFinished():
-                self._begin(event.at, writes=False)
-            case ev.RetryScheduled():
-                self._begin(event.at + event.delay, writes=False)
-                self.retry = event
-            case (
-                ev.SessionStarted() | ev.Thought() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
-                | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
-                | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
-                | ev.TodoChanged() | ev.CallFinished() | ev.BatchFinished() | ev.MessageAdded() | ev.UsageReported()
-                | ev.Notice() | ev.TurnUndone() | ev.HistoryCompacted() | ev.AnswerKept()
-            ):  # fmt: skip
-                self.news_at = max(self.news_at, event.at)
-            case _:
-                assert_never(event)
+        """Takes one event; it comes with every token."""
+        news = News.of(event)
+        if news & News.WRITES:
+            self._sign(event.at, writes=True, characters=len(text_of(event)))
+        elif news & News.THINKS:
+            self._sign(event.at, writes=False)
+        elif news & News.BEGINS:
+            self._begin(event.at, writes=False)
+        elif event.type == "retry.scheduled":
+            self._begin(event.at + event.delay, writes=False)
+            self.retry = event
+        else:
+            self.news_at = max(self.news_at, event.at)
 
     def rate(self, now: float) -> float | None:
         """About how many tokens a second are written; None while that can't be told."""

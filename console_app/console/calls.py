@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.console.ui_port import UiPort
+from console_app.domain.call_description import NOTHING_RUNS, Act, refusal
 from console_app.domain.errors import FanoutError
 from console_app.domain.transcript_parts import GO_ON
-from console_app.engine import SERVER
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
@@ -27,7 +27,7 @@ class Calls:
 
     def cancel(self, call_id: str) -> None:
         """Ends a call; its siblings live."""
-        if (running := self._conversation.calls_of) is not None:
+        if self._may(call_id, Act.CANCEL) and (running := self._conversation.calls_of) is not None:
             running.cancel_call(call_id)
 
     def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
@@ -36,6 +36,8 @@ class Calls:
 
     def _run_again(self, call_id: str, arguments: dict[str, Any] | None) -> None:
         conversation, turn = self._conversation, self._conversation.turn
+        if not self._may(call_id, Act.RETRY if arguments is None else Act.EDIT):
+            return
         if turn is not None:
             done = turn.retry(call_id) if arguments is None else turn.edit_and_run(call_id, arguments)
             if not done:
@@ -57,7 +59,7 @@ class Calls:
     def _run_cut_off_again(self) -> None:
         transcript = self._conversation.engine.transcript
         turn, message = transcript.turn, transcript.unanswered
-        cut_off = [] if turn is None else [call.id for call in turn.cut_off if call.server != SERVER]
+        cut_off = [] if turn is None else [call.id for call in turn.cut_off]
         if self._conversation.busy or not (cut_off or message):
             broke = turn is not None and turn.broke_off and not self._conversation.busy
             self._ui.toast(OCCUPIED if cut_off else GO_ON if broke else NOT_CUT)
@@ -76,6 +78,8 @@ class Calls:
     def extend(self, call_id: str) -> None:
         """Gives a running call its whole time again."""
         running = self._conversation.calls_of
+        if not self._may(call_id, Act.EXTEND):
+            return
         if running is not None and running.extend_call(call_id):
             self._ui.toast("It has its whole time again.")
         else:
@@ -84,7 +88,9 @@ class Calls:
     def send_now(self) -> None:
         """The results that are there go to the model; the other calls end as interrupted."""
         turn = self._conversation.turn
-        if turn is None:
+        if all(refusal(call, Act.SEND) for call in self._ui.transcript.open_calls.values()):
+            self._ui.toast(NOTHING_RUNS)
+        elif turn is None:
             self._ui.toast("No answer waits for this call: it runs again by itself.")
         elif not turn.send_now():
             self._ui.toast("The answer still streams: more calls may come. Then s sends what there is.")
@@ -94,3 +100,11 @@ class Calls:
         turn = self._conversation.turn
         if turn is None or not (turn.decline(call_id) if text is None else turn.answer(call_id, text)):
             self._ui.toast(NOT_ASKED)
+
+    def _may(self, call_id: str, act: Act) -> bool:
+        """Whether an act is to be had now; where it isn't, the user is told why."""
+        call = self._ui.transcript.calls.get(call_id)
+        if call is not None and (why := refusal(call, act)):
+            self._ui.toast(why)
+            return False
+        return True

@@ -22,11 +22,13 @@ from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.talk.starting import ConsoleStart
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.event_news import News, call_of
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.console.talk.queued import Around
+    from console_app.domain.events import Event
     from console_app.domain.messages import Attachment
 
 RUNNING = "A turn is running. Esc stops it"
@@ -59,6 +61,7 @@ class Console:
             ready=lambda: self._start.ready_to_send(self.sessions),
             attachments=self.attachments,
             attached=self._were_read,
+            heard=self._heard,
             clock=services.clock,
         )
         self.sessions = Sessions(
@@ -128,6 +131,11 @@ class Console:
     def go_on(self) -> bool:
         """Lets what waits be sent: without the servers that still connect, or behind a turn that was stopped."""
         return (self.conversation.on_its_way is not None and self.readiness.skip()) or self.conversation.resume()
+
+    def _heard(self, event: Event) -> None:
+        self.activity.pace.heard(event)
+        if News.of(event) & News.OVER:
+            self.services.human.call_ended(call_of(event))
 
     # -- the project's files
 

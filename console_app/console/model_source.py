@@ -84,11 +84,11 @@ class ConfiguredModels:
     refusals: KnownRefusals = field(default_factory=KnownRefusals)
 
     def choose(self, name: str = "") -> ModelChoice:
-        """See ModelSource; --base-url stays with the provider that it was given for."""
+        """Choose a model; --base-url stays with the provider that it was given for."""
         return choose_model(self.settings, self.environ, name=name, source="" if name else self.source)
 
     async def named(self, choice: ModelChoice) -> ModelChoice:
-        """See ModelSource: the endpoint's usual model if it is listed, else the first.
+        """Name the model: the endpoint's usual one if it is listed, else the first.
 
         Models that only embed texts can't answer: they come last.
         """
@@ -110,7 +110,7 @@ class ConfiguredModels:
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
 
     def open(self, choice: ModelChoice, wires: Wires | None = None) -> Provider:
-        """See ModelSource: SDKs are imported by `load`, or by the first request. `wires` are those that conversations
+        """Open a provider; its SDK is imported by `load`, or by the first request. `wires` are those that conversations
         share; the provider isn't closed then."""
         if choice.provider == OFFLINE:
             from console_app.providers import OfflineProvider
@@ -138,14 +138,14 @@ class ConfiguredModels:
         return StandIn(self.window(choice), choice.host)
 
     def load(self, choice: ModelChoice) -> None:
-        """See ModelSource (openai 0.5 s, anthropic 1.2 s)."""
+        """Import the SDK of a model: openai takes 0.5 s, anthropic 1.2 s."""
         if choice.config is not None:
             from console_app.providers import preload
 
             preload(choice.config.api)
 
     def window(self, choice: ModelChoice) -> int | None:
-        """See ModelSource: as configured, or as the price table knows (0.3 s to load)."""
+        """Return the window as configured, or as the price table knows it, which takes 0.3 s to load."""
         if choice.settings.context_window or choice.config is None:
             return choice.settings.context_window
         from console_app.providers import context_window
@@ -153,7 +153,7 @@ class ConfiguredModels:
         return context_window(choice.provider, choice.model, base_url=choice.config.base_url)
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        """See ModelSource: what the endpoints list; for one that doesn't say, the model it is set to. Ollama is known
+        """Return what the endpoints list; for one that doesn't say, the model it is set to. Ollama is known
         without being set up, so that nothing is missed where it doesn't run."""
         usable = {name: config for name, config in self.endpoints().items() if not isinstance(config, FanoutError)}
         names: list[str] = []

@@ -47,6 +47,8 @@ class Outcome(StrEnum):
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
 
 
+OWN_SERVER = "fanout"
+"""The server that Fanout's own tools are of."""
 FAILED = "Tool execution failed: "
 """How the result of a call begins that its tool failed; behind it are the tool's words."""
 UNKNOWN_TOOL = "Unknown tool"

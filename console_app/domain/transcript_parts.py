@@ -8,7 +8,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.deadline import ends_at
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
-from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.verdicts import Verdict, verdict_of
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
@@ -150,9 +150,14 @@ class CallView:
         return ends_at(max(self.news_at, begun), max(self.counts_from, begun), self.limit)
 
     @property
+    def is_own(self) -> bool:
+        """Whether its tool is one of Fanout's own."""
+        return self.server == OWN_SERVER
+
+    @property
     def was_cut_off(self) -> bool:
-        """Whether something else than the user or its own failure ended it; not of what the provider ran."""
-        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider"
+        """Whether something else than the user or its own failure ended it, and it can run again."""
+        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider" and not self.is_own
 
     @property
     def label(self) -> str:

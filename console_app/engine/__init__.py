@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from console_app.engine.engine import Engine as Engine
     from console_app.engine.execution.builtin_specs import ENABLE as ENABLE
     from console_app.engine.execution.builtin_specs import QUESTION as QUESTION
-    from console_app.engine.execution.builtin_specs import SERVER as SERVER
     from console_app.engine.manual_calls import ManualCall as ManualCall
     from console_app.engine.manual_calls import ManualCallsProvider as ManualCallsProvider
     from console_app.engine.manual_calls import TypedCallsGate as TypedCallsGate
@@ -42,7 +41,7 @@ else:
             "compaction": "Compacting NEARLY_FULL",
             "context": "LEFT_OUT",
             "engine": "Engine",
-            "execution.builtin_specs": "ENABLE QUESTION SERVER",
+            "execution.builtin_specs": "ENABLE QUESTION",
             "manual_calls": "ManualCall ManualCallsProvider TypedCallsGate find_tools",
             "rerun": "Rerun",
             "strategies": "FILTERED TOKEN_LIMIT",

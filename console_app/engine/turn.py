@@ -26,16 +26,15 @@ from console_app.domain.engine_settings import EngineSettings, ToolChoice
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
-from console_app.domain.tools import Outcome
+from console_app.domain.tools import OWN_SERVER, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import compaction
-from console_app.engine import compaction as shortening
 from console_app.engine.activity import Activity
 from console_app.engine.answer import ProviderCalls
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.approval import MissedApproval, Repetition
-from console_app.engine.execution.builtin_specs import QUESTION, SERVER, SPECS, as_checklist, open_items
+from console_app.engine.execution.builtin_specs import QUESTION, SPECS, as_checklist, open_items
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
 from console_app.engine.session import Session
 from console_app.engine.step import Ask, Step
@@ -277,7 +276,7 @@ class Turn(Activity):
         False when there is no answer."""
         self._step_number += 1
         self.emit(ev.StepStarted())
-        given = ManualCallsProvider([ManualCall(f"{SERVER}.{QUESTION}", {"question": question})], [SPECS[QUESTION]])
+        given = ManualCallsProvider([ManualCall(f"{OWN_SERVER}.{QUESTION}", {"question": question})], [SPECS[QUESTION]])
         answered = await self._run_step(replace(self._session, provider=given), Ask(builtins=frozenset({QUESTION})))
         return all(call.outcome is Outcome.SUCCEEDED for call in answered.calls)
 
@@ -305,7 +304,7 @@ class Turn(Activity):
 
     def _shorten(self) -> bool:
         """Shorten the largest results in what is sent; False where that gains nothing."""
-        if (notice := shortening.shorten(self._session)) is None:
+        if (notice := compaction.shorten(self._session)) is None:
             return False
         self.emit(notice)
         return True

@@ -12,8 +12,9 @@ from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import Disk
 from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import OWN_SERVER
 from console_app.domain.transcript import Transcript
-from console_app.engine import ENABLE, SERVER, Engine, Turn, Unwritten, as_message
+from console_app.engine import ENABLE, Engine, Turn, Unwritten, as_message
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
 from console_app.headless.output import OutputStreams
 from console_app.headless.printing import Printing
@@ -145,7 +146,7 @@ def _approval_line(turn: Turn) -> str:
     parts = ["An approval was needed and nobody could give it."]
     if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):
         parts.append(f"To allow: {flags}.")
-    if any(tool == f"{SERVER}.{ENABLE}" for tool, _, _ in missed):
+    if any(tool == f"{OWN_SERVER}.{ENABLE}" for tool, _, _ in missed):
         parts.append("Or name the servers of this run yourself, those that are off too: --mcp NAME, for each.")
     for tool, rule, of_text in missed:
         match rule:

@@ -12,6 +12,7 @@ from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import Decision
+from console_app.domain.call_description import Act, refusal
 from console_app.domain.displayed import as_text, digest
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
@@ -157,6 +158,8 @@ class LineApprovals:
     async def edit(self, rest: str) -> None:
         """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
         call = self._numbers.call(rest.strip())
+        if why := refusal(call, Act.EDIT):
+            raise UsageError(why)
         spec, shown = self._pending.tool(call), self._shown.get(call.id)
         if spec is None:
             raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
@@ -213,7 +216,7 @@ class LineApprovals:
 
     def _waiting_call(self, word: str) -> CallView:
         call = self._numbers.call(word)
-        if call.state is not CallState.WAITING:
+        if refusal(call, Act.APPROVE):
             raise UsageError(f"call {word} doesn't wait for approval", "/approve lists those that do.")
         if call.id not in self._said_at or self._line() <= self._said_at[call.id]:
             raise UsageError(f"that was typed before call {word} was said", "Nothing was decided; type it again.")

@@ -66,7 +66,7 @@ class LineUi(UiPort):
         self.dialogue.say("\n".join(text.splitlines()[-LAST_LINES:]) if at_end else text)
 
     def show(self, event: Event) -> None:
-        """See UiPort. An event that can't be told is an error that is: the turn goes on, the session is whole."""
+        """Tells an event; one that can't be told becomes an error, since the turn goes on and the session is whole."""
         try:
             self._narrator.tell(event)
         except Exception as error:
@@ -74,12 +74,12 @@ class LineUi(UiPort):
             self.tell("error", f"An event could not be told: {error!r}. /log has the details.")
 
     async def next_slice(self) -> None:
-        """See UiPort: a terminal that takes no more slows the turn and doesn't fill the memory."""
+        """Waits for room: a terminal that takes no more slows the turn and doesn't fill the memory."""
         await self._say_due()
         await self.dialogue.keeps_up()
 
     async def show_stored(self, events: Sequence[Event]) -> None:
-        """See UiPort: of a long conversation the end is said; /read says any turn."""
+        """Says the end of a long conversation; /read says any turn."""
         transcript = Transcript.of(events)
         self._numbers.another_session(transcript)
         self._narrator.forget()
@@ -100,39 +100,32 @@ class LineUi(UiPort):
         return True
 
     def show_new(self) -> None:
-        """See UiPort."""
         self._numbers.another_session(Transcript())
         self._narrator.forget()
         self.dialogue.say("A new session begins.")
 
     def changed(self) -> None:
-        """See UiPort."""
         self._on_change()
 
     def tell(self, level: Level, text: str) -> None:
-        """See UiPort."""
         self.dialogue.say(text if level in ("info", "debug") else f"{level.capitalize()}: {text}")
 
     def toast(self, text: str, seconds: float = 4) -> None:
-        """See UiPort: said, and not taken back."""
+        """Says it, and takes nothing back."""
         self.dialogue.say(text)
 
     async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
-        """See UiPort."""
         return await self.dialogue.choose(title, options)
 
     async def ask(self, title: str, hint: str = "") -> str | None:
-        """See UiPort."""
         words = ", ".join(part for part in (title, hint) if part)
         return await self.dialogue.ask(f"{one_line(words, 300)}. A full stop alone leaves.")
 
     async def trusts(self, text: str) -> bool:
-        """See UiPort."""
         self.dialogue.say(text)
         return await self.dialogue.agrees("Trust these files as they are now?")
 
     def give_back(self, text: str) -> bool:
-        """See UiPort."""
         if self.draft:
             return False
         self.draft = text

@@ -9,29 +9,21 @@ from itertools import groupby
 from typing import Any
 
 from console_app.console.files.file_changes import FileChange
+from console_app.domain import call_description
 from console_app.domain.amounts import measured, plural, size
 from console_app.domain.line_diffs import FOLD
 from console_app.domain.safe_text import one_line
 from console_app.domain.shown_results import facts_of, shown_text
-from console_app.domain.tools import Artifact, CallState, Outcome
+from console_app.domain.tools import Artifact, Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_STATES = {
-    CallState.ANNOUNCED: "preparing",
-    CallState.WAITING: "needs approval",
-    CallState.QUEUED: "queued",
-    CallState.RUNNING: "running",
-    CallState.FINISHED: "ended",
-}
 
 
 def state_of(call: CallView) -> str:
     """Where a call stands, in a word or two."""
-    if call.verdict is not None:
-        return call.verdict.word
-    return "needs input" if call.waits_for_you and call.state is not CallState.WAITING else _STATES[call.state]
+    return call_description.state_of(call)[1]
 
 
 def label_of(call: CallView) -> str:
@@ -63,9 +55,7 @@ def change_lines(change: FileChange) -> Iterator[str]:
 
 def came_of(call: CallView) -> str:
     """How a call ended, and what came of it, in brief."""
-    parts = [state_of(call)]
-    if call.verdict is not None and call.verdict.why:
-        parts[0] += f" ({call.verdict.why})"
+    parts = [call_description.in_words(call)]
     if call.duration_ms:
         parts.append(f"after {measured(call.duration_ms / 1000)}")
     text = uncoloured(shown_text(call))

@@ -22,9 +22,9 @@ from console_app.config.machine.paths import PRIVATE_FILE
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
+from console_app.domain.call_description import in_words
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
 from console_app.sessions.trace_events import as_trace
@@ -137,20 +137,9 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-_NOT_ENDED = {
-    CallState.ANNOUNCED: "its arguments were arriving",
-    CallState.WAITING: "it waited for approval",
-    CallState.QUEUED: "queued",
-    CallState.RUNNING: "still running",
-    CallState.FINISHED: "ended",
-}
-
-
 def _summary(call: CallView) -> str:
-    outcome = _NOT_ENDED[call.state] if call.outcome is None else call.outcome.replace("_", " ")
-    return (
-        f"{call.label}: {outcome}, {call.duration_ms / 1000:.1f} s" if call.duration_ms else f"{call.label}: {outcome}"
-    )
+    took = f", {call.duration_ms / 1000:.1f} s" if call.duration_ms else ""
+    return f"{call.label}: {in_words(call)}{took}"
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -120,7 +120,7 @@ def test_a_call_gets_its_whole_time_again_and_every_reader_of_the_session_knows(
         await here.conversation.ended()
         assert outcomes(here.conversation.engine) == ["succeeded"]
         here.calls.extend(first)
-        assert here.screen.toasts == ["It has its whole time again.", "That call doesn't run any more."]
+        assert here.screen.toasts == ["It has its whole time again.", "This call has ended."]
 
     run(scene)
 

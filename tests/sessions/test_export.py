@@ -98,7 +98,7 @@ def test_an_answer_that_is_not_finished_is_exported_as_that(form: str) -> None:
     words = {"md": "*Not finished when", "html": "<em>Not finished when", "jsonl": '"Not finished when'}
     assert words.get(form, "turn 1 (not finished)") in text
     if form in ("md", "html"):
-        for line in ("its arguments were arriving", "it waited for approval", "queued", "still running"):
+        for line in ("preparing", "needs approval", "queued", "running"):
             assert f": {line}" in text
         assert "What the model was writing" not in text
     if form == "trace":

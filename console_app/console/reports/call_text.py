@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.domain.amounts import plural
+from console_app.domain.call_description import in_words
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
@@ -19,11 +20,10 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
     arguments = (
         call.arguments_text if call.arguments is None else json.dumps(call.arguments, indent=2, ensure_ascii=False)
     )
-    state = call.outcome.value.replace("_", " ") if call.outcome else call.state.value
     lines = [
         f"call       {call.id}",
         f"tool       {call.label}   ({call.name} on the wire, {_origin(call)})",
-        f"state      {state}" + (f": {call.why}" if call.why else ""),
+        f"state      {in_words(call)}" + (f": {call.why}" if call.why else ""),
         *_times(call),
         "",
         "Request" + (" (arguments edited by you)" if call.edited else ""),

@@ -35,7 +35,7 @@ BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
 
 
 class Conversation:
-    """See the module. What it does between two turns is a task of its own; `close` ends it."""
+    """A queue of prompts and one activity. What it does between two turns is a task of its own; `close` ends it."""
 
     def __init__(
         self,
@@ -46,12 +46,13 @@ class Conversation:
         ready: Callable[[], Awaitable[None]] = AT_ONCE,
         attachments: Attachments | None = None,
         attached: Callable[[Sequence[Attachment]], None] = lambda _: None,
+        heard: Callable[[Event], None] = lambda _: None,
         clock: Callable[[], float] = steady_time,
     ) -> None:
         """`ready` returns when a turn may begin. `store` None keeps nothing. `attachments` gives what prompts name, and
-        `attached` is told what went with one."""
+        `attached` is told what went with one. `heard` is told of each event before it is shown."""
         self.engine = engine
-        self._delivery = Delivery(store, ui)
+        self._delivery = Delivery(store, ui, heard)
         self._ui = ui
         self._ready = ready
         self._attachments = attachments

@@ -7,6 +7,7 @@ is stopped; what is left of it is still shown, so that nothing seems to run that
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from console_app.console.ui_port import UiPort
@@ -24,11 +25,13 @@ log = logging.getLogger(__name__)
 
 
 class Delivery:
-    """Of one conversation. While it is `closing`, events are stored and not shown."""
+    """Of one conversation. `heard` is told of each event before it is shown. While it is `closing`, events are only
+    stored."""
 
-    def __init__(self, store: SessionStore | None, ui: UiPort) -> None:
+    def __init__(self, store: SessionStore | None, ui: UiPort, heard: Callable[[Event], None]) -> None:
         self._store = store
         self._ui = ui
+        self._heard = heard
         self.closing = False
         self._last_fault = ""  # the newest: one that comes with every event that is shown is told once
 
@@ -60,6 +63,7 @@ class Delivery:
         if self.closing:
             return
         try:
+            self._heard(event)
             self._ui.show(event)
         except Exception as error:
             self.failed(error, once=True)

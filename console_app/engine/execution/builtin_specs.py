@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem, TodoStatus
-from console_app.domain.tools import ToolAnnotations, ToolSpec
+from console_app.domain.tools import OWN_SERVER, ToolAnnotations, ToolSpec
 
 MOST_ITEMS = 200
 _LINE = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[\s*(?P<mark>[xX~\-/]?)\s*\]\s+(?P<boxed>\S.*)$")
@@ -87,7 +87,6 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-SERVER = "fanout"
 FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
 ENABLE = "enable_server"
 MOST_SERVERS = 50  # servers that are off and named to the model
@@ -156,8 +155,8 @@ def wrong_with(error: ValidationError) -> str:
 
 def _spec(tool: str, description: str, properties: dict[str, Any], required: list[str], **more: Any) -> ToolSpec:
     return ToolSpec(
-        name=f"{SERVER}_{tool}",
-        server=SERVER,
+        name=f"{OWN_SERVER}_{tool}",
+        server=OWN_SERVER,
         tool=tool,
         description=description,
         input_schema={

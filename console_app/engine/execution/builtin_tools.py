@@ -16,7 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
 from console_app.domain.todo import TodoItem
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.domain.tools import OWN_SERVER, Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
@@ -24,7 +24,6 @@ from console_app.engine.execution.builtin_specs import (
     ENABLE,
     FINISHED,
     QUESTION,
-    SERVER,
     SPECS,
     TODO,
     AskFollowupQuestion,
@@ -101,7 +100,7 @@ def why_not_offered(name: str, servers: ServerSwitch | None) -> str:
     """Say why there is no tool of that wire name; "" where it isn't known."""
     if servers is None:
         return ""
-    if name == f"{SERVER}_{ENABLE}" and not servers.off():
+    if name == f"{OWN_SERVER}_{ENABLE}" and not servers.off():
         return "no server is off, so there is none to switch on"
     return servers.why_missing(name)
 

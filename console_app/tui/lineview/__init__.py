@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from console_app.tui.lineview.markdown_inline import is_web_link as is_web_link
     from console_app.tui.lineview.markdown_parser import parser as parser
     from console_app.tui.lineview.message_blocks import AssistantBlock as AssistantBlock
+    from console_app.tui.lineview.notice_blocks import Waits as Waits
     from console_app.tui.lineview.results.body import ResultBody as ResultBody
     from console_app.tui.lineview.results.kind import ResultKind as ResultKind
     from console_app.tui.lineview.results.kind import Table as Table
     from console_app.tui.lineview.results.kind import kind_of as kind_of
     from console_app.tui.lineview.user_block import UserBlock as UserBlock
     from console_app.tui.lineview.view import ConversationView as ConversationView
-    from console_app.tui.lineview.waiting_blocks import Waits as Waits
     from console_app.tui.lineview.wording import spinner as spinner
     from console_app.tui.lineview.wording import state_of as state_of
 else:
@@ -50,7 +50,7 @@ else:
             "results.kind": "ResultKind Table kind_of",
             "user_block": "UserBlock",
             "view": "ConversationView",
-            "waiting_blocks": "Waits",
+            "notice_blocks": "Waits",
             "wording": "spinner state_of",
         },
     )

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
+from console_app.domain.call_description import NEEDS
 from console_app.domain.call_times import covered, elapsed, runs
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_group import CallGroup
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.wording import COUNTED, NEEDS, counted, counted_as, measured, seconds
+from console_app.tui.lineview.wording import COUNTED, counted, counted_as, measured, seconds
 
 WORTH_SAYING = 0.1  # seconds saved
 FAILURES = ("failed", "timed out", "invalid", "interrupted")

@@ -7,7 +7,7 @@ the text being read stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from textual import events
@@ -23,7 +23,6 @@ from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.block_list import BlockList
 from console_app.tui.lineview.found import Found
 from console_app.tui.lineview.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
-from console_app.tui.lineview.line_changes import differences, first_difference
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.lineview.scroll_bar import QuickScrollBar, set_total
@@ -204,7 +203,7 @@ class BlockScroll(ScrollView):
                 delta = self._list.measure(block, palette, now)
                 if delta:
                     self._refresh_from(
-                        begin + first_difference(old, block.lines, max(top - begin, 0), min(end, bottom) - begin)
+                        begin + _first_difference(old, block.lines, max(top - begin, 0), min(end, bottom) - begin)
                     )
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
@@ -216,7 +215,7 @@ class BlockScroll(ScrollView):
     def _refresh_changes(self, begin: int, old: Sequence[Line], new: Sequence[Line]) -> None:
         """Marks the visible lines of a block that are not as they were."""
         start, stop = max(self.top - begin, 0), min(self.top + self.size.height - begin, len(new))
-        for y, count in differences(old, new, start, stop):
+        for y, count in _differences(old, new, start, stop):
             self.refresh_lines(begin + y, count)
 
     def _refresh_from(self, line: int) -> None:
@@ -398,3 +397,25 @@ class BlockScroll(ScrollView):
     def selection_updated(self, selection: Selection | None) -> None:
         """What is on screen is shown anew."""
         self.refresh()
+
+
+def _first_difference(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> int:
+    """The first line from `start` to before `stop` that is not as it was; `stop`, or what both have, where none is."""
+    for y in range(start, past := min(stop, len(old), len(new))):
+        if old[y] is not new[y] and old[y] != new[y]:
+            return y
+    return past
+
+
+def _differences(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Runs of lines of `new`, from `start` to before `stop`, that are not as they were: the first, and how many."""
+    run: int | None = None
+    for y in range(start, stop):
+        same = y < len(old) and (old[y] is new[y] or old[y] == new[y])
+        if not same and run is None:
+            run = y
+        elif same and run is not None:
+            yield run, y - run
+            run = None
+    if run is not None:
+        yield run, stop - run

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
+from console_app.domain.call_description import Act, refusal
 from console_app.domain.remarks import without_remarks
 from console_app.domain.tools import Artifact, CallState
 from console_app.domain.transcript_parts import CallView
@@ -29,8 +30,6 @@ from console_app.tui.lineview.wording import state_of
 MIN_FRAMED = 24  # cells below which a frame would leave no room
 LANE_SHARE = 0.24  # of the width
 MAX_LANE = 30
-ACTIONS = ("cancel", "retry", "edit", "extend", "send", "retry_all")
-PROVIDERS_OWN = "The provider runs this call itself: it can't be cancelled, edited or run again here."
 
 
 class CallBlock(Panel):
@@ -50,7 +49,7 @@ class CallBlock(Panel):
 
     @property
     def folded(self) -> bool:
-        """See Panel. What you selected or opened is not."""
+        """Whether it is only counted; what you selected or opened is not."""
         fold = self.group.fold
         return fold is not None and fold.hides(self.call) and not (self.selected or self.open)
 
@@ -63,30 +62,16 @@ class CallBlock(Panel):
         return () if self.group.fold is None else (self.group.fold,)
 
     def allows(self, action: str) -> bool:
-        """Whether a key of the panel does something now. What the provider runs itself is only looked at."""
-        if self.call.origin == "provider":
-            return action not in ACTIONS
-        if action == "send":
-            return self.group.is_open and self.group.has_header
+        """Whether a key of the panel does something now."""
         if action == "retry_all":
-            return self.group.newest and not self.group.is_open and any(call.was_cut_off for call in self.group.calls)
-        if action == "extend" and self.call.limit is None:
-            return False
-        match self.call.state:
-            case CallState.ANNOUNCED | CallState.QUEUED:
-                allowed = ("cancel",)
-            case CallState.WAITING:
-                allowed = ("cancel", "edit")
-            case CallState.RUNNING:
-                allowed = ("cancel", "retry", "edit", "extend")
-            case CallState.FINISHED:
-                allowed = ("retry", "edit")
-        return action in allowed or action not in ACTIONS
+            group = self.group
+            return group.newest and not (group.settled or group.is_open) and any(c.was_cut_off for c in group.calls)
+        return not refusal(self.call, Act(action), siblings_run=self.group.is_open)
 
     @property
     def allowed(self) -> frozenset[str]:
         """The keys that do something now."""
-        return frozenset(action for action in ACTIONS if self.allows(action))
+        return frozenset(action for action in (*Act, "retry_all") if self.allows(action))
 
     @property
     def gap(self) -> int:
@@ -240,7 +225,7 @@ class CallBlock(Panel):
         keys += [("R", "retry all cut off")] if self.allows("retry_all") and self.group.has_header else []
         keys += [("e", "edit")] if self.allows("edit") else []
         keys += [("+", "more time")] if self.allows("extend") else []
-        keys += [("s", "send partial results")] if self.allows("send") else []
+        keys += [("s", "send partial results")] if self.allows("send") and self.group.has_header else []
         keys += [("o", "close" if self.open else "open")]
         shown = self.detail.keys if self.open else ()
         keys += [("m", "more")] if "more" in shown else []

@@ -90,7 +90,7 @@ class Cursor:
             case "toggle_block":
                 return block is not None and block.opens and block.open is (parameters[0] == "close")
             case "copy":
-                return block is not None
+                return block is not None and (not isinstance(block, CallBlock) or block.allows("copy"))
             case "files":
                 return block is not None and bool(block.files)
             case "result":

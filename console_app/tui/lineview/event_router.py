@@ -6,22 +6,26 @@ from typing import assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.by_hand import without_success
+from console_app.domain.event_news import News
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import GO_ON
 from console_app.tui.lineview.batch_block import BatchBlock
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.lineview.call_group import CallGroup
-from console_app.tui.lineview.compaction_block import CompactionBlock
 from console_app.tui.lineview.cursor import newest_group
 from console_app.tui.lineview.fold_block import FoldBlock
-from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock
-from console_app.tui.lineview.notice_blocks import UNANSWERED, TurnEndBlock
-from console_app.tui.lineview.thought_block import ThoughtBlock
+from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock, ThoughtBlock
+from console_app.tui.lineview.notice_blocks import (
+    UNANSWERED,
+    CompactionBlock,
+    RetryBlock,
+    SentBlock,
+    TurnEndBlock,
+    Waits,
+)
 from console_app.tui.lineview.user_block import UserBlock
 from console_app.tui.lineview.view import ConversationView
-from console_app.tui.lineview.waiting import Waiting
-from console_app.tui.lineview.waiting_blocks import SentBlock, Waits
 
 
 class _StepBlocks:
@@ -45,7 +49,8 @@ class EventRouter:
         self._step = _StepBlocks()
         self._groups: list[CallGroup] = []  # of the newest turn
         self._newest: CallGroup | None = None
-        self._waiting = Waiting(view)
+        self._retry: RetryBlock | None = None  # of a request that is tried again, until its answer begins
+        self.unpainted = 0  # characters of answers since whoever paints them last set it to 0
         self._prompt: UserBlock | None = None  # of the turn, until its message has joined the history
         self._sent: UserBlock | None = None  # a prompt whose turn has not begun
         self._sent_waits: SentBlock | None = None
@@ -55,9 +60,11 @@ class EventRouter:
     def show(self, event: ev.Event) -> None:
         """Folds one event in and shows what came of it. Events of calls nobody knows change nothing."""
         self._transcript.apply(event)
-        self._waiting.heard(event)
+        if self._retry is not None and not News.of(event) & (News.BESIDE | News.RETRIES):
+            self._tried(self._retry, event)
         match event:
             case ev.TextDelta():
+                self.unpainted += len(event.text)
                 answer = self._answer()
                 answer.append(event.text)
                 self._begun(event.at)
@@ -65,6 +72,7 @@ class EventRouter:
             case ev.CallProgress() | ev.CallLog() | ev.CallArguments():
                 self._call_changed(event.call_id)
             case ev.ReasoningDelta():
+                self.unpainted += len(event.text)
                 block = self._reasoning(event.at)
                 block.append(event.text)
                 self._view.changed(block)
@@ -73,11 +81,11 @@ class EventRouter:
                 self._view.changed(self._answer())
             case ev.CallAnnounced():
                 self._announced(event)
-            case ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted():
-                self._call_moved(event.call_id)
-            case ev.CallExtended():
-                self._call_moved(event.call_id)
-            case ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered():
+            case (
+                ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
+                | ev.CallExtended() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
+                | ev.CallAnswered()
+            ):  # fmt: skip
                 self._call_moved(event.call_id)
             case ev.CallDropped():
                 self._dropped(event.call_id)
@@ -90,11 +98,9 @@ class EventRouter:
             case ev.MessageAdded():
                 self._message(event)
             case ev.RetryScheduled():
-                pass
+                self._retrying(event)
             case ev.Notice():
                 self._view.add_notice(event.level, event.text)
-            case ev.UsageReported():
-                pass
             case ev.TurnFinished():
                 self._turn_finished(event)
             case ev.TurnUndone():
@@ -103,11 +109,9 @@ class EventRouter:
                 self._thinking(event)
             case ev.Thought():
                 self._thought(event)
-            case ev.TodoChanged():
-                pass
             case ev.HistoryCompacted():
                 self._view.add_block(CompactionBlock(event))
-            case ev.SessionStarted() | ev.AnswerKept():
+            case ev.SessionStarted() | ev.AnswerKept() | ev.UsageReported() | ev.TodoChanged():
                 pass
             case _:
                 assert_never(event)
@@ -125,6 +129,21 @@ class EventRouter:
         self._step = _StepBlocks()
         self._prompt = block = self._begin_prompt(event.prompt)
         self._prompts.append((event.turn, block))
+
+    def _retrying(self, event: ev.RetryScheduled) -> None:
+        """A row that counts the tries, and stays as what happened."""
+        if self._retry is None or self._retry.index != len(self._view.blocks) - 1:
+            self._retry = RetryBlock(event)
+            self._view.add_block(self._retry)
+        else:
+            self._retry.again(event)
+            self._view.changed(self._retry)
+
+    def _tried(self, retry: RetryBlock, event: ev.Event) -> None:
+        """The first sign of an answer, or the end of the turn, ends the waiting for another try."""
+        retry.over(told=isinstance(event, ev.TurnFinished) and event.outcome == "failed")
+        self._view.changed(retry)
+        self._retry = None
 
     def sending(self, text: str | None, waits: Waits) -> None:
         """Shows what is sent and has no turn yet, and under it what that waits for; None when there is no such."""

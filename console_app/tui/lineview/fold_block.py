@@ -31,7 +31,6 @@ class FoldBlock(Fold):
         self._known = -1  # the version of the group for which that holds
 
     def hides(self, call: CallView) -> bool:
-        """See Fold."""
         if self.group.only:
             return counted_as(call) != self.group.only
         if self._known != self.group.version:

@@ -1,4 +1,4 @@
-"""What the model said: its answer as streamed Markdown, and its reasoning, folded."""
+"""What the model said: its answer as streamed Markdown, its reasoning, folded, and what it said to itself."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
+from console_app.domain.messages import ThoughtLabel
 from console_app.domain.safe_text import one_line
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.joined import Joined
-from console_app.tui.lineview.lines import Line, Piece, Row, crop
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
+from console_app.tui.lineview.markdown_cut import LONG
+from console_app.tui.lineview.markdown_parser import parser
+from console_app.tui.lineview.markdown_rows import MarkdownRows
 from console_app.tui.lineview.markdown_stream import MarkdownStream
+from console_app.tui.lineview.markdown_tail import mend
 from console_app.tui.lineview.markdown_units import Mark, TextLook
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import LinesPassage, Passage, passage_of
 from console_app.tui.lineview.wording import seconds, spinner
 
 _MARKERS = re.compile(r"[*_`#]+(?=\S)|(?<=\S)[*_`]+")
+LABEL = 9  # cells of the column in which the labels of thoughts stand
+WIDE = 40  # cells of text beside which there is room for that column
 REASONING_TAIL = 600  # characters of running reasoning that its folded line is made from
 
 
@@ -219,3 +226,48 @@ class ReasoningBlock(Block):
             lines = [line for line in text[-REASONING_TAIL:].split("\n") if line.strip()]
             text = lines[-1] if lines else ""
         return one_line(_MARKERS.sub("", text[: room * 4]), room)
+
+
+class ThoughtBlock(Block):
+    """A thought, plan or observation that a strategy has the model say to itself, with its label. It may still grow."""
+
+    def __init__(self, label: ThoughtLabel, text: str) -> None:
+        super().__init__()
+        self.label: ThoughtLabel = label
+        self.text = text
+        self._growing = False
+
+    @property
+    def copy_text(self) -> str:
+        return self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.text,)
+
+    def tell(self, label: ThoughtLabel, text: str, *, growing: bool = False) -> None:
+        """What it is by now; `growing`: more of it may come."""
+        self.label, self.text, self._growing = label, text, growing
+        self.touch()
+
+    def estimate(self, width: int) -> int:
+        return self.gap + estimate_text(self.text, width - LABEL)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        left = bar(width, "┊", palette.faint, palette.base)
+        room = max(width - gutter_of(width) - margin_of(width), 1)
+        name: Piece = (f"{self.label:<{LABEL}}", palette.secondary + Style(bold=True))
+        if room < WIDE:
+            return [framed(row, width, palette, left) for row in [Row([name]), *self._rows(room, palette)]]
+        pad: Piece = (" " * LABEL, palette.base)
+        rows = self._rows(room - LABEL, palette) or [Row([])]
+        return [framed(row, width, palette, [*left, pad if n else name]) for n, row in enumerate(rows)]
+
+    def _rows(self, room: int, palette: Palette) -> list[Row]:
+        """As Markdown; a text so long that it is no thought any more, or of nothing but marks, as it is written."""
+        if len(self.text) <= LONG:
+            text = mend(self.text) if self._growing else self.text
+            rows = MarkdownRows(room, palette.quiet).render(parser().parse(text))
+            if self._growing or any(piece.strip() for row in rows for piece, _ in row.pieces):
+                return rows
+        return [row for line in self.text.split("\n") for row in wrap([(clean(line), palette.muted)], room)]

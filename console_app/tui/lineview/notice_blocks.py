@@ -1,20 +1,23 @@
-"""What Fanout itself has to say: notices, retries, and how a turn ended."""
+"""Rows in which Fanout itself speaks: notices, retries, what is waited for, compactions, and how a turn ended."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.style import Style
 
-from console_app.domain.events import Level, TurnOutcome
+from console_app.domain.events import HistoryCompacted, Level, RetryScheduled, TurnOutcome
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import Passage, passage_of
-from console_app.tui.lineview.wording import counted, counted_as, number, seconds
+from console_app.tui.lineview.wording import counted, counted_as, number, plural, seconds
+
+Waits = Callable[[float], str]
+"""What is waited for at a time, in words; "" for nothing."""
 
 UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
 _LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}
@@ -49,6 +52,97 @@ class NoticeBlock(Block):
         glyph = _LEVELS.get(self.level, "✗")
         style = {"!": palette.warning, "✗": palette.error}.get(glyph, palette.muted)
         return _marked(glyph, [[(clean(line), style)] for line in self.text.split("\n")], width, palette, style)
+
+
+class CompactionBlock(NoticeBlock):
+    """One compaction, or that the last one was taken back."""
+
+    is_stop = True
+
+    def __init__(self, event: HistoryCompacted) -> None:
+        super().__init__("info", "")
+        self.event = event
+        self.opens = bool(event.covers)
+
+    @property
+    def copy_text(self) -> str:
+        return self.event.summary or self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.event.summary,)
+
+    def searchable(self) -> Iterable[Passage]:
+        first = next((n for n, line in enumerate(self.lines[1:], 1) if n > 1 and not line.content), 0)
+        return (passage_of(self.lines, first),)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        event = self.event
+        if not event.covers:
+            self.text = "Compaction taken back: the model reads the whole conversation again."
+        else:
+            why = ", as its context was nearly full" if event.automatic else ""
+            if event.refused:
+                why = ", as the request was too large for the model"
+            self.text = (
+                f"Compacted{why}: the model reads a summary in place of the {plural(event.covers, 'message')} before. "
+                "All of it stays here and in the session; /compact undo takes it back."
+            )
+            self.text += f"\n\n{event.summary}" if self.open else " o open"
+        return super().paint(width, palette, now)
+
+
+class RetryBlock(NoticeBlock):
+    """Why a request is tried again, and which try that is; when, the activity line counts down."""
+
+    def __init__(self, event: RetryScheduled) -> None:
+        super().__init__("warning", "")
+        self.again(event)
+
+    def again(self, event: RetryScheduled) -> None:
+        """It failed once more."""
+        self._attempt = f"attempt {event.attempt}" + (f" of {event.most}" if event.most else "")
+        self._why = event.why.rstrip(".")
+        self.text = f"{self._why}. Retrying: {self._attempt}"
+        self.touch()
+
+    def over(self, *, told: bool) -> None:
+        """The answer came, or the turn ended; `told`: the error it ended with says why, and after how many tries."""
+        self.text = "" if told else f"{self._why}. Retried: {self._attempt}"
+        self.touch()
+
+    @property
+    def gap(self) -> int:
+        return super().gap if self.text else 0
+
+    def estimate(self, width: int) -> int:
+        return super().estimate(width) if self.text else 0
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        return super().paint(width, palette, now) if self.text else []
+
+
+class SentBlock(NoticeBlock):
+    """Under a message whose turn has not begun: what that waits for. Nothing to say takes no line."""
+
+    def __init__(self, waits: Waits) -> None:
+        super().__init__("info", "")
+        self._waits = waits
+
+    @property
+    def live(self) -> bool:
+        return True
+
+    @property
+    def gap(self) -> int:
+        return 0
+
+    def estimate(self, width: int) -> int:
+        return 1  # or a view that is full would never look whether there is something to say by now
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        self.text = self._waits(now)
+        return super().paint(width, palette, now) if self.text else []
 
 
 class TurnEndBlock(Block):

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 
+from console_app.domain.call_description import Act, refusal
 from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
@@ -18,7 +19,7 @@ from console_app.domain.tools import Artifact
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.block_scroll import BlockScroll
-from console_app.tui.lineview.call_block import PROVIDERS_OWN, CallBlock
+from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.lineview.call_detail import ResultKey
 from console_app.tui.lineview.cursor import Cursor
 from console_app.tui.lineview.fold_block import FoldBlock
@@ -274,7 +275,7 @@ class ConversationView(BlockScroll, can_focus=True):
             key = one_line(event.character or "", 20) or event.key
             why = f"{key} does nothing here now. esc goes to the prompt."
             if isinstance(self.cursor, CallBlock) and self.cursor.call.origin == "provider":
-                why = f"{PROVIDERS_OWN} {why}"
+                why = f"{refusal(self.cursor.call, Act.RETRY)} {why}"
         self.post_message(self.Refused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

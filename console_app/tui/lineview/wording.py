@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from console_app.domain import call_description as description
 from console_app.domain.amounts import measured as measured
 from console_app.domain.amounts import plural as plural
 from console_app.domain.amounts import seconds as seconds
 from console_app.domain.amounts import size as size
-from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.domain.verdicts import VerdictWord
 
@@ -14,16 +14,8 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_RATE = 10  # steps a second
 STILL = "◐"  # in its place where nothing is to move
 
-_STATES = {
-    CallState.ANNOUNCED: ("…", "preparing"),
-    CallState.WAITING: ("?", "needs approval"),
-    CallState.QUEUED: ("·", "queued"),
-    CallState.RUNNING: ("", "running"),
-    CallState.FINISHED: ("·", "ended"),
-}
-NEEDS = ("needs approval", "needs input")
 # In the order in which a batch counts them.
-COUNTED = ("running", "preparing", "queued", *VerdictWord, *NEEDS)
+COUNTED = ("running", "preparing", "queued", *VerdictWord, *description.NEEDS)
 
 
 def spinner(now: float | None) -> str:
@@ -33,11 +25,7 @@ def spinner(now: float | None) -> str:
 
 def state_of(call: CallView, now: float | None = None) -> tuple[str, str]:
     """The glyph and the word of a call; `now` as for `spinner`."""
-    if call.verdict is not None:
-        return call.verdict.glyph, call.verdict.word
-    if call.waits_for_you and call.state is not CallState.WAITING:
-        return _STATES[CallState.WAITING][0], NEEDS[1]
-    glyph, word = _STATES[call.state]
+    glyph, word = description.state_of(call)
     return glyph or spinner(now), word
 
 

@@ -13,11 +13,13 @@ from textual.screen import Screen
 
 from console_app.console.console import Console
 from console_app.console.services import Services
-from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.by_hand import without_success
+from console_app.domain.event_news import News, call_of
 from console_app.domain.events import Event, Level
+from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.base import MainScreen
@@ -55,7 +57,6 @@ class ConsoleUi(Ui):
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
-        self._unpainted = 0  # characters of an answer since the last wait for a frame
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
     def connect(self, console: Console) -> None:
@@ -85,41 +86,32 @@ class ConsoleUi(Ui):
         """The conversation's view."""
         return self._screen.query_one("#conversation", ConversationView)
 
-    def show(self, event: ev.Event) -> None:
-        """See UiPort. An event that can't be shown is told: the turn goes on, the session is whole."""
+    def show(self, event: Event) -> None:
+        """Shows an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
         try:
             self.talking = True
             self.shown.show(event)
-            if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
-                self._unpainted += len(event.text)
-            self._console.activity.pace.heard(event)
             self._call_back(event)
-            if isinstance(event, ev.StepStarted | ev.UsageReported | ev.SessionStarted | ev.TurnFinished):
+            if News.of(event) & News.FIGURES:
                 self.changed()
         except Exception as error:
             if not self.goes_on(error):
                 raise
 
-    def _call_back(self, event: ev.Event) -> None:
-        """Whoever looks at another window hears of what waits for them, and of the turn's end."""
-        match event:
-            case ev.ApprovalRequested():
-                self._attention.waits("a call needs approval")
-            case ev.QuestionAsked() | ev.CallAsked():
-                self._attention.waits("a question needs your answer")
-            case ev.ApprovalResolved() | ev.CallAnswered():
-                self._attention.decided()
-            case ev.TurnFinished():
-                self._attention.ended(f"the turn is {self._came_to(event)}")
-            case _:
-                return
+    def _call_back(self, event: Event) -> None:
+        """Tells whoever looks at another window of what waits for them, and of the turn's end."""
+        news = News.of(event)
+        if news & News.WAITS:
+            call = self.transcript.calls.get(call_of(event))
+            approval = call is not None and call.state is CallState.WAITING
+            self._attention.waits("a call needs approval" if approval else "a question needs your answer")
+        elif news & News.DECIDED:
+            self._attention.decided()
+        elif news & News.ENDS and (turn := self.transcript.turn) is not None:
+            self._attention.ended(f"the turn is {_came_to(turn)}")
+        else:
+            return
         self._name_window()
-
-    def _came_to(self, event: ev.TurnFinished) -> str:
-        turn = self.shown.transcript.turn
-        if event.outcome == "completed" and turn is not None and (failed := without_success(turn)):
-            return f"over, and {plural(len(failed), 'call')} of it did not succeed"
-        return "done" if event.outcome == "completed" else event.outcome.replace("_", " ")
 
     def _to_terminal(self, sequence: str) -> None:
         if (driver := driver_of(self._screen.app)) is not None:
@@ -138,7 +130,7 @@ class ConsoleUi(Ui):
         return True
 
     def changed(self) -> None:
-        """See UiPort; for a server's state too."""
+        """Draws anew what stands around the conversation; called for a server's state too."""
         screen, conversation = self._screen, self._conversation
         if not screen.is_attached or not screen.query(QueueStrip):
             return  # the screen is going away, and the turn with it
@@ -177,14 +169,12 @@ class ConsoleUi(Ui):
         return f"step {step.number}/{turn.settings.max_steps}"
 
     async def next_slice(self) -> None:
-        """See UiPort: keys pass, and text comes no faster than it can be painted."""
+        """Lets keys pass, and text come no faster than it can be painted."""
         await asyncio.sleep(0)
-        if self._unpainted >= MOST_UNPAINTED:
-            self._unpainted = 0
+        if self.shown.take_unpainted(MOST_UNPAINTED):
             await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 
     async def show_stored(self, events: Sequence[Event]) -> None:
-        """See UiPort."""
         self.talking = True
         if self.drafts is not None:
             await self.drafts.switched()
@@ -192,11 +182,9 @@ class ConsoleUi(Ui):
         self.changed()
 
     def another_session(self) -> AbstractContextManager[None]:
-        """See UiPort."""
         return nullcontext() if self.drafts is None else self.drafts.on_the_way()
 
     def show_new(self) -> None:
-        """See UiPort."""
         self.shown.clear()
         self.talking = False
         if self.drafts is not None:
@@ -213,7 +201,6 @@ class ConsoleUi(Ui):
             self.tell_notices()
 
     def take_back(self, text: str) -> None:
-        """See Ui."""
         if (left := [notice for notice in self._notices if notice[1] != text]) != self._notices:
             self._notices = left
             self.tell_notices()
@@ -230,7 +217,6 @@ class ConsoleUi(Ui):
         self._screen.welcome.notices(self._notices)
 
     def toast(self, text: str, seconds: float = 4) -> None:
-        """See UiPort."""
         self._screen.notify(text, markup=False, timeout=seconds)
 
     def refuse(self, why: str) -> None:
@@ -263,19 +249,18 @@ class ConsoleUi(Ui):
         return await self.push(PickList(title, choices, current=current, hint=hint))
 
     async def ask(self, title: str, hint: str = "") -> str | None:
-        """See UiPort."""
         from console_app.tui.widgets.pick_list import PickList
 
         return await self.push(PickList(title, (), hint=hint, free_text=True))
 
     async def trusts(self, text: str) -> bool:
-        """See UiPort: y and n, each meant for it."""
+        """Asks with y and n, each meant for it."""
         from console_app.tui.widgets.text_dialog import ConsentDialog
 
         return await self.push(ConsentDialog(self._services.redact(text), self._services.timing))
 
     def give_back(self, text: str) -> bool:
-        """See UiPort: back into the prompt, unless something else is written there."""
+        """Puts it back into the prompt, unless something else is written there."""
         if self.written:
             return False
         self._screen.prompt.recall(text)
@@ -294,25 +279,27 @@ class ConsoleUi(Ui):
         return self._screen.prompt.text
 
     def put(self, text: str) -> None:
-        """See Ui."""
         self._screen.prompt.put(text)
 
     async def push(self, screen: Screen[T]) -> T:
-        """See Ui."""
         return await self._screen.app.push_screen_wait(screen)
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
-        """See Ui."""
         self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
 
     def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
-        """See Ui."""
         self._screen.run_worker(partial(work, *args, **named))
 
     def copy(self, text: str, what: str = "") -> None:
-        """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""
+        """Copies by OSC 52: over ssh and tmux too, where the terminal allows it."""
         self._screen.app.copy_to_clipboard(text)
         lines = text.removesuffix("\n").count("\n") + 1
         size = f"{lines:,} lines, " * (lines > 1) + plural(len(text), "character")
         more = " Your terminal may take less: it is long." if len(text) > LONG_COPY else ""
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")
+
+
+def _came_to(turn: TurnView) -> str:
+    if turn.outcome == "completed" and (failed := without_success(turn)):
+        return f"over, and {plural(len(failed), 'call')} of it did not succeed"
+    return "done" if turn.outcome == "completed" else (turn.outcome or "over").replace("_", " ")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import assert_never
 
 from console_app.console.pending import PendingCalls
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
 from console_app.domain import events as ev
+from console_app.domain.event_news import News
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
@@ -62,31 +62,17 @@ class ShownConversation:
     def show(self, event: ev.Event) -> None:
         """Shows one event of a turn."""
         self._router.show(event)
-        if isinstance(event, ev.CallFinished):
-            self._questions.call_ended(event.call_id)
-        match event:
-            case ev.TodoChanged():
-                self._todo.show(event.items)
-            case (
-                ev.ApprovalRequested()
-                | ev.ApprovalResolved()
-                | ev.CallRestarted()
-                | ev.QuestionAsked()
-                | ev.CallFinished()
-                | ev.TurnFinished()
-            ):
-                self.boards.sync()
-            case (
-                ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.TextDelta()
-                | ev.TextRevised() | ev.ThoughtDelta() | ev.Thought() | ev.CallAnnounced() | ev.CallArguments()
-                | ev.CallDropped() | ev.CallReady() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress()
-                | ev.CallLog() | ev.CallExtended() | ev.CallAsked() | ev.CallAnswered() | ev.BatchFinished()
-                | ev.MessageAdded() | ev.UsageReported() | ev.RetryScheduled() | ev.Notice() | ev.TurnUndone()
-                | ev.HistoryCompacted() | ev.AnswerKept()
-            ):  # fmt: skip
-                pass
-            case _:
-                assert_never(event)
+        news = News.of(event)
+        if news & News.TODO:
+            self._todo.show(self.transcript.todo)
+        if news & (News.WAITS | News.DECIDED | News.OVER | News.ENDS):
+            self.boards.sync()
+
+    def take_unpainted(self, most: int) -> bool:
+        """Whether at least `most` characters of an answer came since this was last so: they are counted anew then."""
+        if full := self._router.unpainted >= most:
+            self._router.unpainted = 0
+        return full
 
     def clear(self) -> None:
         """Forgets the conversation; what comes next belongs to another session."""

@@ -22,11 +22,10 @@ from console_app.tui.lineview.batch_block import BatchBlock
 from console_app.tui.lineview.call_group import CallGroup
 from console_app.tui.lineview.height_index import HeightIndex
 from console_app.tui.lineview.lines import crop
-from console_app.tui.lineview.message_blocks import ReasoningBlock
+from console_app.tui.lineview.message_blocks import ReasoningBlock, ThoughtBlock
 from console_app.tui.lineview.notice_blocks import NoticeBlock, TurnEndBlock
 from console_app.tui.lineview.palette import build_palette, contrast
 from console_app.tui.lineview.text_page import TextPage
-from console_app.tui.lineview.thought_block import ThoughtBlock
 from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, text_of
 

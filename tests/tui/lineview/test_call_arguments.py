@@ -9,7 +9,7 @@ from console_app.tui.lineview import CallBlock, brief_arguments
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text
 from console_app.tui.lineview.cursor import Cursor
 from console_app.tui.lineview.found import Found
-from console_app.tui.main_screen.block_copies import copies_of
+from console_app.tui.main_screen.copying import copies_of
 from tests.tui.lineview.scenes import PALETTE
 from tests.tui.lineview.test_blocks import a_call, panel, shown
 

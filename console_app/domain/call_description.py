@@ -1,0 +1,97 @@
+"""A call as every face tells of it: the sign and the word for where it stands, and what may be done with it.
+
+Screen, lines, editor, replay and exports ask here; `call_spans` says where it stood in time.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import assert_never
+
+from console_app.domain.tools import CallState
+from console_app.domain.transcript_parts import CallView
+
+_STATES = {
+    CallState.ANNOUNCED: ("…", "preparing"),
+    CallState.WAITING: ("?", "needs approval"),
+    CallState.QUEUED: ("·", "queued"),
+    CallState.RUNNING: ("", "running"),
+    CallState.FINISHED: ("·", "ended"),
+}
+NEEDS = ("needs approval", "needs input")
+_ENDED = "This call has ended."
+NOTHING_RUNS = "No call is running: there are no results to send."
+
+
+class Act(StrEnum):
+    """What a user can do with a call. `SEND` is for all calls of its answer."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+    EDIT = "edit"
+    CANCEL = "cancel"
+    RETRY = "retry"
+    EXTEND = "extend"
+    SEND = "send"
+    INSPECT = "inspect"
+    COPY = "copy"
+    FILES = "files"
+
+
+def state_of(call: CallView) -> tuple[str, str]:
+    """The sign and the word for where a call stands. A call that runs has no sign: a face may show that it moves."""
+    if call.verdict is not None:
+        return call.verdict.glyph, call.verdict.word
+    if call.waits_for_you and call.state is not CallState.WAITING:
+        return _STATES[CallState.WAITING][0], NEEDS[1]
+    return _STATES[call.state]
+
+
+def in_words(call: CallView) -> str:
+    """The word for where a call stands, with the reason where its result states one: `said no (exit 1)`."""
+    verdict, word = call.verdict, state_of(call)[1]
+    return f"{word} ({verdict.why})" if verdict is not None and verdict.why else word
+
+
+def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
+    """Why an act is not to be had now, in one sentence; "" where it is. `siblings_run`: the answer has open calls."""
+    match act:
+        case Act.INSPECT:
+            return ""
+        case Act.COPY:
+            texts = call.content, call.arguments, call.arguments_text, call.log
+            return "" if any(texts) else "There is nothing of it to copy yet."
+        case Act.FILES:
+            return "" if any(one.path or one.uri for one in call.artifacts) else "This call has no file."
+        case Act.APPROVE | Act.DENY:
+            return "" if call.state is CallState.WAITING else "This call doesn't wait for approval."
+        case Act.EDIT | Act.CANCEL | Act.RETRY | Act.EXTEND | Act.SEND if call.origin == "provider":
+            return "The provider runs this call itself: it can't be cancelled, edited or run again here."
+        case Act.SEND:
+            return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
+        case Act.CANCEL:
+            return "" if call.state is not CallState.FINISHED else _ENDED
+        case Act.EXTEND:
+            if call.state is not CallState.RUNNING:
+                return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
+            return "" if call.limit is not None else "This call has no time limit."
+        case Act.EDIT | Act.RETRY:
+            return _of_another_run(call, act)
+        case _:
+            assert_never(act)
+
+
+def offered(call: CallView, *, siblings_run: bool = False) -> frozenset[Act]:
+    """The acts that are to be had now."""
+    return frozenset(act for act in Act if not refusal(call, act, siblings_run=siblings_run))
+
+
+def _of_another_run(call: CallView, act: Act) -> str:
+    if call.state is CallState.WAITING and act is Act.EDIT:
+        return ""
+    if call.is_own:
+        return "This is Fanout's own call: it can't run again."
+    if call.state not in (CallState.RUNNING, CallState.FINISHED):
+        return "This call hasn't run yet." if act is Act.RETRY else "This call can't be changed before it runs."
+    unread = act is Act.RETRY and call.arguments is None
+    return "Its arguments could not be read: edit them." if unread else ""

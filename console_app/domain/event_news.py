@@ -1,0 +1,80 @@
+"""What each event is news of, for everybody who draws no block of it: the one table that boards, notifications, the
+pace of an answer and the status line are told by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Flag, auto
+
+from console_app.domain import events as ev
+
+
+class News(Flag):
+    """Several may hold of one event."""
+
+    NOTHING = 0
+    BEGINS = auto()  # a turn or a request begins, or is over: the model is waited for from here on
+    THINKS = auto()  # a piece of what the model thinks
+    WRITES = auto()  # a piece of what it writes, a call too
+    RETRIES = auto()  # the request is sent again
+    BESIDE = auto()  # it says nothing of the answer, which may still not have begun
+    WAITS = auto()  # a call can't go on without the user
+    DECIDED = auto()  # what waited has its answer
+    OVER = auto()  # what a call waited for is void: its run is over
+    ENDS = auto()  # the turn is over
+    TODO = auto()  # the to-do list is another
+    FIGURES = auto()  # the model, the step or what was spent is another
+
+    @classmethod
+    def of(cls, event: ev.Event) -> News:
+        """What an event is news of."""
+        return NEWS[type(event)]
+
+
+NEWS: Mapping[type[ev.Event], News] = {
+    ev.SessionStarted: News.FIGURES | News.BESIDE,
+    ev.TurnStarted: News.BEGINS,
+    ev.StepStarted: News.BEGINS | News.FIGURES,
+    ev.ReasoningDelta: News.THINKS,
+    ev.TextDelta: News.WRITES,
+    ev.TextRevised: News.WRITES,
+    ev.ThoughtDelta: News.THINKS,
+    ev.Thought: News.NOTHING,
+    ev.CallAnnounced: News.WRITES,
+    ev.CallArguments: News.WRITES,
+    ev.CallDropped: News.NOTHING,
+    ev.CallReady: News.NOTHING,
+    ev.ApprovalRequested: News.WAITS,
+    ev.ApprovalResolved: News.DECIDED,
+    ev.CallQueued: News.NOTHING,
+    ev.CallStarted: News.NOTHING,
+    ev.CallProgress: News.NOTHING,
+    ev.CallLog: News.NOTHING,
+    ev.CallExtended: News.NOTHING,
+    ev.CallRestarted: News.OVER,
+    ev.QuestionAsked: News.WAITS,
+    ev.CallAsked: News.WAITS,
+    ev.CallAnswered: News.DECIDED,
+    ev.CallFinished: News.OVER,
+    ev.BatchFinished: News.NOTHING,
+    ev.TodoChanged: News.TODO | News.BESIDE,
+    ev.AnswerKept: News.NOTHING,
+    ev.MessageAdded: News.NOTHING,
+    ev.UsageReported: News.FIGURES | News.BESIDE,
+    ev.RetryScheduled: News.RETRIES,
+    ev.Notice: News.BESIDE,
+    ev.TurnFinished: News.BEGINS | News.ENDS | News.FIGURES,
+    ev.TurnUndone: News.NOTHING,
+    ev.HistoryCompacted: News.NOTHING,
+}
+
+
+def call_of(event: ev.Event) -> str:
+    """The id of the call that an event is of; "" for none."""
+    return getattr(event, "call_id", "")
+
+
+def text_of(event: ev.Event) -> str:
+    """The piece of an answer that an event brings: of its text, its thoughts or a call's arguments; "" for none."""
+    return getattr(event, "text", "") or getattr(event, "delta", "")
