@@ -177,7 +177,7 @@ def _in_lines(parsed: Namespace) -> bool:
     import os
     from pathlib import Path
 
-    from console_app.config.machine.paths import Paths
+    from console_app.config.files.paths import Paths
     from console_app.config.settings.startup_settings import read_startup_settings
 
     return read_startup_settings(Paths.find(), cwd=Path(), flag=None, environ=os.environ).screen_reader
@@ -209,8 +209,8 @@ def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
     import logging
     import traceback
 
+    from console_app.config.files.paths import Paths
     from console_app.config.machine.crash_report import write_report
-    from console_app.config.machine.paths import Paths
     from console_app.domain.safe_text import visible
 
     if debug:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources
-from console_app.config.machine.browser_page import page_in_use
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
+from console_app.config.machine.browser import page_in_use
 from console_app.config.settings.startup_settings import read_startup_settings
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts

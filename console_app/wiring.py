@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths, project_mcp
 from console_app.config.machine.log_setup import log_nowhere, log_to
-from console_app.config.machine.paths import Paths, project_mcp, read_text
-from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models.known_models import KnownRefusals
 from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
-from console_app.config.secrets.private_files import make_private_again
+from console_app.config.secrets.credentials import StoredKeys, WithStoredKeys
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept, secrets_of_server, secrets_of_settings
-from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
 from console_app.config.servers.server_identity import identity_of
 from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.settings.model import Settings
+from console_app.config.settings.rules import RuleServers
 from console_app.config.settings.system_prompt import DEFAULT
-from console_app.config.trust.rule_servers import RuleServers
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import EngineSettings
@@ -90,7 +90,7 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
         if arguments.log_file or arguments.debug:
             raise
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
-    make_private_again(paths)
+    paths.make_private_again()
     layered = read_settings(paths, cwd, arguments, environ, forgiving=True)
     for line in layered.wrong if headless else ():
         sys.stderr.write(f"fanout: {one_line(redactor.clean(line))}\n")
@@ -105,9 +105,9 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
     """Of every sign-in, and of every mcp.json that may have been in force as a session was made: the user's own, the
     one that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
+    from console_app.config.files.trusted import is_trusted
     from console_app.config.secrets.credentials import UserCredentials
     from console_app.config.servers.mcp_servers import load_mcp_config
-    from console_app.config.trust import trusted as trust
 
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secrets_of_kept(text)
@@ -115,7 +115,7 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
         with suppress(ConfigError):
             # What nobody trusted must not say which words are hidden.
-            if path.is_file() and (path != project or trust.is_trusted(setup.paths, path, read_text(path))):
+            if path.is_file() and (path != project or is_trusted(setup.paths, path, read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from secrets_of_server(server)
 

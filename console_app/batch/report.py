@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import PRIVATE_FILE
+from console_app.config.files.disk import PRIVATE_FILE
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.batch import ItemResult
 from console_app.domain.batch_progress import BatchSnapshot

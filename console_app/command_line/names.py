@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app import resources
-from console_app.config.machine.paths import Paths, project_mcp
-from console_app.config.machine.plain_files import contents
+from console_app.config.files.disk import contents
+from console_app.config.files.paths import Paths, project_mcp
 from console_app.domain.safe_text import one_line
 from console_app.sessions.recent import recent_models, recent_sessions
 

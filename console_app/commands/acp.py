@@ -15,8 +15,8 @@ from console_app.config.models.model_choice import NO_KEY_HINT, ModelChoice
 from console_app.config.secrets.secret_sources import secrets_of_server, secrets_of_settings
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.server_identity import identity_of
+from console_app.config.settings.rules import UserRules
 from console_app.config.trust import custom_commands
-from console_app.config.trust.written_rules import UserRules
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS

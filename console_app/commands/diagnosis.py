@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import wiring
-from console_app.config.machine import paths as places
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths, project_settings
 from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.redaction import redactor_in_use
 from console_app.config.settings.layers import unknown_variables
@@ -83,7 +82,7 @@ def without_settings(arguments: Namespace, error: ConfigError) -> int:
 
 
 def _configuration(setup: Setup) -> Iterator[Finding]:
-    for path in (setup.paths.settings, places.project_settings(setup.cwd)):
+    for path in (setup.paths.settings, project_settings(setup.cwd)):
         if path.exists():
             yield Finding("Configuration", "settings", "fine", str(path))
     try:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from console_app import wiring
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.models.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.settings.layers import unknown_variables
@@ -265,7 +265,7 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 def _auth(setup: Setup) -> int:
-    from console_app.config.secrets.stored_keys import StoredKeys
+    from console_app.config.secrets.credentials import StoredKeys
     from console_app.headless.auth_command import run_auth
     from console_app.headless.json_outputs import KeysReport
 

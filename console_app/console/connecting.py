@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.models.connection import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, connection
 from console_app.config.models.model_choice import choose_model
 from console_app.config.secrets.redaction import Redactor

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models.known_models import KnownRefusals
 from console_app.config.models.model_choice import (
     OFFLINE,
     OFFLINE_MODEL,
@@ -116,7 +116,7 @@ class ConfiguredModels:
             from console_app.providers.offline import OfflineProvider
 
             return OfflineProvider()
-        from console_app.config.models.known_dialects import KnownDialects
+        from console_app.config.models.known_models import KnownDialects
         from console_app.providers.endpoint.address import is_official
         from console_app.providers.text_protocol import TextProtocol
 

@@ -13,7 +13,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, make_private, project_settings
+from console_app.config.files.disk import make_private
+from console_app.config.files.paths import Paths, project_settings
 from console_app.config.secrets.child_environment import for_own_programs
 from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.setting_list import MEANINGS, Setting, plain, setting_list, shown

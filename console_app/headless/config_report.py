@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, project_mcp, project_settings
+from console_app.config.files.paths import Paths, project_mcp, project_settings
 from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.setting_list import plain
 from console_app.domain.errors import UsageError

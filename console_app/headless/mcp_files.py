@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, read_text
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths
+from console_app.config.files.trusted import trust_edit
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_arguments, secrets_of_url
 from console_app.config.servers import mcp_edit, mcp_import
 from console_app.config.servers.mcp_servers import load_mcp_config
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.typed_server import command_problem
-from console_app.config.trust import trusted as trust
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable, one_line
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
@@ -51,11 +52,11 @@ class ServerFile:
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Adds or replaces a server; a file that you trusted as it was is trusted as you have just made it."""
-        trust.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
+        trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
 
     def remove(self, name: str) -> None:
         """Takes a server out."""
-        trust.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
+        trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
 
 
 def server_of(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import PRIVATE_FILE
+from console_app.config.files.disk import PRIVATE_FILE
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust import trusted as trust
+from console_app.config.files.paths import Paths
+from console_app.config.files.trusted import trust
 from console_app.config.trust.custom_commands import MOST_FILES, find, read_command
 from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.errors import ConfigError
@@ -103,7 +103,7 @@ def test_of_two_with_one_name_your_own_stands_and_a_bad_file_stops_no_other(tmp_
     write(tmp_path / "home/commands/bad.md", "---\n")
     write(tmp_path / "home/commands/bytes.md", "").write_bytes(b"\xff")
     theirs = write(project / ".fanout/commands/do.md", "Theirs.")
-    trust.trust(paths, theirs)
+    trust(paths, theirs)
     found = find(paths, project)
     assert [(one.name, one.path) for one in found.commands] == [("do", mine)]
     assert [name for name in ("bad.md", "bytes.md", "do.md") if any(name in line for line in found.problems)] == [

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from console_app.command_line.names import names
-from console_app.config.machine.paths import Paths, project_mcp, project_settings
-from console_app.config.machine.plain_files import MOST_BYTES
+from console_app.config.files.disk import MOST_TEXT
+from console_app.config.files.paths import Paths, project_mcp, project_settings
 from console_app.config.servers.server_choice import choose_servers
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules
@@ -23,7 +23,7 @@ from console_app.resources import bundled_mcp
 HOSTILE: dict[str, Callable[[Path], object]] = {
     "a device": lambda path: path.symlink_to("/dev/zero"),
     "a named pipe": os.mkfifo,
-    "more than": lambda path: path.write_bytes(b" " * (MOST_BYTES + 1)),
+    "more than": lambda path: path.write_bytes(b" " * (MOST_TEXT + 1)),
     "nested too deep": lambda path: path.write_text("x = " + "[" * 100_000),
 }
 

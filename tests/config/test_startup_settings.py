@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.settings.layers import load_settings, rules_of_flags
 from console_app.config.settings.startup_settings import StartupSettings, read_startup_settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.config.servers.tool_choice import Selection, load_selection, save_selection
 

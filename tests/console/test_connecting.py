@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.models.connection import checked_url
 from console_app.config.models.model_choice import choose_model
+from console_app.config.secrets.credentials import StoredKeys, WithStoredKeys
 from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules, Settings
 from console_app.console.connecting import Connecting

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.trust.custom_commands import find
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.schema.fields import form_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.models.known_refusals import MOST_MODELS, KnownRefusals, Refusals
+from console_app.config.models.known_models import MOST_MODELS, KnownRefusals, Refusals
 from console_app.config.models.model_choice import ModelChoice
 from console_app.config.settings.model import Settings
 from console_app.console.model_source import ConfiguredModels

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from console_app import resources
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.secrets import secret_sources as ss
 from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.servers.server_identity import identity_of

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from console_app import wiring
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules
 from console_app.config.settings.own_settings import OwnSettings

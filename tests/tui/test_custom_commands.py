@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.trust.custom_commands import find
 from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.approvals import ApprovalMode

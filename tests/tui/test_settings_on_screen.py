@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from console_app import wiring
-from console_app.config.machine.paths import Paths, project_settings
+from console_app.config.files.paths import Paths, project_settings
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules, Settings
 from console_app.config.settings.own_settings import OwnSettings

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from console_app._version import __version__
-from console_app.config.machine.paths import write_private
+from console_app.config.files.disk import write_private
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible

@@ -9,7 +9,7 @@ import sys
 from io import TextIOWrapper
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, make_private
+from console_app.config.files.disk import PRIVATE_FILE, make_private
 from console_app.config.secrets.redaction import Redactor, WithoutSecrets
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible

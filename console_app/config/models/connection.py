@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from console_app.config.machine.paths import Paths, read_text
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths
+from console_app.config.files.toml_text import parse_toml
 from console_app.config.models.endpoint import check_base_url
 from console_app.config.models.model_choice import OFFLINE, SCRIPTED, known_providers
-from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys, address_of
+from console_app.config.secrets.credentials import StoredKeys, WithStoredKeys, address_of
 from console_app.config.settings.model import ProviderSettings, Settings
-from console_app.config.settings.toml_text import parse_toml
 from console_app.config.settings.written_settings import write_setting
 from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from console_app.config.models.endpoint import check_base_url, ollama_url
+from console_app.config.secrets.credentials import address_of, is_stored
 from console_app.config.secrets.key_shapes import has_key
-from console_app.config.secrets.stored_keys import address_of, is_stored
 from console_app.config.settings.fallbacks import fallback_of
 from console_app.config.settings.model import ModelSettings, ProviderSettings, Settings
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from console_app.config.machine.records import read_record, write_record
+from console_app.config.files.disk import read_record, write_record
 from console_app.domain.errors import ConfigError
 from console_app.domain.tools import ToolSpec
 

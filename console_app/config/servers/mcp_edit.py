@@ -9,27 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import read_text, write_private
+from console_app.config.files.disk import read_text, write_private
+from console_app.config.files.trusted import Written
 from console_app.config.servers import json_positions
 from console_app.config.servers.mcp_servers import read_mcp_config
 from console_app.domain.errors import ConfigError
 
 _CONTAINERS: tuple[tuple[str, ...], ...] = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An edit that is on the disk: the text that it was made of, None where there was no file, and what was written.
-
-    Whoever goes on with these, and reads no file again, can't take what another program wrote meanwhile for the edit.
-    """
-
-    before: str | None
-    text: str
 
 
 def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> Written:

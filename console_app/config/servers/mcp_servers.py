@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from console_app.config.machine.plain_files import contents
+from console_app.config.files.disk import contents
 from console_app.config.servers import json_positions
 from console_app.config.servers.atlas_auth import KEYS as AUTH_KEYS
 from console_app.config.servers.atlas_auth import with_auth, without_effect

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from console_app.config.machine.paths import Paths, project_mcp, read_text
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths, project_mcp
+from console_app.config.files.trusted import IN_A_SHELL, is_trusted
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
-from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError, UsageError
 
 
@@ -78,11 +79,11 @@ def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], 
     except ConfigError as error:  # what nobody can have trusted stops nothing
         return own, [f"{error.detail}; it is not used."], None, None
     # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
-    if project.suffix not in {".toml", ".md"} and trust.is_trusted(paths, project, text):
+    if project.suffix not in {".toml", ".md"} and is_trusted(paths, project, text):
         return project, [], text, None
     note = (
         f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
-        f"To see what it would run and say yes: {trust.IN_A_SHELL}."
+        f"To see what it would run and say yes: {IN_A_SHELL}."
     )
     return own, [note], None, project
 

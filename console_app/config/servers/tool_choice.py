@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.machine.paths import Paths, read_text, write_private
-from console_app.config.machine.records import MOST_BYTES
+from console_app.config.files.disk import MOST_RECORD, read_text, write_private
+from console_app.config.files.paths import Paths
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ConfigError
 
@@ -91,7 +91,7 @@ def _record(paths: Paths) -> dict[str, Any]:
     if not paths.tools.exists():
         return {}
     try:
-        record: Any = json.loads(read_text(paths.tools, most=MOST_BYTES))
+        record: Any = json.loads(read_text(paths.tools, most=MOST_RECORD))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{paths.tools}: {error}") from None
     return cast("dict[str, Any]", record) if isinstance(record, dict) else {}

@@ -15,15 +15,16 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from console_app.config.machine.paths import Paths, project_settings, read_text
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths, project_settings
+from console_app.config.files.toml_text import parse_toml, position
+from console_app.config.files.trusted import is_trusted
 from console_app.config.models.model_choice import chosen_provider, known_providers
 from console_app.config.settings.fallbacks import check_fallbacks
 from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.config.settings.problem_words import in_words
 from console_app.config.settings.project_file import ProjectFile, divided, lines_of
 from console_app.config.settings.settings_file import settings_file
-from console_app.config.settings.toml_text import parse_toml, position
-from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import Schema, as_schema, followed, others, parts, properties
@@ -153,7 +154,7 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], Pr
             if not forgiving:
                 raise
             return user, ProjectFile(str(path), False, (), f"{error.detail}; nothing in it counts.")
-        trusted = trust.is_trusted(paths, path, layer.text)
+        trusted = is_trusted(paths, path, layer.text)
         if faults and (trusted or not forgiving):
             raise faults[0]
     named = "; ".join(f"line {fault.detail.removeprefix(f'{path}:')}" for fault in faults[:_MOST_FAULTS])

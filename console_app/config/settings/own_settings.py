@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from console_app.config.machine.paths import read_text
+from console_app.config.files.disk import read_text
+from console_app.config.files.toml_text import parse_toml
 from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.model import Settings
 from console_app.config.settings.setting_list import Setting, setting_list
 from console_app.config.settings.settings_file import BrokenSettings, settings_file
-from console_app.config.settings.toml_text import parse_toml
 from console_app.config.settings.written_settings import remove_setting, replace_file, write_setting
 from console_app.domain.errors import ConfigError
 

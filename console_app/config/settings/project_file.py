@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from console_app.config.files.trusted import IN_A_SHELL
 from console_app.config.settings.model import Settings
-from console_app.config.trust.trusted import IN_A_SHELL
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from console_app.config.machine.paths import PROJECT_FOLDER
+from console_app.config.files.paths import PROJECT_FOLDER
 from console_app.domain.errors import ConfigError
 
 

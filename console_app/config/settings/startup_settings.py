@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, project_settings
-from console_app.config.machine.plain_files import contents
-from console_app.config.settings.toml_text import MOST_TOML
+from console_app.config.files.disk import contents
+from console_app.config.files.paths import Paths, project_settings
+from console_app.config.files.toml_text import MOST_TOML
 
 DEFAULT_THEME = "fanout-dark"
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import read_text, write_private
+from console_app.config.files.disk import read_text, write_private
+from console_app.config.files.toml_text import parse_toml
 from console_app.config.settings.model import Settings
 from console_app.config.settings.problem_words import in_words
 from console_app.config.settings.setting_list import shape_of
 from console_app.config.settings.settings_file import settings_file
-from console_app.config.settings.toml_text import parse_toml
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 

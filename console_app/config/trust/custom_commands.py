@@ -15,8 +15,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config.machine.paths import PROJECT_FOLDER, Paths, read_text
-from console_app.config.trust import trusted as trust
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import PROJECT_FOLDER, Paths
+from console_app.config.files.trusted import is_trusted
 from console_app.domain.errors import ConfigError
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
@@ -79,7 +80,7 @@ def find(paths: Paths, folder: Path) -> CustomCommands:
     for file in (*_files(paths.config / FOLDER), *_files(project)):
         try:
             text = read_text(file)
-            if file.is_relative_to(project) and not trust.is_trusted(paths, file, text):
+            if file.is_relative_to(project) and not is_trusted(paths, file, text):
                 untrusted.add(file.stem.lower())
                 continue  # what waits for trust is told for all files of a project together
             command = read_command(file, text)

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from console_app.config.machine import paths
-from console_app.config.machine.paths import Paths
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths, project_mcp, project_settings
+from console_app.config.files.toml_text import parse_toml
+from console_app.config.files.trusted import is_trusted, scripts_of, trust
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import may_be_secret
 from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.settings.project_file import lines_of
-from console_app.config.settings.toml_text import parse_toml
 from console_app.config.trust import custom_commands
-from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 
@@ -35,7 +35,7 @@ class FileToTrust:
 
 def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
     """A project's mcp.json, its config.toml, or a command of it. Raises ConfigError for one that can't be read."""
-    text, place = paths.read_text(file), one_line(str(file.absolute()))
+    text, place = read_text(file), one_line(str(file.absolute()))
     if file.suffix == ".toml":
         table = parse_toml(text, file)
         lines = (f"{place} would set:", *(f"    {line}" for line in lines_of(table, longest=0)))
@@ -53,7 +53,7 @@ def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
 
 def _with_scripts(file: FileToTrust) -> FileToTrust:
     """The file with what its scripts would have the model say."""
-    scripts = trust.scripts_of(file.path, file.text)
+    scripts = scripts_of(file.path, file.text)
     lines = list(file.lines)
     for name, script in scripts.items():
         lines.append(f"    the script {one_line(name)} {'says:' if script else 'is not there'}")
@@ -73,14 +73,14 @@ def _shown_whole(file: FileToTrust) -> FileToTrust:
 
 def project_files(cwd: Path) -> list[Path]:
     """The files of a project that take trust, whether they are there or not."""
-    settings = paths.project_settings(cwd)
-    return [paths.project_mcp(cwd), settings, *_named_servers(cwd, settings), *custom_commands.project_files(cwd)]
+    settings = project_settings(cwd)
+    return [project_mcp(cwd), settings, *_named_servers(cwd, settings), *custom_commands.project_files(cwd)]
 
 
 def _named_servers(cwd: Path, settings: Path) -> list[Path]:
     """The file of servers that a project's settings name in place of its mcp.json."""
     try:
-        name = parse_toml(paths.read_text(settings), settings).get("mcp_config") if settings.is_file() else None
+        name = parse_toml(read_text(settings), settings).get("mcp_config") if settings.is_file() else None
     except ConfigError:
         return []  # told where the settings are read
     return [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
@@ -91,14 +91,14 @@ def files_to_trust(word: str, cwd: Path) -> list[Path]:
     if word:
         return [Path(word)]
     found = [file for file in project_files(cwd) if file.exists()]
-    return found or [paths.project_mcp(cwd)]
+    return found or [project_mcp(cwd)]
 
 
 def trust_as_shown(known: Paths, file: FileToTrust, *, again: str) -> None:
     """Trusts a file as it was shown. Raises UsageError where it is another by now; `again` shows it."""
-    if paths.read_text(file.path) != file.text or trust.scripts_of(file.path, file.text) != file.scripts:
+    if read_text(file.path) != file.text or scripts_of(file.path, file.text) != file.scripts:
         raise UsageError(f"{file.path} was changed while you were asked", f"{again} shows it as it is now.")
-    trust.trust(known, file.path, file.text, file.scripts)
+    trust(known, file.path, file.text, file.scripts)
 
 
 def starts(server: ServerConfig) -> Iterator[str]:
@@ -154,7 +154,7 @@ class ProjectTrust:
     def summary(self) -> str:
         """Which files' yes is missed, as `mcp.json and 2 commands of this project wait for your trust`; "" for none."""
         waiting = self._untrusted()
-        settings = paths.project_settings(self.folder)
+        settings = project_settings(self.folder)
         names = [
             str(path.relative_to(self.folder) if path.is_relative_to(self.folder) else path)
             for path in waiting
@@ -172,7 +172,7 @@ class ProjectTrust:
         found = [file for file in project_files(self.folder) if file.is_file() and file not in own]
         if self.bundled is not None:
             found = [file for file in found if not file.samefile(self.bundled)]
-        return [file for file in found if not trust.is_trusted(self.known, file)]
+        return [file for file in found if not is_trusted(self.known, file)]
 
     def trust(self, file: FileToTrust) -> None:
         """The file is trusted as it was shown. Raises UsageError and ConfigError."""

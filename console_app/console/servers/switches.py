@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.config.machine.paths import Paths, read_text
+from console_app.config.files.disk import read_text
+from console_app.config.files.paths import Paths
+from console_app.config.files.trusted import trust_edit
 from console_app.config.servers import mcp_edit
 from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.servers.server_choice import ServerChoice, for_groups
 from console_app.config.servers.tool_choice import Kind, Selection, save_selection
-from console_app.config.trust import trusted as trust
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
@@ -284,7 +285,7 @@ class HubSwitches:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
         start = read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
-        trust.trust_edit(self._paths, self.file, edit)
+        trust_edit(self._paths, self.file, edit)
         self._source, self._bundled = self.file, False
         return edit
 

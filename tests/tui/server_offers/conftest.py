@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files.paths import Paths
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.tool_choice import Selection

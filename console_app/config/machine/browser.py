@@ -1,9 +1,8 @@
-"""The page that this console is shown in, where it is `fanout serve` that shows it.
+"""Opens web pages for the user: in the page that shows this console, or in a browser of this machine.
 
-What opens or is saved for the user does so in their browser, which may be on another machine. Lines of JSON go to the
-server through a socket whose number FANOUT_PAGE names; a line of the server's says that another page has taken over,
-which has yet to be painted.
-"""
+The page is there where `fanout serve` shows the console, and may be on another machine. Lines of JSON go to the server
+through a socket whose number FANOUT_PAGE names. A line that comes back says that another page has taken over, which has
+yet to be painted."""
 
 from __future__ import annotations
 
@@ -11,8 +10,13 @@ import asyncio
 import json
 import os
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from functools import cache
+
+from console_app.config.secrets.child_environment import for_own_programs
 
 CHANNEL = "FANOUT_PAGE"
 
@@ -67,3 +71,20 @@ def page_in_use() -> BrowserPage | None:
         return None
     channel.set_inheritable(False)
     return BrowserPage(channel)
+
+
+_PROGRAM = "import sys, webbrowser; webbrowser.open(sys.argv[1])"
+
+
+def start_browser(url: str) -> subprocess.Popen[bytes]:
+    """The process that opens `url`, which ends when the browser has it. Raises OSError where none can be started."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM, url],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=for_own_programs(os.environ),
+        start_new_session=True,
+    )
+    threading.Thread(target=process.wait, name="browser", daemon=True).start()
+    return process

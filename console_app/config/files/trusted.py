@@ -11,19 +11,30 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import PROJECT_FOLDER, Paths, read_text
-from console_app.config.machine.records import read_record, write_record
-from console_app.config.servers.mcp_edit import Written
-from console_app.config.settings.toml_text import parse_toml
+from console_app.config.files.disk import read_record, read_text, write_record
+from console_app.config.files.paths import PROJECT_FOLDER, Paths
+from console_app.config.files.toml_text import parse_toml
 from console_app.domain.errors import ConfigError
 
 _SCRIPTED = "scripted/"
 _NAMED = re.compile(rf"{_SCRIPTED}([^\"'\n]+)")
 
 IN_A_SHELL = "fanout mcp trust"  # shows what waits for trust, and asks; the console has a key and a command for it
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An edit that is on the disk: the text that it was made of, None where there was no file, and the new text.
+
+    Whoever goes on with these reads no file again, and so can't take what another program wrote meanwhile for the edit.
+    """
+
+    before: str | None
+    text: str
 
 
 def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
