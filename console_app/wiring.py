@@ -24,10 +24,9 @@ from console_app.config.files.paths import Paths, project_mcp
 from console_app.config.machine.log_setup import log_nowhere, log_to
 from console_app.config.models.known_models import KnownRefusals
 from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
-from console_app.config.secrets.credentials import StoredKeys, WithStoredKeys
+from console_app.config.secrets.credentials import StoredKeys
 from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_kept, secrets_of_server, secrets_of_settings
-from console_app.config.servers.server_identity import identity_of
+from console_app.config.secrets.secret_sources import secrets_of_kept
 from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.settings.model import Settings
 from console_app.config.settings.rules import RuleServers
@@ -80,10 +79,8 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     paths, cwd = Paths.find(environ), working_folder(arguments)
     headless = arguments.command != "console" or arguments.print_answer
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
-    redactor, keys = Redactor.of(environ), StoredKeys(paths)
-    stored = keys.all()
-    redactor.add(*stored.values())
-    environ = WithStoredKeys(environ, stored, keys.addresses()) if stored else environ
+    redactor = Redactor.of(environ)
+    environ = StoredKeys(paths).over(environ, redactor)
     try:
         log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
     except ConfigError:
@@ -96,7 +93,7 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
         sys.stderr.write(f"fanout: {one_line(redactor.clean(line))}\n")
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
-    redactor.add(*secrets_of_settings(layered.settings, environ))
+    redactor.add(*layered.settings.secrets(environ))
     setup = Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
     redactor.add_later(lambda: _secrets_in_files(setup))  # read where something is printed: it takes a while
     return setup
@@ -117,7 +114,7 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
             # What nobody trusted must not say which words are hidden.
             if path.is_file() and (path != project or is_trusted(setup.paths, path, read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
-                    yield from secrets_of_server(server)
+                    yield from server.secrets()
 
 
 def working_folder(arguments: Namespace) -> Path:
@@ -175,9 +172,9 @@ async def remember_tools(setup: Setup, hub: Hub) -> None:
     """Keeps the names of the tools that there are, for a shell to complete."""
     import asyncio
 
-    from console_app.config.servers import known_tools
+    from console_app.config.servers.tool_choice import keep_tool_names
 
-    await asyncio.to_thread(known_tools.keep, setup.paths.known_tools, hub.all_tools())
+    await asyncio.to_thread(keep_tool_names, setup.paths.known_tools, hub.all_tools())
 
 
 def freeze_collector() -> None:
@@ -216,7 +213,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         named_by_project=setup.layered.project is not None and named_by == setup.layered.project.path,
         environ=setup.environ,
     )
-    setup.redactor.add(*(secret for server in chosen.servers for secret in secrets_of_server(server)))
+    setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
     return chosen
 
 
@@ -275,7 +272,7 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
-    from console_app.config.secrets.credentials import UserCredentials, WatchedCredentials
+    from console_app.config.secrets.credentials import UserCredentials
     from console_app.mcp_client.connecting.asking import Asking
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.tools.definitions import Definitions
@@ -287,7 +284,7 @@ def build_hub(
         files_dir=setup.paths.files,
         on_change=on_change,
         asking=Asking(roots=(setup.cwd,)),
-        credentials=WatchedCredentials(UserCredentials(setup.paths.credentials), setup.redactor),
+        credentials=UserCredentials(setup.paths.credentials, setup.redactor),
         redactor=setup.redactor,
         definitions=Definitions(setup.paths.tool_definitions),
         injected=setup.settings.injected,
@@ -299,9 +296,9 @@ def build_hub(
 
 def picks(setup: Setup) -> Selection:
     """What the user switched on and off in this folder; servers that the command line names are taken as named."""
-    from console_app.config.servers.tool_choice import Selection, load_selection
+    from console_app.config.servers.tool_choice import Selection
 
-    return Selection() if setup.arguments.mcp else load_selection(setup.paths, setup.cwd)
+    return Selection() if setup.arguments.mcp else Selection.load(setup.paths, setup.cwd)
 
 
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
@@ -341,7 +338,7 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
             rule = Rule("allow", f"{server.name}.*", BUNDLED)
             key = RuleKey(BUNDLED, rule.text, server.name)
             gate.rules.append(rule)
-            gate.bindings.bound[key] = (identity_of(server, Path.cwd() / server.folder),)
+            gate.bindings.bound[key] = (server.identity(Path.cwd() / server.folder),)
 
 
 def build_engine(

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from console_app import wiring
 from console_app.config.machine.extras import how_to_install
 from console_app.config.models.model_choice import NO_KEY_HINT, ModelChoice
-from console_app.config.secrets.secret_sources import secrets_of_server, secrets_of_settings
 from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.server_identity import identity_of
 from console_app.config.settings.rules import UserRules
 from console_app.config.trust import custom_commands
 from console_app.console.models import Models
@@ -135,7 +133,7 @@ class OpenedSessions:
     def _setup_in(self, folder: Path) -> Setup:
         base = self._setup
         layered = wiring.read_settings(base.paths, folder, base.arguments, base.environ, forgiving=True)
-        base.redactor.add(*secrets_of_settings(layered.settings, base.environ))
+        base.redactor.add(*layered.settings.secrets(base.environ))
         return replace(base, cwd=folder, layered=layered)
 
     def _servers(self, setup: Setup, servers: Sequence[ServerConfig]) -> tuple[ServerChoice, frozenset[str]]:
@@ -148,15 +146,15 @@ class OpenedSessions:
             chosen = ServerChoice(notes=(error.line,))
         here = {"folder": str(setup.cwd)}
         all_of = {one.name: one.model_copy(update=here) for one in chosen.servers}
-        known = {identity_of(one, setup.cwd).digest for one in all_of.values() if not one.disabled and not one.problem}
+        known = {one.identity(setup.cwd).digest for one in all_of.values() if not one.disabled and not one.problem}
         for server in servers:
-            if identity_of(server, setup.cwd).digest in known:
+            if server.identity(setup.cwd).digest in known:
                 continue
             name = server.name
             while name in all_of:
                 name += "-2"
             all_of[name] = server.model_copy(update=here | {"name": name})
-            setup.redactor.add(*secrets_of_server(server))
+            setup.redactor.add(*server.secrets())
         foreign = frozenset(all_of) - {one.name for one in chosen.servers}
         return replace(chosen, servers=tuple(all_of.values())), foreign
 

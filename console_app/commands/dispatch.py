@@ -270,7 +270,7 @@ def _auth(setup: Setup) -> int:
     from console_app.headless.json_outputs import KeysReport
 
     if setup.arguments.json and setup.arguments.action == "list":
-        _print(json_line(KeysReport(keys=tuple(StoredKeys(setup.paths).names())).model_dump()))
+        _print(json_line(KeysReport(keys=tuple(StoredKeys(setup.paths).addresses())).model_dump()))
     else:
         _print(run_auth(setup.arguments.action, setup.arguments.provider, setup.settings, setup.paths))
     return EXIT_DONE

@@ -15,7 +15,7 @@ def run_auth(action: str, provider: str | None, settings: Settings, paths: Paths
     """Does what `action` says (set, remove, list); what to print. Raises UsageError and ConfigError."""
     keys = StoredKeys(paths)
     if action == "list":
-        return "\n".join(keys.names()) or "No key is kept."
+        return "\n".join(keys.addresses()) or "No key is kept."
     variable = _variable(provider, settings)
     if action == "remove":
         return f"{variable} is forgotten." if keys.remove(variable) else f"No key for {variable} is kept."

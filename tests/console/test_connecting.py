@@ -11,7 +11,7 @@ import pytest
 from console_app.config.files.paths import Paths
 from console_app.config.models.connection import checked_url
 from console_app.config.models.model_choice import choose_model
-from console_app.config.secrets.credentials import StoredKeys, WithStoredKeys
+from console_app.config.secrets.credentials import StoredKeys, with_key
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules, Settings
@@ -45,8 +45,7 @@ class Console:
 
     def started(self) -> ConfiguredModels:
         """The models as a start finds them in the files."""
-        keys = StoredKeys(self.paths)
-        environ = WithStoredKeys(self.environ, keys.all(), keys.addresses())
+        environ = StoredKeys(self.paths).over(self.environ, self.redactor)
         layered = load_settings(self.paths, cwd=self.paths.data, flags={}, rules=Rules(), environ=environ)
         return ConfiguredModels(layered.settings, environ)
 
@@ -117,7 +116,7 @@ async def test_a_key_is_kept_for_its_host_alone_and_stands_in_no_file_of_setting
 
 
 async def test_a_key_of_another_host_is_asked_for_again_in_words(tmp_path: Path) -> None:
-    environ = WithStoredKeys({}, {"LAB_API_KEY": KEY}, {"LAB_API_KEY": "https://lab.example/v1"})
+    environ = with_key({}, "LAB_API_KEY", KEY, "https://lab.example/v1")
     table = {"api": "openai-chat", "base_url": "https://elsewhere.example/v1", "api_key_env": "LAB_API_KEY"}
     settings = Settings.model_validate({"model": "lab/big", "providers": {"lab": table}})
     with pytest.raises(ConfigError, match=r"lab needs a key, and the one that is kept was given for lab\.example"):

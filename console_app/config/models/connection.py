@@ -16,7 +16,7 @@ from console_app.config.files.paths import Paths
 from console_app.config.files.toml_text import parse_toml
 from console_app.config.models.endpoint import check_base_url
 from console_app.config.models.model_choice import OFFLINE, SCRIPTED, known_providers
-from console_app.config.secrets.credentials import StoredKeys, WithStoredKeys, address_of
+from console_app.config.secrets.credentials import StoredKeys, address_of, is_stored, with_key
 from console_app.config.settings.model import ProviderSettings, Settings
 from console_app.config.settings.written_settings import write_setting
 from console_app.domain.endpoint import VENDOR_URLS, Api, origin
@@ -90,28 +90,25 @@ def connection(settings: Settings, environ: Mapping[str, str], url: str, key: st
     settings = settings.model_copy(update={"base_url": None})
     api = _api_of(url)
     providers = known_providers(settings)
+
+    def keyed(variable: str) -> Mapping[str, str]:
+        return with_key(environ, variable, key, url) if key else environ
+
     for name, table in providers.items():
         variable = table.api_key_env or ""
         if _is_at(table, name, environ, api, url) and (not key or (variable and _may_hold(environ, variable, url))):
-            return TypedEndpoint(name, url, key, variable, False, settings, _with_key(environ, variable, key, url))
+            return TypedEndpoint(name, url, key, variable, False, settings, keyed(variable))
     name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED})
     variable = _free_variable(name, environ) if key else ""
     table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
     settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})
-    return TypedEndpoint(name, url, key, variable, True, settings, _with_key(environ, variable, key, url))
-
-
-def _with_key(environ: Mapping[str, str], variable: str, key: str, url: str) -> Mapping[str, str]:
-    if not key:
-        return environ
-    stored = environ if isinstance(environ, WithStoredKeys) else WithStoredKeys(environ, {})
-    return stored.with_key(variable, key, url)
+    return TypedEndpoint(name, url, key, variable, True, settings, keyed(variable))
 
 
 def _may_hold(environ: Mapping[str, str], variable: str, url: str) -> bool:
     """Whether a key for `url` can be kept under `variable`: what the environment itself says would go before it, and a
     key that was given for another host stays that host's."""
-    if variable in environ and not (isinstance(environ, WithStoredKeys) and variable in environ.stored):
+    if variable in environ and not is_stored(environ, variable):
         return False
     given_for = address_of(environ, variable)
     return not given_for or origin(given_for) == origin(url)

@@ -15,10 +15,8 @@ from typing import Any, cast
 from console_app.config.files.disk import read_text, write_private
 from console_app.config.files.trusted import Written
 from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_servers import read_mcp_config
+from console_app.config.servers.mcp_servers import CONTAINERS, read_mcp_config
 from console_app.domain.errors import ConfigError
-
-_CONTAINERS: tuple[tuple[str, ...], ...] = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
 
 
 def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> Written:
@@ -125,7 +123,7 @@ def _container(document: json_positions.Document, path: Path) -> tuple[tuple[str
     """Where the servers are, and what is there."""
     root = document.value
     if isinstance(root, dict):
-        for where in _CONTAINERS:
+        for where in CONTAINERS:
             value: Any = cast("dict[str, Any]", root)
             for key in where:
                 value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None

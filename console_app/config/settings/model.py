@@ -6,12 +6,14 @@ file a wrong key stands. Where values come from is `layers`' part.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.models.endpoint import check_base_url, check_variable
+from console_app.config.secrets.secret_sources import secrets_of_headers, secrets_of_url
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.endpoint import Api
 from console_app.domain.engine_settings import DEFAULTS, Dispatch, StrategyName, ToolChoice
@@ -127,6 +129,14 @@ class Settings(Sampling, frozen=True):
     providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
         default_factory=dict[str, ProviderSettings]
     )
+
+    def secrets(self, environ: Mapping[str, str]) -> Iterator[str]:
+        """Yield the headers of providers, what their URLs hold, and the keys in the variables that they name."""
+        yield from secrets_of_url(self.base_url or "")
+        for provider in self.providers.values():
+            yield from secrets_of_headers(provider.headers)
+            yield from secrets_of_url(provider.base_url or "")
+            yield environ.get(provider.api_key_env or "", "")
 
 
 def _rule(text: str) -> str:

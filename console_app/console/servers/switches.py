@@ -20,7 +20,7 @@ from console_app.config.files.trusted import trust_edit
 from console_app.config.servers import mcp_edit
 from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.servers.server_choice import ServerChoice, for_groups
-from console_app.config.servers.tool_choice import Kind, Selection, save_selection
+from console_app.config.servers.tool_choice import Kind, Selection
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
@@ -181,7 +181,7 @@ class HubSwitches:
         return self._defaults.get(name, True)
 
     async def apply(self, selection: Selection) -> None:
-        save_selection(self._paths, self._folder, selection)
+        selection.save(self._paths, self._folder)
         self.selection = selection
         self._hub.select(selection.off)
         for status in self._hub.statuses():
@@ -201,7 +201,7 @@ class HubSwitches:
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switches a server on as the screen does, and keeps that for this folder; its tools, once it is up."""
         selection = replace(self.selection, servers={**self.selection.servers, name: True})
-        save_selection(self._paths, self._folder, selection)
+        selection.save(self._paths, self._folder)
         self.selection = selection
         return await self._hub_switch.switch_on(name)
 
