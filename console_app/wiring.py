@@ -23,14 +23,13 @@ from console_app.config.files.disk import read_text
 from console_app.config.files.paths import Paths, project_mcp
 from console_app.config.machine.log_setup import log_nowhere, log_to
 from console_app.config.models.known_models import KnownRefusals
-from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
+from console_app.config.models.model_choice import ModelChoice
 from console_app.config.secrets.credentials import StoredKeys
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept
 from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
-from console_app.config.settings.model import Settings
+from console_app.config.settings.model import OFFLINE, SCRIPTED, Settings
 from console_app.config.settings.rules import RuleServers
-from console_app.config.settings.system_prompt import DEFAULT
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import EngineSettings
@@ -369,6 +368,6 @@ def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
         "policy": settings.policy or CallPolicy.PARALLEL,
         "text_single": settings.policy is None,
         "turn_timeout": settings.timeout,
-        "system_prompt": DEFAULT if settings.system_prompt is None else settings.system_prompt,
+        "system_prompt": settings.prompt,
     }
     return EngineSettings(**alike | own)

@@ -53,7 +53,7 @@ def _of(kind: str, paths: Paths, mcp_config: str) -> Iterator[Candidate]:
                 for path in sorted(folder.glob("*.toml")):
                     yield path.stem, str(_table(path, "TOML").get("about", ""))
         case "setting":
-            from console_app.config.settings.setting_list import MEANINGS  # with pydantic, 0.15 s
+            from console_app.config.settings.own_settings import MEANINGS  # with pydantic, 0.15 s
 
             yield from MEANINGS.items()
         case "output":

@@ -20,11 +20,10 @@ from console_app import resources, wiring
 from console_app.config.files.trusted import IN_A_SHELL
 from console_app.config.machine.crash_report import write_report
 from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.server_files import ServerFiles
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.settings.own_settings import OwnSettings, write_setting
 from console_app.config.settings.rules import UserRules
-from console_app.config.settings.written_settings import write_setting
 from console_app.config.trust import custom_commands
+from console_app.config.trust.server_files import ServerFiles
 from console_app.config.trust.trust_report import ProjectTrust
 from console_app.console.connecting import Connecting
 from console_app.console.files.picture_store import sweep

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from console_app import wiring
 from console_app.config.files.paths import Paths, project_settings
-from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.redaction import redactor_in_use
 from console_app.config.settings.layers import unknown_variables
 from console_app.domain.amounts import plural
@@ -98,7 +97,7 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
 def _keys(setup: Setup) -> Iterator[Finding]:
     """Which keys there are, never what they are."""
     try:
-        providers = known_providers(setup.settings)
+        providers = setup.settings.known_providers()
     except ConfigError as error:
         yield broken_configuration(error)
         return

@@ -12,9 +12,9 @@ from typing import Any
 
 from console_app import wiring
 from console_app.config.files.paths import Paths
-from console_app.config.models.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.settings.layers import unknown_variables
+from console_app.config.settings.model import OFFLINE, OFFLINE_MODEL
 from console_app.console.models import Models
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
@@ -239,9 +239,9 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     from console_app.headless.json_outputs import ModelEntry, ModelsReport
 
     wanted = (setup.arguments.model or "").partition("/")[0]
-    names = list(known_providers(setup.settings))
+    names = list(setup.settings.known_providers())
     if setup.settings.base_url:
-        wanted = chosen_provider(setup.settings, names)
+        wanted = setup.settings.chosen_provider(names)
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
     asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}

@@ -16,8 +16,8 @@ from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_files import ServerFiles
     from console_app.config.settings.own_settings import OwnSettings
+    from console_app.config.trust.server_files import ServerFiles
     from console_app.config.trust.trust_report import ProjectTrust
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models

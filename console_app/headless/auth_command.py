@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from console_app.config.files.paths import Paths
-from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.credentials import StoredKeys
 from console_app.config.settings.model import Settings
 from console_app.domain.errors import UsageError
@@ -26,7 +25,7 @@ def run_auth(action: str, provider: str | None, settings: Settings, paths: Paths
 
 
 def _variable(provider: str | None, settings: Settings) -> str:
-    providers = known_providers(settings)
+    providers = settings.known_providers()
     named = {name: found.api_key_env for name, found in providers.items() if found.api_key_env}
     if provider not in named:
         raise UsageError(f"no provider {provider or ''} takes a key".replace("  ", " "), f"Known: {', '.join(named)}.")

@@ -17,8 +17,16 @@ from console_app.config.files.disk import make_private
 from console_app.config.files.paths import Paths, project_settings
 from console_app.config.secrets.child_environment import for_own_programs
 from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.setting_list import MEANINGS, Setting, plain, setting_list, shown
-from console_app.config.settings.written_settings import parts_of, remove_setting, write_setting
+from console_app.config.settings.own_settings import (
+    MEANINGS,
+    Setting,
+    parts_of,
+    plain,
+    remove_setting,
+    setting_list,
+    shown,
+    write_setting,
+)
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.headless.json_outputs import ListedSetting, SettingListReport
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, get_args
 
+from console_app.config.settings.layers import BrokenSettings
 from console_app.config.settings.own_settings import NEXT_START
-from console_app.config.settings.settings_file import BrokenSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural

@@ -14,7 +14,7 @@ from console_app.config.files.disk import make_private, write_private
 from console_app.config.files.paths import Paths
 from console_app.config.files.trusted import is_trusted, trust
 from console_app.config.machine.log_setup import log_to
-from console_app.config.settings.written_settings import write_setting
+from console_app.config.settings.own_settings import write_setting
 from console_app.console.history import PromptHistory
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.connecting.server_log import ServerLog

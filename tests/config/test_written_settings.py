@@ -14,8 +14,7 @@ from console_app.config.files.paths import Paths
 from console_app.config.files.trusted import trust
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules, Settings, UiSettings
-from console_app.config.settings.setting_list import MEANINGS, setting_list
-from console_app.config.settings.written_settings import remove_setting, write_setting
+from console_app.config.settings.own_settings import MEANINGS, remove_setting, setting_list, write_setting
 from console_app.domain.errors import ConfigError, UsageError
 
 FILE = """# mine

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from console_app.config.settings.model import ModelSettings, ProviderSettings, Settings
-from console_app.config.settings.setting_list import MEANINGS
+from console_app.config.settings.own_settings import MEANINGS
 from console_app.headless.json_outputs import OUTPUTS
 from tests.docs.made import FOLDER
 

@@ -14,11 +14,9 @@ from urllib.parse import urlsplit
 from console_app.config.files.disk import read_text
 from console_app.config.files.paths import Paths
 from console_app.config.files.toml_text import parse_toml
-from console_app.config.models.endpoint import check_base_url
-from console_app.config.models.model_choice import OFFLINE, SCRIPTED, known_providers
 from console_app.config.secrets.credentials import StoredKeys, address_of, is_stored, with_key
-from console_app.config.settings.model import ProviderSettings, Settings
-from console_app.config.settings.written_settings import write_setting
+from console_app.config.settings.model import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url
+from console_app.config.settings.own_settings import write_setting
 from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError
 
@@ -41,7 +39,7 @@ class TypedEndpoint:
     @property
     def api(self) -> Api:
         """The wire format."""
-        api = known_providers(self.settings)[self.provider].api
+        api = self.settings.known_providers()[self.provider].api
         assert api is not None  # known_providers sees to that
         return api
 
@@ -89,7 +87,7 @@ def connection(settings: Settings, environ: Mapping[str, str], url: str, key: st
     """How `url` is reached with `key`; without one with that which its provider has, if any."""
     settings = settings.model_copy(update={"base_url": None})
     api = _api_of(url)
-    providers = known_providers(settings)
+    providers = settings.known_providers()
 
     def keyed(variable: str) -> Mapping[str, str]:
         return with_key(environ, variable, key, url) if key else environ

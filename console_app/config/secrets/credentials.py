@@ -218,7 +218,7 @@ class _WithStoredKeys(dict[str, str]):
 
 def with_key(environ: Mapping[str, str], variable: str, key: str, address: str) -> Mapping[str, str]:
     """Return `environ` with `key` for the base URL `address`, in place of what `variable` had."""
-    stored = environ.stored if isinstance(environ, _WithStoredKeys) else {}
+    stored = environ.stored if isinstance(environ, _WithStoredKeys) else dict[str, str]()
     return _WithStoredKeys({**environ, variable: key}, {**stored, variable: address})
 
 

@@ -21,7 +21,7 @@ DEFAULT_THEME = "fanout-dark"
 
 @dataclass(frozen=True, slots=True)
 class StartupSettings:
-    """How the console looks, and what its keys are: binding id to keys, with commas between them."""
+    """The look of the console and its keys: binding id to keys, with commas between them."""
 
     theme: str = DEFAULT_THEME
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -30,8 +30,8 @@ class StartupSettings:
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
-    """What the settings will say, unless something is wrong in them. `flag` is --theme; of the keys of a project's file
-    none count, as in the settings."""
+    """Read what the settings will say, unless something is wrong in them. `flag` is --theme; keys in a project's file
+    don't count, as in the settings."""
     user = _table(paths.settings)
     project = _table(project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from console_app.config.servers.server_files import Changes, ServerFiles, Untrusted, changes
+from console_app.config.trust.server_files import Changes, ServerFiles, Untrusted, changes
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line

@@ -28,7 +28,7 @@ from console_app.mcp_client.switch_on import HubSwitch
 from console_app.mcp_client.tools.absence import why_missing
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_files import Changes
+    from console_app.config.trust.server_files import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
     from console_app.mcp_client.connecting.status import ServerStatus

@@ -16,9 +16,8 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.config.settings.own_settings import NEXT_START, OwnSettings
-from console_app.config.settings.setting_list import Setting
-from console_app.config.settings.settings_file import BrokenSettings
+from console_app.config.settings.layers import BrokenSettings
+from console_app.config.settings.own_settings import NEXT_START, OwnSettings, Setting
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.dialog import Dialog
