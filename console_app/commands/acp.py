@@ -14,7 +14,7 @@ from console_app.config.machine.extras import how_to_install
 from console_app.config.models.model_choice import NO_KEY_HINT, ModelChoice
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.settings.rules import UserRules
-from console_app.config.trust import custom_commands
+from console_app.config.trust.custom_commands import CustomCommands
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
@@ -121,7 +121,7 @@ class OpenedSessions:
                 rules=UserRules(setup.paths),
                 working_folder=folder,
                 pictures_path=setup.paths.files,
-                custom_commands=partial(custom_commands.find, setup.paths, folder),
+                custom_commands=partial(CustomCommands.find, setup.paths, folder),
             ),
             hub=hub,
             start=partial(self._start, hub, models, library),

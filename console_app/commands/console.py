@@ -22,7 +22,7 @@ from console_app.config.machine.crash_report import write_report
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.settings.own_settings import OwnSettings, write_setting
 from console_app.config.settings.rules import UserRules
-from console_app.config.trust import custom_commands
+from console_app.config.trust.custom_commands import CustomCommands
 from console_app.config.trust.server_files import ServerFiles
 from console_app.config.trust.trust_report import ProjectTrust
 from console_app.console.connecting import Connecting
@@ -243,7 +243,7 @@ class ConsoleParts:
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
             pictures_path=setup.paths.files,
-            custom_commands=lambda: custom_commands.find(setup.paths, setup.cwd),
+            custom_commands=partial(CustomCommands.find, setup.paths, setup.cwd),
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,

@@ -15,7 +15,7 @@ from console_app.config.servers.server_choice import choose_servers
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules
 from console_app.config.settings.startup_settings import DEFAULT_THEME, read_startup_settings
-from console_app.config.trust import custom_commands
+from console_app.config.trust.custom_commands import CustomCommands
 from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.errors import ConfigError
 from console_app.resources import bundled_mcp
@@ -61,7 +61,7 @@ def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, wh
     (note,) = choice.notes
     assert str(project_mcp(folder)) in note
     assert what in note
-    [problem] = custom_commands.find(paths, folder).problems
+    [problem] = CustomCommands.find(paths, folder).problems
     assert str(command) in problem
     assert what in problem
     if what != "more than":

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from console_app.config.files.paths import Paths
-from console_app.config.trust.custom_commands import find
+from console_app.config.trust.custom_commands import CustomCommands
 from console_app.config.trust.trust_report import ProjectTrust
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
@@ -28,7 +28,7 @@ def console_in(folder: Path, model: WrittenModel | None = None, tools: Tools | N
         model,
         tools,
         gate=ApprovalGate(ApprovalMode.ASK),
-        custom_commands=partial(find, paths, folder),
+        custom_commands=partial(CustomCommands.find, paths, folder),
         project_trust=ProjectTrust(paths, folder, {}),
     )
 

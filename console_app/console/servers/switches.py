@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from console_app.config.files.disk import read_text
 from console_app.config.files.paths import Paths
-from console_app.config.files.trusted import trust_edit
-from console_app.config.servers import mcp_edit
+from console_app.config.files.trusted import Written, trust_edit
+from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields
 from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.servers.server_choice import ServerChoice, for_groups
 from console_app.config.servers.tool_choice import Kind, Selection
@@ -258,10 +258,10 @@ class HubSwitches:
 
     def written(self, name: str) -> Mapping[str, Any]:
         source = self._source
-        return mcp_edit.server_fields(read_text(source), name, source) if source is not None else {}
+        return server_fields(read_text(source), name, source) if source is not None else {}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        edit = self._edit(lambda start: put_server(self.file, name, fields, start=start))
         await self._wrote()
         config = self._configured(name, edit)
         self._wake(name)
@@ -271,7 +271,7 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
-        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
+        self._edit(lambda start: remove_server(self.file, name, start=start))
         await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
@@ -281,7 +281,7 @@ class HubSwitches:
         if self.on_write is not None:
             await asyncio.to_thread(self.on_write)
 
-    def _edit(self, write: Callable[[str], mcp_edit.Written]) -> mcp_edit.Written:
+    def _edit(self, write: Callable[[str], Written]) -> Written:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
         start = read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
@@ -289,7 +289,7 @@ class HubSwitches:
         self._source, self._bundled = self.file, False
         return edit
 
-    def _configured(self, name: str, edit: mcp_edit.Written) -> ServerConfig:
+    def _configured(self, name: str, edit: Written) -> ServerConfig:
         """The server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
