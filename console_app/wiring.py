@@ -27,7 +27,7 @@ from console_app.config.models.model_choice import ModelChoice
 from console_app.config.secrets.credentials import StoredKeys
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept
-from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
+from console_app.config.settings.layers import LayeredSettings, unknown_variables
 from console_app.config.settings.model import OFFLINE, SCRIPTED, Settings
 from console_app.config.settings.rules import RuleServers
 from console_app.console.model_source import ConfiguredModels
@@ -133,8 +133,10 @@ def read_settings(
     project's file nothing is an error."""
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
-    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
-    return load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ, forgiving=forgiving)
+    allow, deny = chosen.get("allow_tool") or (), chosen.get("deny_tool") or ()
+    return LayeredSettings.load(
+        paths, cwd=cwd, flags=flags, environ=environ, allow=allow, deny=deny, forgiving=forgiving
+    )
 
 
 def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:

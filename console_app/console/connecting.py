@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from console_app.config.files.paths import Paths
-from console_app.config.models.connection import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, connection
+from console_app.config.models.connection import USUAL_PORTS, TypedEndpoint, checked_key, checked_url
 from console_app.config.models.model_choice import choose_model
 from console_app.config.secrets.redaction import Redactor
 from console_app.console.model_source import ConfiguredModels, warm_up
@@ -79,7 +79,7 @@ class Connecting:
         first: Listing | None = None
         refused: ProviderError | None = None
         for candidate in _candidates(url):
-            made = connection(self._source.settings, self._source.environ, candidate, key)
+            made = TypedEndpoint.of(self._source.settings, self._source.environ, candidate, key)
             first = first or Listing(made, ())
             try:
                 names = await _listed(_config(made, "any"), LISTING)

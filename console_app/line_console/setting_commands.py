@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.settings.layers import BrokenSettings
-from console_app.config.settings.own_settings import NEXT_START
+from console_app.config.settings.own_settings import OwnSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural
@@ -137,7 +137,7 @@ class SettingWays:
             self._say(f"Nothing was changed in {path}.")
             return
         wrong = await asyncio.to_thread(own.replace, path, f"{after}\n")
-        self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else NEXT_START}")
+        self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else OwnSettings.NEXT_START}")
 
     async def _unset(self, own: OwnSettings, name: str) -> None:
         if not await asyncio.to_thread(own.remove, name):

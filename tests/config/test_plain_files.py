@@ -12,8 +12,7 @@ from console_app.command_line.names import names
 from console_app.config.files.disk import MOST_TEXT
 from console_app.config.files.paths import Paths, project_mcp, project_settings
 from console_app.config.servers.server_choice import choose_servers
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules
+from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.startup_settings import DEFAULT_THEME, read_startup_settings
 from console_app.config.trust.custom_commands import CustomCommands
 from console_app.config.trust.trust_report import ProjectTrust
@@ -43,9 +42,9 @@ def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> 
     startup = read_startup_settings(paths, cwd=folder, flag=None, environ={})
     assert startup.theme == DEFAULT_THEME
     with pytest.raises(ConfigError, match=what) as raised:
-        load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
+        LayeredSettings.load(paths, cwd=folder, flags={}, environ={})
     assert str(project_settings(folder)) in raised.value.line
-    (line,) = load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={}, forgiving=True).wrong
+    (line,) = LayeredSettings.load(paths, cwd=folder, flags={}, environ={}, forgiving=True).wrong
     assert str(project_settings(folder)) in line
     assert what in line
 

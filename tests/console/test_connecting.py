@@ -13,8 +13,8 @@ from console_app.config.models.connection import checked_url
 from console_app.config.models.model_choice import choose_model
 from console_app.config.secrets.credentials import StoredKeys, with_key
 from console_app.config.secrets.redaction import Redactor
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules, Settings
+from console_app.config.settings.layers import LayeredSettings
+from console_app.config.settings.model import Settings
 from console_app.console.connecting import Connecting
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
@@ -46,7 +46,7 @@ class Console:
     def started(self) -> ConfiguredModels:
         """The models as a start finds them in the files."""
         environ = StoredKeys(self.paths).over(self.environ, self.redactor)
-        layered = load_settings(self.paths, cwd=self.paths.data, flags={}, rules=Rules(), environ=environ)
+        layered = LayeredSettings.load(self.paths, cwd=self.paths.data, flags={}, environ=environ)
         return ConfiguredModels(layered.settings, environ)
 
     async def connect(self, address: str, model: str = "", key: str = "") -> str:

@@ -16,8 +16,7 @@ from textual.widgets import OptionList
 
 from console_app import wiring
 from console_app.config.files.paths import Paths
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules
+from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.own_settings import OwnSettings
 from console_app.console.services import Services
 from console_app.console.talk.question_queue import QuestionQueue
@@ -99,7 +98,7 @@ async def furnished(folder: Path, *said: Any) -> AsyncGenerator[FanoutApp]:
         pictures_path=folder / "pictures",
     )
     made.working_folder = project
-    load = partial(load_settings, paths, cwd=project, flags={}, rules=Rules(), environ={})
+    load = partial(LayeredSettings.load, paths, cwd=project, flags={}, environ={})
     made.settings = OwnSettings(paths.settings, load, partial(wiring.apply_setting, made.engine))
     tools = frozenset({"update_todo_list", "ask_followup_question"})
     made.engine.settings = replace(made.engine.settings, builtin_tools=tools)

@@ -22,22 +22,22 @@ CHANNEL = "FANOUT_PAGE"
 
 
 class BrowserPage:
-    """One end of the socket. Sending raises OSError where the server is gone or far behind; it never waits."""
+    """One end of the socket. A method that sends raises OSError where the server is gone or far behind; none waits."""
 
     def __init__(self, channel: socket.socket) -> None:
         channel.setblocking(False)
         self._channel = channel
 
     def open_url(self, url: str) -> None:
-        """Has the page open a web address, or show it to be clicked where the browser wants a click."""
+        """Have the page open a web address, or show it to be clicked where the browser wants a click."""
         self._send({"open": url})
 
     def save_file(self, path: str) -> None:
-        """Has the page download a file of this machine."""
+        """Have the page download a file of this machine."""
         self._send({"file": path})
 
     def when_taken_over(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-        """Has `call` called on `loop` for each new page that shows this console. The last `call` counts."""
+        """Have `call` called on `loop` for each new page that shows this console. The last `call` counts."""
 
         def readable() -> None:
             try:
@@ -61,7 +61,7 @@ class BrowserPage:
 
 @cache
 def page_in_use() -> BrowserPage | None:
-    """The page of this process; None in any other terminal. A number that is no socket of ours is none."""
+    """Return the page of this process; None in any other terminal, and for a number that is no socket of ours."""
     number = os.environ.get(CHANNEL, "")
     if not number.isdecimal():
         return None
@@ -77,7 +77,11 @@ _PROGRAM = "import sys, webbrowser; webbrowser.open(sys.argv[1])"
 
 
 def start_browser(url: str) -> subprocess.Popen[bytes]:
-    """The process that opens `url`, which ends when the browser has it. Raises OSError where none can be started."""
+    """Start a browser of this machine with `url`, and return the process that does so. Raises OSError where it can't.
+
+    The process is one of its own without any secret of Fanout's environment: Python's `webbrowser` gives a browser all
+    that the calling process has.
+    """
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _PROGRAM, url],
         stdin=subprocess.DEVNULL,

@@ -37,13 +37,13 @@ class _Visible(WithoutSecrets):
 
 
 def log_nowhere() -> None:
-    """Drops every record: on a disk that can't be written there is no log, and that stops nobody."""
+    """Drop every record: on a disk that can't be written there is no log, and that stops nobody."""
     logging.basicConfig(handlers=[logging.NullHandler()], force=True)
     logging.captureWarnings(True)
 
 
 def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
-    """Logs to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
+    """Log to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
 
     With `stderr` records are written there too. Raises ConfigError when the file can't be written.
     """

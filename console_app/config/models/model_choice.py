@@ -1,4 +1,5 @@
-"""Which model answers: a name, the configured default, the first provider with a key, else the offline model.
+"""Chooses the model that answers: a name, the configured default, the first provider with a key, else the offline
+model.
 
 A choice is plain data, ready to be turned into a provider by wiring; the key is looked up here and never printed. A key
 belongs to its provider's own endpoint: the `base_url` of its table, else the variable that its vendor's SDK reads, else
@@ -56,7 +57,7 @@ class ModelChoice:
 
     @property
     def notice(self) -> str:
-        """A line for who doesn't see which model answers; "" for one that was chosen or has a key."""
+        """A line for a user who doesn't see which model answers; "" for one that was chosen or has a key."""
         if self.why != _NO_KEY:
             return ""
         return f"No key is set and no model named: {self.name} answers, a scripted demo. Name one with -m."
@@ -69,7 +70,8 @@ class ModelChoice:
 
 
 def choose_model(settings: Settings, environ: Mapping[str, str], *, name: str = "", source: str = "") -> ModelChoice:
-    """The model that answers, or the one called `name`; `source` says who set it. A ConfigError names what is missing.
+    """Return the model that answers, or the one called `name`; `source` says who set it. A ConfigError names what is
+    missing.
 
     The settings' base URL is the one of the provider that they choose, whatever `name` is.
     """
@@ -153,7 +155,8 @@ class _Choosing:
         return ModelChoice(name, model, why, settings, config)
 
     def _owner(self, name: str, url: str) -> str | None:
-        """The provider whose key was given for the host of `url`: `name` where it is its own, else any with a key."""
+        """Return the provider whose key was given for the host of `url`: `name` where it is its own, else any with a
+        key."""
         vendors = VENDOR_URLS[self._api(name)]
         for other in (name, *self._providers):
             has_key = self._environ.get(self._providers[other].api_key_env or "")
@@ -168,7 +171,7 @@ class _Choosing:
         return api
 
     def _own_url(self, name: str) -> str | None:
-        """A table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
+        """Return a table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
         if table := self._providers[name].base_url:
             return table
         variable = "OLLAMA_HOST" if name == "ollama" else _BASE_URL_VARIABLES.get(name, "")
@@ -181,8 +184,8 @@ class _Choosing:
             raise ConfigError(f"{variable} {error}") from None
 
     def _key(self, variable: str, url: str) -> str | None:
-        """The key for `url`; one that is kept for another host is none. It goes into a header: one with a line break or
-        a typographic quote in it was pasted wrong."""
+        """Return the key for `url`; one that is kept for another host is none. It goes into a header: a key with a line
+        break or a typographic quote was pasted wrong."""
         given_for = address_of(self._environ, variable)
         if given_for and origin(given_for) != origin(url):
             return None
@@ -193,7 +196,7 @@ class _Choosing:
 
 
 def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str | None) -> str:
-    """What to do when the endpoint wants a key: at the provider's own, or at a `foreign` base URL, which gets none."""
+    """Return what to do when the endpoint wants a key: the provider's own, or a `foreign` base URL, which gets none."""
     if foreign is None and variable:
         return f"Set {variable} to a valid key, or choose another model; offline/rehearsal needs none."
     if foreign is None:
@@ -206,7 +209,7 @@ def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str
 
 
 def _ollama_url(host: str) -> str:
-    """The base URL for a value of OLLAMA_HOST: `HOST`, `HOST:PORT` or a URL; 0.0.0.0 means this machine."""
+    """Return the base URL for a value of OLLAMA_HOST: `HOST`, `HOST:PORT` or a URL; 0.0.0.0 means this machine."""
     url = host if "://" in host else f"http://{host}"
     parts = urlsplit(check_base_url(url))
     name = parts.hostname or "127.0.0.1"

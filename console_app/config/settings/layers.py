@@ -18,10 +18,10 @@ from pydantic_core import ErrorDetails
 
 from console_app.config.files.disk import read_text
 from console_app.config.files.paths import PROJECT_FOLDER, Paths, project_settings
-from console_app.config.files.toml_text import parse_toml, position
+from console_app.config.files.toml_text import lines_of, parse_toml, position
 from console_app.config.files.trusted import is_trusted
 from console_app.config.settings.model import Rules, Settings, ToolRule
-from console_app.config.settings.project_file import ProjectFile, divided, lines_of
+from console_app.config.settings.project_file import ProjectFile, divided
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import Schema, as_schema, followed, others, parts, properties
@@ -87,6 +87,49 @@ class LayeredSettings:
     sources: Mapping[str, str]
     project: ProjectFile | None = None
 
+    @classmethod
+    def load(
+        cls,
+        paths: Paths,
+        *,
+        cwd: Path,
+        flags: Mapping[str, Any],
+        environ: Mapping[str, str],
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        forgiving: bool = False,
+    ) -> LayeredSettings:
+        """Read every layer; `allow` and `deny` are the rules of the command line. Raises ConfigError for the first
+        thing wrong.
+
+        With `forgiving`, what is wrong in a project's file that nobody trusted is left out instead.
+        """
+        rules = _tool_rules(_rules_of_flags(allow, deny), "the command line")
+        layers = [
+            _Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
+            _Layer("the environment", _from_environment(environ), "environment"),
+        ]
+        files, project = _files(paths, cwd, forgiving=forgiving)
+        layers += files
+        sources: dict[str, str] = {}
+        merged: dict[str, Any] = {}
+        for layer in layers:  # strongest first
+            values = dict(layer.values)
+            if "rules" in values:
+                rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
+            for name, value in values.items():
+                sources.setdefault(name, layer.name)
+                if isinstance(value, dict):
+                    for key in cast("dict[str, Any]", value):
+                        sources.setdefault(f"{name}.{key}", layer.name)
+            merged = _merge(values, merged)
+        settings = _valid(merged, layers)
+        settings.check_fallbacks()
+        if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
+            del sources["base_url"]
+            settings = settings.model_copy(update={"base_url": None})
+        return cls(settings, tuple(rules), sources, project)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """The lines that tell the user where settings come from."""
@@ -98,46 +141,6 @@ class LayeredSettings:
         return (self.project.wrong,) if self.project is not None and self.project.wrong else ()
 
 
-def load_settings(
-    paths: Paths,
-    *,
-    cwd: Path,
-    flags: Mapping[str, Any],
-    rules: Rules,
-    environ: Mapping[str, str],
-    forgiving: bool = False,
-) -> LayeredSettings:
-    """Read every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong.
-
-    With `forgiving`, what is wrong in a project's file that nobody trusted is left out instead.
-    """
-    layers = [
-        _Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
-        _Layer("the environment", _from_environment(environ), "environment"),
-    ]
-    files, project = _files(paths, cwd, forgiving=forgiving)
-    layers += files
-    sources: dict[str, str] = {}
-    merged: dict[str, Any] = {}
-    found_rules = _tool_rules(rules, "the command line")
-    for layer in layers:  # strongest first
-        values = dict(layer.values)
-        if "rules" in values:
-            found_rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
-        for name, value in values.items():
-            sources.setdefault(name, layer.name)
-            if isinstance(value, dict):
-                for key in cast("dict[str, Any]", value):
-                    sources.setdefault(f"{name}.{key}", layer.name)
-        merged = _merge(values, merged)
-    settings = _valid(merged, layers)
-    settings.check_fallbacks()
-    if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
-        del sources["base_url"]
-        settings = settings.model_copy(update={"base_url": None})
-    return LayeredSettings(settings, tuple(found_rules), sources, project)
-
-
 def _is_of_another_provider(settings: Settings, file: _Layer | None, sources: Mapping[str, str]) -> bool:
     """Return whether the base URL stands in the user's file, for the provider of its model, and another was chosen."""
     if file is None or sources.get("base_url") != file.name or sources.get("model") in (None, file.name):
@@ -147,7 +150,7 @@ def _is_of_another_provider(settings: Settings, file: _Layer | None, sources: Ma
     return meant.chosen_provider(providers) != settings.chosen_provider(providers)
 
 
-def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:
+def _rules_of_flags(allow: Sequence[str], deny: Sequence[str]) -> Rules:
     """Read the rules of --allow-tool and --deny-tool. Raises UsageError for one that can't be read."""
     try:
         return Rules(allow=tuple(allow), deny=tuple(deny))

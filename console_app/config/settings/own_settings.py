@@ -159,15 +159,14 @@ def _schema() -> dict[str, Any]:
     return Settings.model_json_schema()
 
 
-NEXT_START = "It holds from the next start on."
-
-
 class OwnSettings:
     """The settings as a front end shows and changes them: read anew each time, written into the user's own file.
 
     `load` reads all layers anew; `apply` has a changed setting hold now and says whether it could. Both read or write
     files, as the methods do, so they are for a thread.
     """
+
+    NEXT_START = "It holds from the next start on."
 
     def __init__(self, path: Path, load: Callable[[], LayeredSettings], apply: Callable[[str, Settings], bool]) -> None:
         self.path = path
@@ -196,7 +195,7 @@ class OwnSettings:
         source = layered.sources.get(name, "default")
         if source not in ("default", str(self.path)):
             return f"Your file is changed, but {source} outranks it."
-        return "" if self._apply(name, layered.settings) else NEXT_START
+        return "" if self._apply(name, layered.settings) else self.NEXT_START
 
     def to_edit(self) -> Path:
         """Return the file that is broken, which may be the project's; else the user's own."""

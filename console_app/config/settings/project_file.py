@@ -5,8 +5,7 @@ The file comes with a checkout that anyone may have written. It is an allow-list
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +14,6 @@ from console_app.config.settings.model import Settings
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 
-LONGEST_VALUE = 2_000  # characters of one value that a list shows
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 
 
@@ -107,14 +105,3 @@ def _divide(
 ) -> None:
     for key, value in cast("dict[str, Any]", table).items():
         (at_once if harmless(key, value) else by_trust).setdefault(name, {})[key] = value
-
-
-def lines_of(table: Mapping[str, Any], above: str = "", longest: int = LONGEST_VALUE) -> Iterator[str]:
-    """Yield `name = value` for everything in a table, names with dots between; each in one line of safe text of at most
-    `longest` characters (0: whole)."""
-    for name, value in table.items():
-        whole = f"{above}{name}"
-        if isinstance(value, dict) and value:
-            yield from lines_of(cast("dict[str, Any]", value), f"{whole}.", longest)
-        else:
-            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", longest)

@@ -6,15 +6,15 @@ a file is told then; here it counts as not said.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import contents
+from console_app.config.files.disk import read_text
 from console_app.config.files.paths import Paths, project_settings
-from console_app.config.files.toml_text import MOST_TOML
+from console_app.config.files.toml_text import parse_toml
+from console_app.domain.errors import ConfigError
 
 DEFAULT_THEME = "fanout-dark"
 
@@ -45,13 +45,13 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(contents(path, most=MOST_TOML).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        return parse_toml(read_text(path), path)
+    except (ConfigError, ValueError):
         return {}
 
 
 def _keys(table: Mapping[str, Any]) -> dict[str, str]:
-    """A binding's keys are a text, or a list of texts."""
+    """Return the keys of each binding as one text; they are written as a text, or a list of texts."""
     return {
         name: keys if isinstance(keys, str) else ",".join(map(str, cast("list[Any]", keys)))
         for name, keys in table.items()

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from console_app.config.files.disk import read_text
 from console_app.config.files.paths import Paths, project_mcp, project_settings
-from console_app.config.files.toml_text import parse_toml
+from console_app.config.files.toml_text import lines_of, parse_toml
 from console_app.config.files.trusted import is_trusted, scripts_of, trust
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import may_be_secret
 from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.settings.project_file import lines_of
 from console_app.config.trust.custom_commands import command_files
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
