@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from console_app.config.secrets.redaction import Redactor
+    from console_app.config.secrets import Redactor
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -122,7 +122,7 @@ def _versions(*, libraries: bool) -> int:
 
     if not libraries:
         return _write(f"fanout {__version__}\n")
-    from console_app.config.machine.extras import optional
+    from console_app.config.machine import optional
     from console_app.headless.doctor import installed
 
     lines = [f"{name} {version or 'is not installed'}" for name, version in installed().items()]
@@ -177,8 +177,8 @@ def _in_lines(parsed: Namespace) -> bool:
     import os
     from pathlib import Path
 
-    from console_app.config.files.paths import Paths
-    from console_app.config.settings.startup_settings import read_startup_settings
+    from console_app.config.files import Paths
+    from console_app.config.settings import read_startup_settings
 
     return read_startup_settings(Paths.find(), cwd=Path(), flag=None, environ=os.environ).screen_reader
 
@@ -187,7 +187,7 @@ def _report(error: Exception, *, debug: bool) -> int:
     """Says `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
-    from console_app.config.secrets.redaction import redactor_in_use
+    from console_app.config.secrets import redactor_in_use
     from console_app.domain.errors import ConfigError, FanoutError, UsageError
     from console_app.domain.safe_text import one_line
 
@@ -209,8 +209,8 @@ def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
     import logging
     import traceback
 
-    from console_app.config.files.paths import Paths
-    from console_app.config.machine.crash_report import write_report
+    from console_app.config.files import Paths
+    from console_app.config.machine import write_report
     from console_app.domain.safe_text import visible
 
     if debug:

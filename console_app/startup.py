@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources
-from console_app.config.files.paths import Paths
-from console_app.config.machine.browser import page_in_use
-from console_app.config.settings.startup_settings import read_startup_settings
+from console_app.config.files import Paths
+from console_app.config.machine import page_in_use
+from console_app.config.settings import read_startup_settings
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 
@@ -64,7 +64,7 @@ def _load(arguments: Namespace) -> Services:
 
 
 def _write_crash_report(folder: Path, error: BaseException) -> Path | None:
-    from console_app.config.machine.crash_report import write_report
-    from console_app.config.secrets.redaction import redactor_in_use
+    from console_app.config.machine import write_report
+    from console_app.config.secrets import redactor_in_use
 
     return write_report(folder, error, redactor_in_use(os.environ), doing="opening")

@@ -19,17 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths, project_mcp
-from console_app.config.machine.log_setup import log_nowhere, log_to
-from console_app.config.models.known_models import KnownRefusals
-from console_app.config.models.model_choice import ModelChoice
-from console_app.config.secrets.credentials import StoredKeys
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_kept
-from console_app.config.settings.layers import LayeredSettings, unknown_variables
-from console_app.config.settings.model import OFFLINE, SCRIPTED, Settings
-from console_app.config.settings.rules import RuleServers
+from console_app.config.files import Paths, project_mcp, read_text
+from console_app.config.machine import log_nowhere, log_to
+from console_app.config.models import KnownRefusals, ModelChoice
+from console_app.config.secrets import Redactor, StoredKeys, secrets_of_kept
+from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import EngineSettings
@@ -42,8 +36,7 @@ from console_app.engine.manual_calls import typed
 from console_app.engine.rule_bindings import RuleBindings, RuleKey
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_choice import ServerChoice
-    from console_app.config.servers.tool_choice import Selection
+    from console_app.config.servers import Selection, ServerChoice
     from console_app.domain.ports.provider import Provider
     from console_app.domain.ports.toolset import ServerSwitch, Toolset
     from console_app.mcp_client.hub import Hub
@@ -101,9 +94,9 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
     """Of every sign-in, and of every mcp.json that may have been in force as a session was made: the user's own, the
     one that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
-    from console_app.config.files.trusted import is_trusted
-    from console_app.config.secrets.credentials import UserCredentials
-    from console_app.config.servers.mcp_servers import load_mcp_config
+    from console_app.config.files import is_trusted
+    from console_app.config.secrets import UserCredentials
+    from console_app.config.servers import load_mcp_config
 
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secrets_of_kept(text)
@@ -173,7 +166,7 @@ async def remember_tools(setup: Setup, hub: Hub) -> None:
     """Keeps the names of the tools that there are, for a shell to complete."""
     import asyncio
 
-    from console_app.config.servers.tool_choice import keep_tool_names
+    from console_app.config.servers import keep_tool_names
 
     await asyncio.to_thread(keep_tool_names, setup.paths.known_tools, hub.all_tools())
 
@@ -199,7 +192,7 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 def choose_servers(setup: Setup) -> ServerChoice:
     """Which mcp.json counts, and which of its servers."""
     from console_app import resources
-    from console_app.config.servers.server_choice import choose_servers as choose
+    from console_app.config.servers import choose_servers as choose
 
     arguments, named_by = setup.arguments, setup.layered.sources.get("mcp_config")
     chosen = choose(
@@ -273,7 +266,7 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
-    from console_app.config.secrets.credentials import UserCredentials
+    from console_app.config.secrets import UserCredentials
     from console_app.mcp_client.connecting.asking import Asking
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.tools.definitions import Definitions
@@ -297,7 +290,7 @@ def build_hub(
 
 def picks(setup: Setup) -> Selection:
     """What the user switched on and off in this folder; servers that the command line names are taken as named."""
-    from console_app.config.servers.tool_choice import Selection
+    from console_app.config.servers import Selection
 
     return Selection() if setup.arguments.mcp else Selection.load(setup.paths, setup.cwd)
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from console_app.config.files.disk import PRIVATE_FILE, private_folder
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.secrets import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Event
 from console_app.sessions.export import as_json_lines

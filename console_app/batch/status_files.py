@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.files.disk import private_folder, write_private
+from console_app.config.files import private_folder, write_private
 from console_app.domain.batch_progress import BatchSnapshot
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.sessions.lock import SessionLock

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app import resources
-from console_app.config.files.disk import contents
-from console_app.config.files.paths import Paths, project_mcp
+from console_app.config.files import Paths, contents, project_mcp
 from console_app.domain.safe_text import one_line
 from console_app.sessions.recent import recent_models, recent_sessions
 
@@ -53,7 +52,7 @@ def _of(kind: str, paths: Paths, mcp_config: str) -> Iterator[Candidate]:
                 for path in sorted(folder.glob("*.toml")):
                     yield path.stem, str(_table(path, "TOML").get("about", ""))
         case "setting":
-            from console_app.config.settings.own_settings import MEANINGS  # with pydantic, 0.15 s
+            from console_app.config.settings import MEANINGS  # with pydantic, 0.15 s
 
             yield from MEANINGS.items()
         case "output":

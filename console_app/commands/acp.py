@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app import wiring
-from console_app.config.machine.extras import how_to_install
-from console_app.config.models.model_choice import NO_KEY_HINT, ModelChoice
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.settings.rules import UserRules
-from console_app.config.trust.custom_commands import CustomCommands
+from console_app.config.machine import how_to_install
+from console_app.config.models import NO_KEY_HINT, ModelChoice
+from console_app.config.servers import ServerChoice
+from console_app.config.settings import UserRules
+from console_app.config.trust import CustomCommands
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
@@ -30,7 +30,7 @@ from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.acp_agent.parts import SessionParts
-    from console_app.config.servers.mcp_servers import ServerConfig
+    from console_app.config.servers import ServerConfig
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library

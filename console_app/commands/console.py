@@ -17,14 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
-from console_app.config.files.trusted import IN_A_SHELL
-from console_app.config.machine.crash_report import write_report
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.settings.own_settings import OwnSettings, write_setting
-from console_app.config.settings.rules import UserRules
-from console_app.config.trust.custom_commands import CustomCommands
-from console_app.config.trust.server_files import ServerFiles
-from console_app.config.trust.trust_report import ProjectTrust
+from console_app.config.files import IN_A_SHELL
+from console_app.config.machine import write_report
+from console_app.config.servers import ServerChoice
+from console_app.config.settings import OwnSettings, UserRules, write_setting
+from console_app.config.trust import CustomCommands, ProjectTrust, ServerFiles
 from console_app.console.connecting import Connecting
 from console_app.console.files.picture_store import sweep
 from console_app.console.model_source import warm_up
@@ -45,7 +42,7 @@ from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.config.settings.layers import LayeredSettings
+    from console_app.config.settings import LayeredSettings
     from console_app.domain.events import Event
     from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import wiring
-from console_app.config.files.paths import Paths, project_settings
-from console_app.config.secrets.redaction import redactor_in_use
-from console_app.config.settings.layers import unknown_variables
+from console_app.config.files import Paths, project_settings
+from console_app.config.secrets import redactor_in_use
+from console_app.config.settings import unknown_variables
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.headless import doctor

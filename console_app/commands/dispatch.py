@@ -11,10 +11,9 @@ from functools import partial
 from typing import Any
 
 from console_app import wiring
-from console_app.config.files.paths import Paths
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.settings.layers import unknown_variables
-from console_app.config.settings.model import OFFLINE, OFFLINE_MODEL
+from console_app.config.files import Paths
+from console_app.config.secrets import Redactor
+from console_app.config.settings import OFFLINE, OFFLINE_MODEL, unknown_variables
 from console_app.console.models import Models
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
@@ -265,7 +264,7 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 def _auth(setup: Setup) -> int:
-    from console_app.config.secrets.credentials import StoredKeys
+    from console_app.config.secrets import StoredKeys
     from console_app.headless.auth_command import run_auth
     from console_app.headless.json_outputs import KeysReport
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
-from console_app.config.trust.trust_report import FileToTrust, files_to_trust
+from console_app.config.trust import FileToTrust, files_to_trust
 from console_app.domain.errors import UsageError
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import encodable, one_line

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 
 from console_app.command_line.parser import parse_arguments
-from console_app.config.files.disk import contents
-from console_app.config.machine.extras import how_to_install
-from console_app.config.secrets.child_environment import for_consoles
+from console_app.config.files import contents
+from console_app.config.machine import how_to_install
+from console_app.config.secrets import for_consoles
 from console_app.domain.errors import UsageError
 from console_app.wiring import Setup
 

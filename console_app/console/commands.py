@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from inspect import iscoroutinefunction
 
-from console_app.config.trust.custom_commands import CustomCommand
+from console_app.config.trust import CustomCommand
 from console_app.console.console import RUNNING, Console
 from console_app.console.intents.intent import Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands

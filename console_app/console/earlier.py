@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import MOST_RECORD, read_text, write_private
+from console_app.config.files import MOST_RECORD, read_text, write_private
 from console_app.domain.errors import ConfigError
 
 MOST_CALLS = 20  # of a tool

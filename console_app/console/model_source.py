@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from console_app.config.models.known_models import KnownRefusals
-from console_app.config.models.model_choice import ModelChoice, choose_model
-from console_app.config.settings.model import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
+from console_app.config.models import KnownRefusals, ModelChoice, choose_model
+from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
 from console_app.domain.ports.provider import StandIn
 
@@ -108,7 +107,7 @@ class ConfiguredModels:
             from console_app.providers.offline import OfflineProvider
 
             return OfflineProvider()
-        from console_app.config.models.known_models import KnownDialects
+        from console_app.config.models import KnownDialects
         from console_app.providers.endpoint.address import is_official
         from console_app.providers.text_protocol import TextProtocol
 

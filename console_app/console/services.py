@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from console_app.config.trust.custom_commands import CustomCommands
+from console_app.config.trust import CustomCommands
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
-    from console_app.config.settings.own_settings import OwnSettings
-    from console_app.config.trust.server_files import ServerFiles
-    from console_app.config.trust.trust_report import ProjectTrust
+    from console_app.config.settings import OwnSettings
+    from console_app.config.trust import ProjectTrust, ServerFiles
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
     from console_app.console.permissions import RuleFile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from console_app.config.files.paths import Paths
-from console_app.config.secrets.credentials import StoredKeys
-from console_app.config.settings.model import Settings
+from console_app.config.files import Paths
+from console_app.config.secrets import StoredKeys
+from console_app.config.settings import Settings
 from console_app.domain.errors import UsageError
 
 

@@ -13,12 +13,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import make_private
-from console_app.config.files.paths import Paths, project_settings
-from console_app.config.secrets.child_environment import for_own_programs
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.own_settings import (
+from console_app.config.files import Paths, project_settings, write_private
+from console_app.config.secrets import for_own_programs
+from console_app.config.settings import (
     MEANINGS,
+    LayeredSettings,
     Setting,
     parts_of,
     plain,
@@ -77,8 +76,8 @@ def edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
     command = shlex.split(named) if named else [found for name in EDITORS if (found := shutil.which(name))][:1]
     if not command:
         raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
-    make_private(path.parent)
-    path.touch(mode=0o600)
+    if not path.exists():
+        write_private(path.resolve(), "")
     try:
         status = subprocess.run([*command, str(path)], check=False, env=for_own_programs(os.environ)).returncode
     except OSError as error:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Literal
 
 from console_app._version import __version__
-from console_app.config.files.paths import Paths
-from console_app.config.machine.extras import optional, version_of
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import Paths
+from console_app.config.machine import optional, version_of
+from console_app.config.secrets import Redactor
 from console_app.domain.safe_text import one_line
 
 State = Literal["fine", "note", "wrong"]

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths
-from console_app.config.files.trusted import trust_edit
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_arguments, secrets_of_url
-from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields
-from console_app.config.servers.mcp_import import OtherClient, other_clients
-from console_app.config.servers.mcp_servers import load_mcp_config
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.typed_server import command_problem
+from console_app.config.files import Paths, read_text, trust_edit
+from console_app.config.secrets import Redactor, secrets_of_arguments, secrets_of_url
+from console_app.config.servers import (
+    OtherClient,
+    ServerChoice,
+    command_problem,
+    load_mcp_config,
+    other_clients,
+    put_server,
+    remove_server,
+    server_fields,
+)
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable, one_line
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from console_app.config.servers.typed_server import Typed
+from console_app.config.servers import Typed
 from console_app.console.servers.switches import ServerSwitches
 from console_app.console.services import Services
 from console_app.domain.amounts import plural

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, get_args
 
-from console_app.config.settings.layers import BrokenSettings
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.settings import BrokenSettings, OwnSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural
@@ -18,7 +17,7 @@ from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
 
 if TYPE_CHECKING:
-    from console_app.config.settings.own_settings import OwnSettings
+    from console_app.config.settings import OwnSettings
     from console_app.console.console import Console
     from console_app.line_console.console import LineConsole
 

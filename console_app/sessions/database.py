@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from console_app.config.files.disk import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.errors import FanoutError
 from console_app.sessions import schema
 from console_app.sessions.lock import SessionLock

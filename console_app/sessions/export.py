@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.files.disk import PRIVATE_FILE
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE
+from console_app.config.secrets import Redactor
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError

@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from console_app.config.files.disk import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 
 
 class SessionLock:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.call_spans import WORDS, Span, spans_of, steps_with_calls
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView, TurnView

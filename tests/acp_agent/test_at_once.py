@@ -11,7 +11,7 @@ import psutil
 import pytest
 from acp import RequestError, schema
 
-from console_app.config.files.paths import Paths
+from console_app.config.files import Paths
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.sessions.store import Store

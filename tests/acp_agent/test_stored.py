@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from acp import RequestError, schema
 
-from console_app.config.files.paths import Paths
+from console_app.config.files import Paths
 from console_app.sessions.library import Library
 from console_app.sessions.store import Store
 from tests.acp_agent.editor import Editor, opened, stdio

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from console_app.command_line.names import names
+from console_app.config.files import Paths, project_mcp, project_settings
 from console_app.config.files.disk import MOST_TEXT
-from console_app.config.files.paths import Paths, project_mcp, project_settings
-from console_app.config.servers.server_choice import choose_servers
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.startup_settings import DEFAULT_THEME, read_startup_settings
-from console_app.config.trust.custom_commands import CustomCommands
-from console_app.config.trust.trust_report import ProjectTrust
+from console_app.config.servers import choose_servers
+from console_app.config.settings import LayeredSettings, read_startup_settings
+from console_app.config.settings.startup_settings import DEFAULT_THEME
+from console_app.config.trust import CustomCommands, ProjectTrust
 from console_app.domain.errors import ConfigError
 from console_app.resources import bundled_mcp
 

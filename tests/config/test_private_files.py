@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files.disk import make_private, write_private
-from console_app.config.files.paths import Paths
-from console_app.config.files.trusted import is_trusted, trust
-from console_app.config.machine.log_setup import log_to
-from console_app.config.settings.own_settings import write_setting
+from console_app.config.files import Paths, is_trusted, trust, write_private
+from console_app.config.machine import log_to
+from console_app.config.settings import write_setting
 from console_app.console.history import PromptHistory
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.connecting.server_log import ServerLog
@@ -112,7 +110,7 @@ def test_nothing_depends_on_the_umask(paths: Paths) -> None:
 def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="can't create the folder"):
-        make_private(tmp_path / "file" / "folder")
+        write_private(tmp_path / "file" / "folder" / "any.json", "")
 
 
 def test_a_file_is_trusted_as_it_is_where_it_is(tmp_path: Path, paths: Paths) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 
 
 def command(*words: str, **fields: object) -> ServerConfig:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files.paths import Paths
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.startup_settings import StartupSettings, read_startup_settings
+from console_app.config.files import Paths
+from console_app.config.settings import LayeredSettings, read_startup_settings
+from console_app.config.settings.startup_settings import StartupSettings
 
 USER = 'theme = "fjord"\n[keys]\n"prompt.send" = ["enter", "f5"]\n"chat.help" = "f2"\n'
 

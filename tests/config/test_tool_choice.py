@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files.paths import Paths
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.config.servers.tool_choice import Selection
+from console_app.config.files import Paths
+from console_app.config.servers import Selection, ServerConfig
 
 PICKED = Selection({"demo": False, "files": True}, frozenset({("calculator", "tool", "a/b"), ("s", "resource", "x:y")}))
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.files.paths import Paths
-from console_app.config.settings.rules import UserRules
+from console_app.config.files import Paths
+from console_app.config.settings import UserRules
 from console_app.domain.errors import ConfigError
 
 RULE = "files.write_file(path=docs/*)"

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files.paths import Paths
-from console_app.config.models.connection import checked_url
-from console_app.config.models.model_choice import choose_model
-from console_app.config.secrets.credentials import StoredKeys, with_key
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.model import Settings
+from console_app.config.files import Paths
+from console_app.config.models import checked_url, choose_model
+from console_app.config.secrets import Redactor, StoredKeys, with_key
+from console_app.config.settings import LayeredSettings, Settings
 from console_app.console.connecting import Connecting
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models

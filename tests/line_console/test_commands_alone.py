@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from console_app.config.files.paths import Paths
-from console_app.config.trust.custom_commands import CustomCommands
+from console_app.config.files import Paths
+from console_app.config.trust import CustomCommands
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.schema.fields import form_of
 from console_app.domain.schema.reading import object_of

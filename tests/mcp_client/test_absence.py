@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.engine.builtin_tools.toolset import why_not_offered
 from console_app.mcp_client.switch_on import HubSwitch
 from tests.mcp_client.conftest import FIXTURES, StartHub

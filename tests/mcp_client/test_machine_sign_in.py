@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.auth.sign_in import plan_of
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.status import ServerState

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files.paths import Paths
-from console_app.config.secrets.credentials import StoredKeys
+from console_app.config.files import Paths
+from console_app.config.secrets import StoredKeys
 from tests.mcp_client.conftest import start_hub
 from tests.program.process import Fanout
 from tests.security.canaries import KEPT, SERVER, config, echo, keep, servers

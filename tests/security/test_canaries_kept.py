@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from console_app import resources
-from console_app.config.files.paths import Paths
+from console_app.config.files import Paths
 from console_app.config.secrets import secret_sources as ss
-from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.settings.model import Settings
+from console_app.config.servers import ServerConfig, read_mcp_config
+from console_app.config.settings import Settings
 from console_app.sessions.export import FORMATS, MOVING
 from tests.program.process import Fanout
 from tests.security.canaries import (

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.auth import oauth_steps
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.status import ServerState

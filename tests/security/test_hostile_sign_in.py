@@ -16,8 +16,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from console_app.config.secrets.credentials import FileCredentials
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.secrets import FileCredentials
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.auth import oauth_steps
 from console_app.mcp_client.auth.oauth_steps import refusal_of
 from console_app.mcp_client.connecting.asking import Asking

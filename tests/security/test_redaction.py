@@ -14,11 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.log_setup import log_to
-from console_app.config.secrets.credentials import UserCredentials
-from console_app.config.secrets.key_shapes import HIDDEN
-from console_app.config.secrets.redaction import RedactedStream, Redactor, redactor_in_use
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.machine import log_to
+from console_app.config.secrets import HIDDEN, RedactedStream, Redactor, UserCredentials, redactor_in_use
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.connecting.server_log import ServerLog
 from tests.each import each
 

@@ -15,9 +15,8 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from console_app import wiring
-from console_app.config.files.paths import Paths
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.files import Paths
+from console_app.config.settings import LayeredSettings, OwnSettings
 from console_app.console.services import Services
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode

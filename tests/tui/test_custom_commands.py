@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from console_app.config.files.paths import Paths
-from console_app.config.trust.custom_commands import CustomCommands
-from console_app.config.trust.trust_report import ProjectTrust
+from console_app.config.files import Paths
+from console_app.config.trust import CustomCommands, ProjectTrust
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.app import FanoutApp

@@ -14,10 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from console_app import wiring
-from console_app.config.files.paths import Paths, project_settings
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.model import Settings
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.files import Paths, project_settings
+from console_app.config.settings import LayeredSettings, OwnSettings, Settings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp

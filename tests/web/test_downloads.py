@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.browser import BrowserPage
+from console_app.config.machine import BrowserPage
 from console_app.web.downloads import LASTS, MOST, Downloads
 
 

@@ -77,7 +77,7 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
 
-def make_private(folder: Path) -> Path:
+def _make_private(folder: Path) -> None:
     """Create a folder as `private_folder` does; a ConfigError says what stands in the way."""
     try:
         private_folder(folder)
@@ -85,12 +85,11 @@ def make_private(folder: Path) -> Path:
         raise ConfigError(
             f"can't create the folder {folder}: {error.strerror or error}", "Set FANOUT_HOME to a folder you can write."
         ) from None
-    return folder
 
 
 def write_private(path: Path, text: str) -> None:
     """Replace the file at `path` in one step, readable by this user alone. Raises ConfigError."""
-    make_private(path.parent)
+    _make_private(path.parent)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 
-from console_app.config.secrets.child_environment import for_own_programs
+from console_app.config.secrets import for_own_programs
 
 CHANNEL = "FANOUT_PAGE"
 

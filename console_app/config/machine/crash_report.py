@@ -13,9 +13,9 @@ import traceback
 from pathlib import Path
 
 from console_app._version import __version__
-from console_app.config.files.disk import write_private
+from console_app.config.files import write_private
 from console_app.config.machine.extras import version_of
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 

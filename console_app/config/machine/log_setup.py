@@ -9,8 +9,8 @@ import sys
 from io import TextIOWrapper
 from pathlib import Path
 
-from console_app.config.files.disk import PRIVATE_FILE, make_private
-from console_app.config.secrets.redaction import Redactor, WithoutSecrets
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.secrets import Redactor, WithoutSecrets
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 
@@ -47,8 +47,8 @@ def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: R
 
     With `stderr` records are written there too. Raises ConfigError when the file can't be written.
     """
-    make_private(path.parent)
     try:
+        private_folder(path.parent)
         file = _PrivateRotatingFile(
             path, maxBytes=_SIZE, backupCount=_OLD_FILES, encoding="utf-8", errors="backslashreplace"
         )

@@ -11,12 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths
-from console_app.config.files.toml_text import parse_toml
-from console_app.config.secrets.credentials import StoredKeys, address_of, is_stored, with_key
-from console_app.config.settings.model import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url
-from console_app.config.settings.own_settings import write_setting
+from console_app.config.files import Paths, parse_toml, read_text
+from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
+from console_app.config.settings import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url, write_setting
 from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError
 

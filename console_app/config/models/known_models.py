@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import keep_record, read_record, texts
+from console_app.config.files import keep_record, read_record, texts
 
 
 class KnownDialects:

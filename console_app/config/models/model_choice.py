@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from console_app.config.secrets.credentials import address_of, is_stored
-from console_app.config.secrets.key_shapes import has_key
-from console_app.config.settings.model import (
+from console_app.config.secrets import address_of, has_key, is_stored
+from console_app.config.settings import (
     BUILT_IN,
     OFFLINE,
     OFFLINE_MODEL,

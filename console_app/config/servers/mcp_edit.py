@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import read_text, write_private
-from console_app.config.files.trusted import Written
+from console_app.config.files import Written, read_text, write_private
 from console_app.config.servers import json_positions
 from console_app.config.servers.mcp_servers import CONTAINERS, read_mcp_config
 from console_app.domain.errors import ConfigError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import read_text
+from console_app.config.files import read_text
 from console_app.config.servers.mcp_edit import server_fields
 from console_app.config.servers.mcp_servers import read_mcp_config
 from console_app.domain.errors import ConfigError

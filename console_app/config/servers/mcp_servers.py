@@ -20,9 +20,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from console_app.config.files.disk import contents
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import (
+from console_app.config.files import contents
+from console_app.config.secrets import (
+    Redactor,
     may_be_secret,
     secrets_of_arguments,
     secrets_of_auth,

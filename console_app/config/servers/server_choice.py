@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths, project_mcp
-from console_app.config.files.trusted import IN_A_SHELL, is_trusted
+from console_app.config.files import IN_A_SHELL, Paths, is_trusted, project_mcp, read_text
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
 from console_app.domain.errors import ConfigError, UsageError
 

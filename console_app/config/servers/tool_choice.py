@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.files.disk import MOST_RECORD, keep_record, read_record, read_text, write_private
-from console_app.config.files.paths import Paths
+from console_app.config.files import MOST_RECORD, Paths, keep_record, read_record, read_text, write_private
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ConfigError
 from console_app.domain.tools import ToolSpec

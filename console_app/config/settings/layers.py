@@ -16,10 +16,16 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import PROJECT_FOLDER, Paths, project_settings
-from console_app.config.files.toml_text import lines_of, parse_toml, position
-from console_app.config.files.trusted import is_trusted
+from console_app.config.files import (
+    PROJECT_FOLDER,
+    Paths,
+    is_trusted,
+    lines_of,
+    parse_toml,
+    position,
+    project_settings,
+    read_text,
+)
 from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.config.settings.project_file import ProjectFile, divided
 from console_app.domain.errors import ConfigError, UsageError

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from console_app.config.secrets.secret_sources import secrets_of_headers, secrets_of_url
+from console_app.config.secrets import secrets_of_headers, secrets_of_url
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.endpoint import Api
 from console_app.domain.engine_settings import DEFAULTS, Dispatch, StrategyName, ToolChoice

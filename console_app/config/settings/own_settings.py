@@ -16,9 +16,8 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
-from console_app.config.files.disk import read_text, write_private
-from console_app.config.files.toml_text import parse_toml
-from console_app.config.secrets.key_shapes import HIDDEN
+from console_app.config.files import parse_toml, read_text, write_private
+from console_app.config.secrets import HIDDEN
 from console_app.config.settings.layers import BrokenSettings, LayeredSettings, in_words, settings_file
 from console_app.config.settings.model import Settings, UiSettings
 from console_app.domain.errors import ConfigError, UsageError

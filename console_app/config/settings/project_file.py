@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console_app.config.files.trusted import IN_A_SHELL
+from console_app.config.files import IN_A_SHELL
 from console_app.config.settings.model import Settings
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line

@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.files.disk import keep_record, read_record, read_text, write_private
-from console_app.config.files.paths import Paths
-from console_app.config.files.toml_text import parse_toml, position
+from console_app.config.files import Paths, keep_record, parse_toml, position, read_record, read_text, write_private
 from console_app.config.settings.model import Rules
 from console_app.domain.errors import ConfigError
 from console_app.domain.tools import ServerIdentity

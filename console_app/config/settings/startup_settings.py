@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths, project_settings
-from console_app.config.files.toml_text import parse_toml
+from console_app.config.files import Paths, parse_toml, project_settings, read_text
 from console_app.domain.errors import ConfigError
 
 DEFAULT_THEME = "fanout-dark"

@@ -15,9 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import PROJECT_FOLDER, Paths
-from console_app.config.files.trusted import is_trusted
+from console_app.config.files import PROJECT_FOLDER, Paths, is_trusted, read_text
 from console_app.domain.errors import ConfigError
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line

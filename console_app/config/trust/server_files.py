@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config.files.disk import contents
-from console_app.config.files.paths import Paths, project_mcp
-from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.files import Paths, contents, project_mcp
+from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
 from console_app.config.trust.trust_report import FileToTrust, starts_by_name
 from console_app.domain.errors import ConfigError
 

@@ -7,13 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths, project_mcp, project_settings
-from console_app.config.files.toml_text import lines_of, parse_toml
-from console_app.config.files.trusted import is_trusted, scripts_of, trust
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import may_be_secret
-from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
+from console_app.config.files import (
+    Paths,
+    is_trusted,
+    lines_of,
+    parse_toml,
+    project_mcp,
+    project_settings,
+    read_text,
+    scripts_of,
+    trust,
+)
+from console_app.config.secrets import Redactor, may_be_secret
+from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.trust.custom_commands import command_files
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line

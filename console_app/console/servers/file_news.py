@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from console_app.config.trust.server_files import Changes, ServerFiles, Untrusted
+from console_app.config.trust import Changes, ServerFiles, Untrusted
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_choice import ServerChoice
+    from console_app.config.servers import ServerChoice
 
 MOST_NAMED = 6
 

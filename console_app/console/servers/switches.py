@@ -14,13 +14,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.config.files.disk import read_text
-from console_app.config.files.paths import Paths
-from console_app.config.files.trusted import Written, trust_edit
-from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields
-from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.servers.server_choice import ServerChoice, for_groups
-from console_app.config.servers.tool_choice import Kind, Selection
+from console_app.config.files import Paths, Written, read_text, trust_edit
+from console_app.config.servers import (
+    Kind,
+    Selection,
+    ServerChoice,
+    ServerConfig,
+    for_groups,
+    put_server,
+    read_mcp_config,
+    remove_server,
+    server_fields,
+)
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
@@ -28,7 +33,7 @@ from console_app.mcp_client.switch_on import HubSwitch
 from console_app.mcp_client.tools.absence import why_missing
 
 if TYPE_CHECKING:
-    from console_app.config.trust.server_files import Changes
+    from console_app.config.trust import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
     from console_app.mcp_client.connecting.status import ServerStatus

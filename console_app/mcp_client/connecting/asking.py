@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from console_app.config.machine.browser import page_in_use, start_browser
+from console_app.config.machine import page_in_use, start_browser
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import (
     Elicitation,

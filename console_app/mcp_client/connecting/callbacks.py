@@ -24,7 +24,7 @@ from mcp_types import (
 )
 from pydantic import FileUrl
 
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain import questions
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.toolset import CallReporter

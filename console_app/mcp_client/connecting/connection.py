@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.secrets import Redactor
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter

@@ -32,7 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from console_app._version import __version__
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client.connecting import faults

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from console_app.config.secrets.credentials import Credentials
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Credentials, Redactor
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.tools.convert import ResultFiles

@@ -26,7 +26,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.events import Level
 from console_app.mcp_client.connecting.running_calls import RunningCalls, WireCall, current_call
 from console_app.mcp_client.connecting.status import RejectedTool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from console_app.config.servers.tool_choice import Item, Kind
+from console_app.config.servers import Item, Kind
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.mcp_client.connecting.connection import Connection

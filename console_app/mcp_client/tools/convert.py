@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.config.files.disk import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.config.files.disk import read_record, texts, write_record
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.files import read_record, texts, write_record
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.tools.schema_check import measure
 

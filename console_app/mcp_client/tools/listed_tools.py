@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.definitions import Definitions, hash_of
 

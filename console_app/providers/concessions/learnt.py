@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from console_app.config.models.known_models import Refusals
+from console_app.config.models import Refusals
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.safe_text import one_line

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
-from console_app.config.models.known_models import KnownDialects
+from console_app.config.models import KnownDialects
 from console_app.domain.errors import ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports.provider import (

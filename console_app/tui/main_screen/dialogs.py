@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.settings import OwnSettings
 from console_app.console.console import Console
 from console_app.console.reports.call_text import call_text
 from console_app.domain.approvals import ApprovalMode

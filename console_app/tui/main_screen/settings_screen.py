@@ -16,8 +16,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.config.settings.layers import BrokenSettings
-from console_app.config.settings.own_settings import OwnSettings, Setting
+from console_app.config.settings import BrokenSettings, OwnSettings, Setting
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.dialog import Dialog

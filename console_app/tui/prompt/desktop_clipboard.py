@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 
-from console_app.config.machine.browser import page_in_use
+from console_app.config.machine import page_in_use
 from console_app.console.files.clipboard import read_clipboard
 from console_app.domain.errors import FanoutError
 

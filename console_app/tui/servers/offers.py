@@ -14,7 +14,7 @@ from console_app.tui.servers.prompts import prompt_commands
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
-    from console_app.config.servers.tool_choice import Item
+    from console_app.config.servers import Item
     from console_app.console.servers.switches import Offered
     from console_app.tui.servers.workbench import Workbench
 

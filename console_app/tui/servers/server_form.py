@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
-from console_app.config.servers.typed_server import Typed
+from console_app.config.servers import Typed
 from console_app.domain.safe_text import is_safe, one_line, visible
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.hinted_input import HintedInput

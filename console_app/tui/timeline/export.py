@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape
 
 from rich.style import Style
 
-from console_app.config.files.disk import PRIVATE_FILE
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE
+from console_app.config.secrets import Redactor
 from console_app.domain.amounts import measured, plural
 from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError

@@ -12,11 +12,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.config.files.paths import Paths
-from console_app.config.files.trusted import is_trusted, trust
-from console_app.config.servers.server_choice import ServerChoice, choose_servers
-from console_app.config.servers.tool_choice import Selection
-from console_app.config.trust.server_files import ServerFiles
+from console_app.config.files import Paths, is_trusted, trust
+from console_app.config.servers import Selection, ServerChoice, choose_servers
+from console_app.config.trust import ServerFiles
 from console_app.console.servers.switches import HubSwitches
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
