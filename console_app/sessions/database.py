@@ -3,6 +3,10 @@ token.
 
 WAL with `synchronous = NORMAL` keeps what was committed through `kill -9` of the console; only a power cut can lose the
 newest commits, never damage the file (https://www.sqlite.org/wal.html). A damaged file is set aside, never overwritten.
+
+The tables: `events` is the truth, append-only, in the order of `seq`. `drafts` hold what of the newest answer was shown
+and not yet stored as a message; they go when it is. `search` is a full-text index (FTS5) over what was said and
+returned, and `said` says where each of its rows stands, so that a session's rows are found without reading the index.
 """
 
 from __future__ import annotations
@@ -20,9 +24,9 @@ from typing import NamedTuple, TypeVar
 
 from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.errors import FanoutError
-from console_app.sessions import schema
 from console_app.sessions.lock import SessionLock
 
+VERSION = 1  # of the tables
 Result = TypeVar("Result")
 BUSY = 0.5  # seconds that another program may hold the file before that is a problem
 _NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
@@ -206,16 +210,16 @@ class _Lane:
         db = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         db.text_factory = _text
         try:
-            if (found := schema.version_of(db)) > schema.VERSION:
+            if (found := _version_of(db)) > VERSION:
                 raise NewerSchema(
-                    f"{self._path} was written by a newer Fanout (its version {found}, ours {schema.VERSION}).",
+                    f"{self._path} was written by a newer Fanout (its version {found}, ours {VERSION}).",
                     "Update Fanout; until then the conversation is kept in memory only.",
                     reason="newer version",
                 )
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA foreign_keys = ON")
-            schema.migrate(db)
+            migrate(db)
         except BaseException as error:
             db.close()
             unwritten = self._only_reads and _code(error) in _NOT_WRITABLE | _NO_ROOM
@@ -232,7 +236,7 @@ class _Lane:
             return None
         db = sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True, check_same_thread=False)
         db.text_factory = _text
-        if schema.version_of(db) == schema.VERSION:
+        if _version_of(db) == VERSION:
             self._file = 0  # good for one read: it would not see what is written once the disk can be written again
             return db
         db.close()
@@ -286,3 +290,66 @@ def _reason_and_hint(path: Path, error: Exception) -> tuple[str, str]:
             "It is set aside, and what can be read of it carried over, once the folder can be written.",
         )
     return "disk error", "The conversation goes on in memory and is written when the disk is back."
+
+
+def _first(db: sqlite3.Connection) -> None:
+    db.execute(
+        """CREATE TABLE sessions (
+            id TEXT PRIMARY KEY,
+            title TEXT NOT NULL DEFAULT '',
+            named INTEGER NOT NULL DEFAULT 0,
+            model TEXT NOT NULL DEFAULT '',
+            provider TEXT NOT NULL DEFAULT '',
+            folder TEXT NOT NULL DEFAULT '',
+            parent TEXT,
+            created_at REAL NOT NULL,
+            updated_at REAL NOT NULL,
+            turns INTEGER NOT NULL DEFAULT 0,
+            size INTEGER NOT NULL DEFAULT 0
+        ) STRICT"""
+    )
+    db.execute("CREATE INDEX sessions_by_time ON sessions (updated_at DESC)")
+    for table in ("events", "drafts"):
+        db.execute(
+            f"""CREATE TABLE {table} (
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                seq INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (session_id, seq)
+            ) STRICT, WITHOUT ROWID"""
+        )
+    db.execute(
+        """CREATE TABLE said (
+            id INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+            seq INTEGER NOT NULL,
+            role TEXT NOT NULL
+        ) STRICT"""
+    )
+    db.execute("CREATE INDEX said_in_session ON said (session_id)")
+    db.execute("CREATE VIRTUAL TABLE search USING fts5 (text)")
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first]
+
+
+def _version_of(db: sqlite3.Connection) -> int:
+    """The version of an open file; 0 for a new one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Brings a file that is not newer than ours to `VERSION`, or leaves it as it was."""
+    if _version_of(db) >= VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        # Another console may have done it while this one waited for the lock.
+        for step in MIGRATIONS[_version_of(db) :]:
+            step(db)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from console_app.domain import events as ev
-from console_app.sessions.recent import NEWEST_FIRST
+from console_app.sessions.recent import NEWEST_FIRST, SHORT_ID
 
 TITLE_LENGTH = 300  # characters; lists cut it to their room
 # Only what people look for is indexed, and of a long result or argument only its beginning.
@@ -42,6 +42,11 @@ class SessionInfo:
     turns: int
     size: int
 
+    @property
+    def short_id(self) -> str:
+        """The beginning of the id, which names the session on a command line."""
+        return self.id[:SHORT_ID]
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -53,6 +58,11 @@ class Hit:
     role: str
     snippet: str
     updated_at: float
+
+    @property
+    def short_id(self) -> str:
+        """The beginning of the session's id."""
+        return self.session_id[:SHORT_ID]
 
 
 def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> list[SessionInfo]:

@@ -22,7 +22,7 @@ from console_app.domain.messages import UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine.history import normalise
 from console_app.sessions.database import StoreError
-from console_app.sessions.export import export
+from console_app.sessions.export import exported
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.store import Store
@@ -266,4 +266,4 @@ def test_a_session_with_holes_can_be_gone_on_with(kept: list[bool]) -> None:
     assert transcript.turn is None or transcript.turn.outcome is not None or not events
     check_messages(normalise([*transcript.history, UserMessage(content="go on")]))
     for form in ("md", "html", "jsonl"):
-        export([*events, *closing_events(events)], form, "x")
+        exported([*events, *closing_events(events)], form, "x")

@@ -22,7 +22,8 @@ from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.sessions import schema, tables
+from console_app.sessions import database as schema
+from console_app.sessions import tables
 from console_app.sessions.database import StoreError
 from console_app.sessions.recent import recent_sessions
 from console_app.sessions.recorder import to_store

@@ -163,7 +163,7 @@ class Sessions:
 
     async def fork(self, turn: str = "") -> None:
         """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
-        from console_app.sessions.places import ForkPoint, end_of_turn, places
+        from console_app.sessions.places import ForkPoint
 
         if (library := self.stored(begun=True)) is None or await self._stays_busy():
             return
@@ -174,14 +174,14 @@ class Sessions:
             except FanoutError as error:
                 self._ui.tell("error", error.line)
                 return
-            point = await self._pick([*places(events), ForkPoint("after everything", events[-1].seq, 0)])
+            point = await self._pick([*ForkPoint.all_of(events), ForkPoint("after everything", events[-1].seq, 0)])
             if point is None or await self._stays_busy():
                 return
 
         async def copied(library: Library) -> str:
             end = point.up_to if point is not None else None
             if point is None:
-                end = end_of_turn(await library.store.load(source), int(turn)) if turn.isdecimal() else None
+                end = ForkPoint.end_of(await library.store.load(source), int(turn)) if turn.isdecimal() else None
                 if end is None:
                     self._ui.toast(f"There is no turn {one_line(turn, 20)}. /fork alone shows all places.")
                     return ""
@@ -317,7 +317,7 @@ class Sessions:
 
     async def export(self, words: str = "", session_id: str = "") -> None:
         """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
-        from console_app.sessions.export import MOVING, export, form_and_path, write_new
+        from console_app.sessions.export import MOVING, exported, form_and_path, write_new
 
         if (library := self.stored(begun=not session_id)) is None:
             return
@@ -333,7 +333,7 @@ class Sessions:
             return
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
-            text = await asyncio.to_thread(export, events, form, info.title, library.redactor)
+            text = await asyncio.to_thread(exported, events, form, info.title, library.redactor)
             suffix = "trace.json" if form == "trace" else form
             name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{suffix}")
             written = await asyncio.to_thread(write_new, self._folder / name, text)
