@@ -25,7 +25,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions.library import collector_at_rest
-from console_app.sessions.store import Store
+from console_app.sessions import Store
 from console_app.tui.lineview import ConversationView, EventRouter
 
 PARAGRAPH = """## Section {n}

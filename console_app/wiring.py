@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from console_app.domain.ports.provider import Provider
     from console_app.domain.ports.toolset import ServerSwitch, Toolset
     from console_app.mcp_client.hub import Hub
-    from console_app.sessions.library import Library, Opened
-    from console_app.sessions.tables import SessionInfo
+    from console_app.sessions import Library, Opened, SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
 BUNDLED = "bundled"  # the source of the rules that allow them
@@ -220,8 +219,7 @@ def open_library(setup: Setup) -> Library | None:
 
 def stored_sessions(setup: Setup) -> Library:
     """The sessions of this user, whether new ones are kept or not."""
-    from console_app.sessions.library import Library
-    from console_app.sessions.store import Store
+    from console_app.sessions import Library, Store
 
     store = Store(setup.paths.sessions, folder=str(setup.cwd))
     return Library(store, setup.paths.session_locks, setup.redactor)

@@ -17,7 +17,7 @@ from typing import Any, cast
 from console_app import resources
 from console_app.config.files import Paths, contents, project_mcp
 from console_app.domain.safe_text import one_line
-from console_app.sessions.recent import recent_models, recent_sessions
+from console_app.sessions import recent_models, recent_sessions
 
 Candidate = tuple[str, str]
 """What is completed to, and a word about it."""

@@ -25,7 +25,7 @@ from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, RunEnding
 from console_app.headless.servers import failures
 from console_app.mcp_client.switch_on import HubSwitch
-from console_app.sessions.store import NoSuchSession
+from console_app.sessions import NoSuchSession
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from console_app.config.servers import ServerConfig
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub
-    from console_app.sessions.library import Library
+    from console_app.sessions import Library
 
 
 async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:

@@ -44,8 +44,7 @@ from console_app.wiring import Setup
 if TYPE_CHECKING:
     from console_app.config.settings import LayeredSettings
     from console_app.domain.events import Event
-    from console_app.sessions.replay import Replay
-    from console_app.sessions.tables import SessionInfo
+    from console_app.sessions import Replay, SessionInfo
 
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
@@ -77,7 +76,7 @@ def run_in_lines(arguments: Namespace) -> int:
 
 def replay_session(arguments: Namespace) -> int:
     """Plays a stored session in the console, to be watched; the exit code."""
-    from console_app.sessions.replay import Replay
+    from console_app.sessions import Replay
     from console_app.tui.app import FanoutApp
 
     setup = wiring.prepare(arguments)
@@ -88,7 +87,7 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
     from console_app.headless.session_command import moving_format
-    from console_app.sessions.export import as_json_lines, imported, write_new
+    from console_app.sessions import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
     from console_app.tui.recording.cast import as_cast
     from console_app.tui.recording.svg import as_svg

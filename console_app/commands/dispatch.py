@@ -27,7 +27,7 @@ from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
 from console_app.headless.session_command import moving_format
 from console_app.headless.standard_output import write_out
-from console_app.sessions.library import Library
+from console_app.sessions import Library
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from console_app.engine.engine import Engine
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.traffic import RawMessage
-    from console_app.sessions.library import Library
-    from console_app.sessions.replay import Replay
+    from console_app.sessions import Library, Replay
 
 
 # bell: the terminal's own · osc9: iTerm2, kitty, WezTerm, Ghostty · osc777: urxvt, foot, WezTerm, Ghostty

@@ -16,10 +16,7 @@ from console_app.domain.json_text import json_line
 from console_app.headless import session_text
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.output import OutputStreams
-from console_app.sessions.export import MOVING, exported, form_of, imported, write_new
-from console_app.sessions.library import Library
-from console_app.sessions.places import ForkPoint
-from console_app.sessions.replay import Replay
+from console_app.sessions import MOVING, ForkPoint, Library, Replay, exported, form_of, imported, write_new
 
 _MOST_LISTED = 100_000
 

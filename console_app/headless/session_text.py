@@ -12,7 +12,7 @@ from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import TurnView
 from console_app.headless.writers import call_line, compaction_line
-from console_app.sessions.tables import Hit, SessionInfo
+from console_app.sessions import Hit, SessionInfo
 
 
 def info_line(info: SessionInfo) -> str:

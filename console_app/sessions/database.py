@@ -1,5 +1,5 @@
-"""The session file: SQLite in WAL mode, one thread that writes and one that reads, so that a search never holds up a
-token.
+"""Holds the session file: SQLite in WAL mode, with one thread that writes and one that reads, so that a search never
+holds up a token.
 
 WAL with `synchronous = NORMAL` keeps what was committed through `kill -9` of the console; only a power cut can lose the
 newest commits, never damage the file (https://www.sqlite.org/wal.html). A damaged file is set aside, never overwritten.
@@ -50,7 +50,7 @@ class NewerSchema(StoreError):
 
 
 class DamagedFile(StoreError):
-    """Something was read that can't be right."""
+    """The file holds something that can't be right."""
 
 
 class SetAside(NamedTuple):
@@ -70,11 +70,11 @@ class Database:
         self._reader = _Lane(path, "sessions-reader", only_reads=True)
 
     async def write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Runs `work` on the writing thread. Raises StoreError when the disk will not have it."""
+        """Run `work` on the writing thread. Raises StoreError when the disk will not have it."""
         return await self._writer.run(lambda: self._write(work))
 
     async def read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
-        """Runs `work`, which only reads, beside the writer; `empty` where there is no file yet."""
+        """Run `work`, which only reads, beside the writer; `empty` where there is no file yet."""
 
         def now() -> Result:
             try:
@@ -88,7 +88,7 @@ class Database:
         return await self._reader.run(now)
 
     async def put_aside(self) -> bool:
-        """Moves the file away that a `read` found damaged; whether that was done. Raises StoreError."""
+        """Move the file away that a `read` found damaged; return whether that was done. Raises StoreError."""
 
         def now() -> bool:
             before = self.set_aside
@@ -101,7 +101,7 @@ class Database:
         return await self._writer.run(now)
 
     def interrupted(self) -> SetAside | None:
-        """A damaged file of which a console that died had not carried over all, taken on by this one."""
+        """Take on a damaged file of which a console that died had not carried over all, None where there is none."""
         for lock in sorted(self.path.parent.glob(f"{self.path.stem}.damaged-*{self.path.suffix}.lock")):
             found = SetAside(lock.with_suffix(""), SessionLock(lock.parent, lock.stem))
             if found.path.exists() and found.lock.take():
@@ -109,7 +109,7 @@ class Database:
         return None
 
     async def close(self) -> None:
-        """Waits for what is under way and closes the file."""
+        """Wait for what is under way and close the file."""
         await self._reader.close()
         await self._writer.close()  # the last to close moves what is in the log into the file, which a reader can't
 
@@ -126,7 +126,7 @@ class Database:
             raise _as_store_error(self.path, error) from error
 
     def _again(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """On a new file, after the damaged one went aside."""
+        """Write to a new file, after the damaged one went aside."""
         try:
             self._put_aside(self._writer)
             return self._writer.transaction(work, "BEGIN IMMEDIATE")
@@ -135,7 +135,7 @@ class Database:
             raise _as_store_error(self.path, error) from error
 
     def _put_aside(self, found_by: _Lane) -> None:
-        """Moves a damaged file, with its journal, out of the way; not one that another console put there meanwhile."""
+        """Move a damaged file, with its journal, out of the way; not one that another console put there meanwhile."""
         ours = found_by.is_current()
         self._writer.disconnect()
         if not ours:
@@ -150,7 +150,7 @@ class Database:
         self.set_aside = SetAside(target, lock)
 
     def _free_name(self) -> Path:
-        """A name with the time in it; clocks are set back, and two files may go within a second."""
+        """Return a free name with the time in it; clocks are set back, and two files may go within a second."""
         stem = f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
         names = (f"{stem}{f'-{again}' if again > 1 else ''}{self.path.suffix}" for again in count(1))
         return next(path for name in names if not (path := self.path.with_name(name)).exists())
@@ -188,7 +188,7 @@ class _Lane:
         return result
 
     def is_current(self) -> bool:
-        """Whether the file at the path is still the one that was opened."""
+        """Return whether the file at the path is still the one that was opened."""
         try:
             return os.stat(self._path).st_ino == self._file
         except OSError:
@@ -230,7 +230,7 @@ class _Lane:
         return db
 
     def _frozen(self) -> sqlite3.Connection | None:
-        """The file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
+        """Open the file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
         wal = self._path.with_name(f"{self._path.name}-wal")
         if wal.exists() and wal.stat().st_size:
             return None
@@ -244,7 +244,7 @@ class _Lane:
 
 
 def _text(stored: bytes) -> str:
-    """A text column. Damaged, it costs what it belongs to, and not all that is read with it."""
+    """Read a text column. A damaged one costs its own row, and not all that is read with it."""
     return stored.decode("utf-8", "replace")
 
 
@@ -260,7 +260,7 @@ def _as_store_error(path: Path, error: Exception) -> StoreError:
 
 
 def _is_there(path: Path) -> bool:
-    """As `Path.exists`, which takes what stands under a file, or where nobody may look, for missing. Raises OSError."""
+    """Return whether the file is there. Raises OSError where nobody may look, which `Path.exists` takes for missing."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -334,12 +334,12 @@ MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first]
 
 
 def _version_of(db: sqlite3.Connection) -> int:
-    """The version of an open file; 0 for a new one."""
+    """Return the version of an open file; 0 for a new one."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Brings a file that is not newer than ours to `VERSION`, or leaves it as it was."""
+    """Bring a file that is not newer than ours to `VERSION`, or leave it as it was."""
     if _version_of(db) >= VERSION:
         return
     db.execute("BEGIN IMMEDIATE")

@@ -58,19 +58,19 @@ class ImportFailed(FanoutError):
 
 
 def form_of(name: str) -> str:
-    """Which of FORMATS and MOVING a file called `name` is; "" for another."""
+    """Return which of FORMATS and MOVING a file called `name` is; "" for another."""
     ending = "trace" if name.lower().endswith(".trace.json") else Path(name).suffix.lower().removeprefix(".")
     return ending if ending in FORMATS + MOVING else ""
 
 
 def form_and_path(words: str) -> tuple[str, str]:
-    """What was typed as [FORM] [PATH]: what a path ends in says the form too."""
+    """Read what was typed as [FORM] [PATH]: the ending of a path says the form too."""
     form, _, path = words.strip().partition(" ")
     return (form, path.strip()) if form in FORMATS + MOVING else (form_of(words.strip()), words.strip())
 
 
 def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
-    """The session as text in one of FORMATS, without the secrets that `redactor` knows."""
+    """Write the session as text in one of FORMATS, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     transcript = Transcript()
     for event in events:
@@ -85,13 +85,13 @@ def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redact
 
 
 def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) -> str:
-    """The events as they were stored, without the secrets that `redactor` knows."""
+    """Write the events as they were stored, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     return "".join(_json_line(event, redactor) + "\n" for event in events)
 
 
 def _told(last: ev.Event, words: str) -> ev.Event:
-    """The words as an event behind the last."""
+    """Return the words as an event behind the last."""
     told = ev.Notice(level="warning", text=words)
     place = {"session_id": last.session_id, "turn": last.turn, "step": last.step, "seq": last.seq + 1, "at": last.at}
     return told.model_copy(update=place)
@@ -104,7 +104,7 @@ def _json_line(event: ev.Event, redactor: Redactor) -> str:
 
 
 def write_new(path: Path, text: str) -> Path:
-    """Writes a file that isn't there yet, for its owner alone; a name that is taken gets a number."""
+    """Write a file that isn't there yet, for its owner alone; a name that is taken gets a number."""
     for number in range(1, 1000):
         target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         try:
@@ -185,8 +185,8 @@ def _read_for(turn: TurnView) -> list[tuple[str, str]]:
 
 
 def _inert(text: str) -> str:
-    """Markdown that fetches and runs nothing, wherever it is shown: without pictures, HTML and links but to the web.
-    Blocks of code stay as they are, and are closed."""
+    """Return Markdown that fetches and runs nothing, wherever it is shown: without pictures, HTML and links but to the
+    web. Blocks of code stay as they are, and are closed."""
     from markdown_it import MarkdownIt
 
     lines, told, at = text.strip().split("\n"), list[str](), 0
@@ -203,8 +203,10 @@ def _inert(text: str) -> str:
 
 
 def _without_acts(lines: Sequence[str]) -> Iterator[str]:
-    """Lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code. Those are
-    known where each line of a paragraph has both ends of all its own, and no column of a table parts them."""
+    """Yield lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code.
+
+    Spans are known where each line of a paragraph has both ends of all its own, and no column of a table parts them.
+    """
     for _, group in groupby(lines, lambda line: not line.strip(" \t")):
         paragraph = list(group)
         unsure = any(
@@ -272,7 +274,7 @@ def _cut(step: StepView) -> str:
 
 
 def _unfinished(turn: TurnView) -> str:
-    """What is to be said of a turn that has not ended."""
+    """Return what is to be said of a turn that has not ended, "" for one that has."""
     if turn.outcome is not None:
         return ""
     return UNFINISHED + NO_TEXT * any(not step.done and not step.batch.calls for step in turn.steps[-1:])
@@ -341,7 +343,7 @@ MOST_TEXT = 500  # characters of arguments and errors that go along
 
 
 def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = None) -> str:
-    """The calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
+    """Write the calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
     calls = [call for turn in turns for step in turn.steps for call in step.batch.calls]
     begin = min((call.announced_at for call in calls), default=0.0)
     events = list(_events(turns, begin, now))

@@ -30,21 +30,21 @@ _WIDTHS = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # bytes of a value, by its serial type
 
 
 class Layout(NamedTuple):
-    """Bytes of a page, and how many of them at its end are not SQLite's."""
+    """The bytes of a page, and the number of those at its end that are not SQLite's."""
 
     size: int = USUAL_SIZE
     reserved: int = 0
 
 
 class RecordPlace(NamedTuple):
-    """Where a record begins: the number of its page, from 1, and the byte of its cell."""
+    """The place where a record begins: the number of its page, from 1, and the byte of its cell."""
 
     page: int
     at: int
 
 
 class Damaged(ValueError):
-    """What should be a record can't be one."""
+    """The bytes at a place can't be a record."""
 
 
 class Pages:
@@ -66,20 +66,20 @@ class Pages:
         self.count = max(in_file, *self._in_wal) if self._in_wal else in_file
 
     def close(self) -> None:
-        """Closes the file and its journal."""
+        """Close the file and its journal."""
         os.close(self._file)
         if self._wal is not None:
             os.close(self._wal)
 
     def page(self, number: int) -> bytes:
-        """A page; where the file was cut, zeros stand for what is missing."""
+        """Read a page; where the file was cut, zeros stand for what is missing."""
         size, at = self.layout.size, self._in_wal.get(number)
         if at is not None and self._wal is not None:
             return os.pread(self._wal, size, at).ljust(size, b"\0")
         return os.pread(self._file, size, (number - 1) * size).ljust(size, b"\0")
 
     def records(self) -> Iterator[tuple[RecordPlace, list[Value]]]:
-        """All records; None stands for a column that ends on another page."""
+        """Yield all records; None stands for a column that ends on another page."""
         free = self._free()
         for number in range(1, self.count + 1):
             if number in free:
@@ -165,7 +165,7 @@ class Pages:
 
 
 def stated_layout(head: bytes) -> Layout:
-    """What the first 100 bytes of a file say of its pages; the usual where they can't be right."""
+    """Return what the first 100 bytes of a file say of its pages; the usual layout where they can't be right."""
     size = int.from_bytes(head[16:18])
     size = 65536 if size == 1 else size
     if not head.startswith(_MAGIC) or size < 512 or size & (size - 1) or head[20] > 32:
@@ -174,7 +174,7 @@ def stated_layout(head: bytes) -> Layout:
 
 
 def _committed(wal: int, size: int) -> dict[int, int]:
-    """Where in a journal the newest committed copy of each page stands."""
+    """Return where in a journal the newest committed copy of each page stands."""
     head = os.pread(wal, _WAL_HEADER, 0)
     if len(head) < _WAL_HEADER or int.from_bytes(head[:4]) not in _WAL_MAGIC or int.from_bytes(head[8:12]) != size:
         return {}
@@ -192,7 +192,7 @@ def _committed(wal: int, size: int) -> dict[int, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of one to nine bytes, and where it ends."""
+    """Return a number of one to nine bytes, and where it ends."""
     value = 0
     for place in range(at, at + 8):
         byte = data[place]
@@ -203,7 +203,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _columns(payload: bytes, length: int) -> list[Value]:
-    """The columns of a record of `length` bytes, None for those that end behind `payload`. Raises Damaged."""
+    """Return the columns of a record of `length` bytes, None for those that end behind `payload`. Raises Damaged."""
     head, at = _varint(payload, 0)
     kinds: list[int] = []
     while at < head:
@@ -249,7 +249,7 @@ class Salvaged:
 
 @dataclass(slots=True)
 class _Found:
-    """Where the records of a session stand."""
+    """The places of the records of a session."""
 
     events: dict[int, list[RecordPlace]] = field(default_factory=dict[int, list[RecordPlace]])  # by `seq`
     known: tuple[Any, ...] | None = None
@@ -277,17 +277,17 @@ class Wreck:
         self.pages.close()
 
     def session_ids(self) -> list[str]:
-        """All sessions of which an event may be read, in no order."""
+        """Return all sessions of which an event may be read, in no order."""
         return [session_id for session_id, found in self._found.items() if found.events]
 
     def session(self, session_id: str) -> Salvaged:
-        """What can be read of one session."""
+        """Return what can be read of one session."""
         found = self._found[session_id]
         read = (self._event(session_id, seq, found.events[seq]) for seq in sorted(found.events))
         return Salvaged(session_id, [event for event in read if event is not None], found.known)
 
     def places(self, session_id: str) -> dict[int, list[RecordPlace]]:
-        """Where the events of a session stand, by their `seq`."""
+        """Return where the events of a session stand, by their `seq`."""
         return self._found[session_id].events
 
     def _event(self, session_id: str, seq: int, places: list[RecordPlace]) -> ev.Event | None:
@@ -303,7 +303,7 @@ class Wreck:
 
 
 def _look(pages: Pages) -> dict[str, _Found]:
-    """The records that are ours, by session."""
+    """Return the records that are ours, by session."""
     sessions: dict[str, _Found] = {}
     for place, values in pages.records():
         match values:
@@ -319,7 +319,7 @@ def _look(pages: Pages) -> dict[str, _Found]:
 
 
 def _know(found: _Found, row: list[Value], times: list[Value]) -> None:
-    """Keeps a row of `sessions`, the newest of several."""
+    """Keep a row of `sessions`, the newest of several."""
     match times:
         case [int() | float() as created_at, int() | float() as updated_at]:
             if found.known is None or updated_at > found.updated_at:
@@ -334,7 +334,7 @@ def _count(sessions: dict[str, _Found]) -> int:
 
 
 def carry_over(db: sqlite3.Connection, salvaged: Salvaged) -> None:
-    """Stores a salvaged session in a new file, beside what was stored of it there since."""
+    """Store a salvaged session in a new file, beside what was stored of it there since."""
     tables.append(db, salvaged.events, "", whole=True)
     if salvaged.known is not None:
         db.execute(

@@ -17,7 +17,7 @@ from console_app.console.history import PromptHistory
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.tools.convert import ResultFiles
-from console_app.sessions.lock import SessionLock
+from console_app.sessions import SessionLock
 
 
 @pytest.fixture

@@ -17,9 +17,7 @@ from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
-from console_app.sessions.export import exported
-from console_app.sessions.library import Library
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Store, exported
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Line, Model, Tools, call, spec
 

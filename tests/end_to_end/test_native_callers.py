@@ -18,8 +18,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.engine import Engine
 from console_app.mcp_client.connecting.sampling import ProviderSampler
 from console_app.mcp_client.hub import Hub
-from console_app.sessions.places import ForkPoint
-from console_app.sessions.store import Store
+from console_app.sessions import ForkPoint, Store
 from tests.end_to_end.test_when_text_is_a_call import (
     BARE,
     DONE,

@@ -8,9 +8,8 @@ from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.sessions.places import ForkPoint
-from console_app.sessions.replay import LONGEST_PAUSE, Replay
-from console_app.sessions.store import Store
+from console_app.sessions import ForkPoint, Replay, Store
+from console_app.sessions.replay import LONGEST_PAUSE
 
 
 def message(kind: UserMessage | AssistantMessage | ToolMessage) -> ev.MessageAdded:

@@ -7,10 +7,9 @@ from pathlib import Path
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
+from console_app.sessions import Replay, Store
 from console_app.sessions.recorder import SAMPLES, StoredSamples, to_store
 from console_app.sessions.repair import closing_events
-from console_app.sessions.replay import Replay
-from console_app.sessions.store import Store
 
 
 def running(*news: ev.Event) -> list[ev.Event]:

@@ -23,8 +23,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.sessions.library import Library
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Store
 from console_app.tui.app import FanoutApp
 from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.events import Event, TurnFinished
-from console_app.sessions.recorder import Recorder
+from console_app.sessions import Recorder
 
 if TYPE_CHECKING:
     from console_app.domain.ports.store import SessionStore

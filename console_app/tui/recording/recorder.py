@@ -14,7 +14,7 @@ from functools import partial
 from console_app.console.services import Services
 from console_app.console.timing import Timers, Timing
 from console_app.domain.events import Event
-from console_app.sessions.replay import Replay
+from console_app.sessions import Replay
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import ConversationView
 from console_app.tui.recording.screens import Recording, Row, Screen, row_of

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from console_app.console.talk.sessions import Sessions
 from console_app.domain.errors import FanoutError
-from console_app.sessions.library import Library
+from console_app.sessions import Library
 from console_app.tui.sessions.screen import Picked, SessionsScreen
 from console_app.tui.ui import Ui
 

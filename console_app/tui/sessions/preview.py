@@ -15,7 +15,7 @@ from console_app.domain.remarks import DENIED, without_remarks
 from console_app.domain.safe_text import one_line
 from console_app.domain.shown_results import own_error
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.sessions.tables import SessionInfo
+from console_app.sessions import SessionInfo
 from console_app.tui.lineview import parser
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}

@@ -24,9 +24,7 @@ from textual.widgets.option_list import Option
 
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
-from console_app.sessions.database import StoreError
-from console_app.sessions.store import SearchHit, Store
-from console_app.sessions.tables import SessionInfo
+from console_app.sessions import SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.sessions.preview import preview_lines
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox

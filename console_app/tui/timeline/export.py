@@ -17,7 +17,7 @@ from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, 
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView, TurnView
-from console_app.sessions.export import as_trace
+from console_app.sessions import as_trace
 from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
 from console_app.tui.timeline.axis import Window, ticks
