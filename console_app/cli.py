@@ -39,7 +39,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
         # Importing makes many objects and next to no garbage: looking for it takes a fifth of the time of a start.
         # `wiring.freeze_collector` switches the collector on again.
         gc.disable()
-        from console_app.command_line.parser import parse_arguments
+        from console_app.command_line import parse_arguments
 
         parsed = parse_arguments(arguments)
         parsed.own_process = own_process
@@ -65,7 +65,7 @@ def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
 def _complete(words: Sequence[str]) -> int:
     """What a shell's completion is told. An error is told to nobody: a line of it would stand in the prompt."""
     try:
-        from console_app.command_line.completion import answer
+        from console_app.command_line import answer
 
         sys.stdout.write(answer(words))
         sys.stdout.flush()
@@ -91,14 +91,14 @@ def _dispatch(parsed: Namespace) -> int:
 
             return run_schema(parsed)
         case "completion":
-            from console_app.command_line.completion import SCRIPTS
+            from console_app.command_line import SCRIPTS
 
             return _write(SCRIPTS[parsed.shell])
         case "man":
             return _manual(parsed.words)
         case _:
             pass
-    from console_app.commands.dispatch import run_command
+    from console_app.commands import run_command
 
     _in_a_folder(parsed)
     return run_command(parsed)
@@ -133,8 +133,7 @@ def _versions(*, libraries: bool) -> int:
 
 
 def _manual(words: Sequence[str]) -> int:
-    from console_app.command_line.commands import COMMANDS, CONSOLE
-    from console_app.command_line.man_page import page
+    from console_app.command_line import COMMANDS, CONSOLE, page
     from console_app.domain.errors import UsageError
 
     command = COMMANDS.get(words[0]) if words else CONSOLE
@@ -157,7 +156,7 @@ def _console(parsed: Namespace) -> int:
         raise UsageError("the console needs a terminal", "Without one: fanout run PROMPT.")
     _in_a_folder(parsed)
     if _in_lines(parsed):
-        from console_app.commands.console import run_in_lines
+        from console_app.commands import run_in_lines
 
         return run_in_lines(parsed)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):

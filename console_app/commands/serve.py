@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from console_app.command_line.parser import parse_arguments
+from console_app.command_line import parse_arguments
 from console_app.config.files import contents
 from console_app.config.machine import how_to_install
 from console_app.config.secrets import for_consoles

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.command_line.names import names
+from console_app.command_line.completion import names
 from console_app.config.files import Paths, project_mcp, project_settings
 from console_app.config.files.disk import MOST_TEXT
 from console_app.config.servers import choose_servers

@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES
+from console_app.command_line import COMMANDS, CONSOLE
+from console_app.command_line.commands import EXIT_CODES
 from console_app.command_line.help_text import help_of, program
 from console_app.config.settings import MEANINGS, ModelSettings, ProviderSettings, Settings, plain
 from console_app.config.settings.layers import _TABLES  # pyright: ignore[reportPrivateUsage]

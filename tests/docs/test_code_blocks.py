@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from console_app.command_line.parser import parse_arguments
+from console_app.command_line import parse_arguments
 from console_app.config.settings import Settings
 from console_app.config.settings.model import Rules
 from console_app.headless.json_outputs import schema
