@@ -21,7 +21,7 @@ EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def main() -> NoReturn:
-    """Runs the command line of this process and exits."""
+    """Run the command line of this process and exit."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
         raise SystemExit(_ended(lambda: _versions(libraries=False)))
@@ -31,7 +31,7 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
-    """Runs `arguments` as the command line; the exit code. `own_process`: with it the process ends."""
+    """Run `arguments` as the command line; return the exit code. With `own_process` the process ends then."""
 
     def work() -> int:
         import gc
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 
 
 def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
-    """The exit code of `work`; what goes wrong in it is said."""
+    """Return the exit code of `work`; what goes wrong in it is said."""
     try:
         _open_descriptors()
         return work()
@@ -63,7 +63,7 @@ def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
 
 
 def _complete(words: Sequence[str]) -> int:
-    """What a shell's completion is told. An error is told to nobody: a line of it would stand in the prompt."""
+    """Answer a shell's completion. An error is told to nobody: a line of it would stand in the prompt."""
     try:
         from console_app.command_line import answer
 

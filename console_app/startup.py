@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run_console(arguments: Namespace) -> int:
-    """Runs the console until it is left; the exit code. Raises FanoutError for what a flag or a file has wrong."""
+    """Run the console until it is left; return the exit code. Raises FanoutError for a fault in a flag or a file."""
     for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
         os.environ.pop(name, None)
     app = FanoutApp(_startup_parts(arguments), prompt=arguments.prompt)

@@ -31,19 +31,20 @@ _PATIENCE = 20.0  # seconds for all servers to start
 
 
 def local_findings(paths: Paths) -> list[Finding]:
-    """What can be looked at without any configuration."""
+    """Return the findings that need no configuration."""
     return [*doctor.versions(), *doctor.terminal(os.environ), *doctor.storage(paths)]
 
 
 def broken_configuration(error: FanoutError) -> Finding:
-    """The finding that stands where the settings can't be read."""
+    """Return the finding that stands where the settings can't be read."""
     return Finding("Configuration", "settings", "wrong", error.detail, error.hint)
 
 
 async def examine(
     setup: Setup, statuses: Sequence[ServerStatus] | None = None, to_end: TimeToEnd | None = None
 ) -> list[Finding]:
-    """Everything. `statuses` are those of servers that run already; without them all are started, and closed again."""
+    """Examine everything. `statuses` are those of servers that run already; without them all are started, and
+    closed."""
     found = [
         *local_findings(setup.paths),
         *_configuration(setup),
@@ -55,14 +56,14 @@ async def examine(
 
 
 async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
-    """Examines and prints, as `--json` says; whether nothing is wrong."""
+    """Examine and print, as `--json` says; return whether nothing is wrong."""
     findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
     print_findings(findings, output, as_json=setup.arguments.json)
     return not any(finding.state == "wrong" for finding in findings)
 
 
 def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
-    """Writes the report."""
+    """Write the report."""
     from console_app.domain.json_text import json_line
 
     for line in [json_line(doctor.as_json(findings))] if as_json else doctor.lines(findings):
@@ -70,7 +71,7 @@ def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_jso
 
 
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
-    """The report of a program whose settings can't be read: exit code 1."""
+    """Print the report of a program whose settings can't be read; the exit code is 1."""
     from console_app.domain.json_text import json_line
 
     broken = doctor.cleaned(broken_configuration(error), redactor_in_use(os.environ))
@@ -95,7 +96,7 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
 
 
 def _keys(setup: Setup) -> Iterator[Finding]:
-    """Which keys there are, never what they are."""
+    """Yield the names of keys with whether they are set, never their values."""
     try:
         providers = setup.settings.known_providers()
     except ConfigError as error:
@@ -114,7 +115,7 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 
 async def _endpoints(setup: Setup) -> list[Finding]:
-    """Asks every endpoint that has a key, or needs none, which models it has."""
+    """Ask every endpoint that has a key, or needs none, which models it has."""
     from console_app.console.model_source import list_all
 
     try:

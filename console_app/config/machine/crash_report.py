@@ -19,7 +19,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 
-_MOST_REPORTS = 10  # reports; the oldest go
+MOST_REPORTS = 10  # reports; the oldest go
 _PACKAGES = ("textual", "mcp", "openai", "anthropic", "pydantic")
 _FRAMES = 60  # of one traceback: a recursion without end would fill the file
 
@@ -31,7 +31,7 @@ def write_report(folder: Path, error: BaseException, redactor: Redactor, *, doin
     text = "\n".join([*_facts(doing), "", *_traceback(error)])
     try:
         write_private(path, visible(redactor.clean(text)) + "\n")
-        for old in sorted(folder.glob("crash-*.txt"))[:-_MOST_REPORTS]:
+        for old in sorted(folder.glob("crash-*.txt"))[:-MOST_REPORTS]:
             old.unlink(missing_ok=True)
     except (ConfigError, OSError):
         return None

@@ -37,7 +37,7 @@ class KnownDialects:
             keep_record(self._path, record)
 
 
-_MOST_MODELS = 100  # in the file; the newest
+MOST_MODELS = 100  # in the file; the newest
 _FLAGS = (
     *("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns"),
     *("items_wanted", "plain_names"),
@@ -158,7 +158,7 @@ class KnownRefusals:
             return
         if lasting:
             models[key] = lasting
-        newest = dict(list(models.items())[-_MOST_MODELS:])
+        newest = dict(list(models.items())[-MOST_MODELS:])
         keep_record(self._path, {"version": self._version, "models": newest})
 
     def _written(self) -> dict[str, Any]:
