@@ -24,7 +24,7 @@ class ShellFiles(BuildHookInterface):
         """Writes the files and has them packed; an editable install is a wheel too."""
         sys.path.insert(0, self.root)
         try:
-            from console_app.command_line.completion import SCRIPTS
+            from console_app.command_line import SCRIPTS
             from console_app.command_line.man_page import pages
         finally:
             sys.path.remove(self.root)

@@ -24,8 +24,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.sessions.library import collector_at_rest
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Store
 from console_app.tui.lineview import ConversationView, EventRouter
 
 PARAGRAPH = """## Section {n}
@@ -178,7 +177,7 @@ async def stored(scene: Scene) -> str:
         for at in range(0, len(events), 2000):
             await store.append(events[at : at + 2000])
         begin, cpu = time.perf_counter(), time.process_time()
-        with collector_at_rest():
+        with Library.collector_at_rest():
             for event in await store.load("s"):
                 scene.show(event)
         await scene.settled()

@@ -12,7 +12,7 @@ from console_app import wiring
 from console_app.batch.event_files import EventFiles
 from console_app.batch.models import SharedModels
 from console_app.batch.turn_worker import SharedParts, TurnWorker
-from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers import ServerChoice
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
 from console_app.wiring import Setup
@@ -31,7 +31,7 @@ class OpenWorker:
         self._servers = servers
 
     async def ready(self, settled: Callable[[Hub], Awaitable[None]]) -> None:
-        """Waits with `settled` for the servers."""
+        """Wait with `settled` for the servers."""
         if self._servers.servers:
             await asyncio.to_thread(wiring.preload_servers)
         await asyncio.gather(settled(self.hub), wiring.build_models())
@@ -42,8 +42,10 @@ class OpenWorker:
 async def open_worker(
     setup: Setup, servers: ServerChoice, *, events: Path | None = None, named_servers: bool = False
 ) -> AsyncGenerator[OpenWorker]:
-    """A worker under the settings of `setup`; its connections are closed at the end. `events` is where each item's
-    events are kept, `named_servers` says that `servers` are the ones that calls name. Raises FanoutError."""
+    """Open a worker under the settings of `setup`; its connections are closed at the end. Raises FanoutError.
+
+    `events` is the folder of each item's events, `named_servers` says that `servers` are the ones that calls name.
+    """
     models = SharedModels(wiring.model_source(setup))
     hub = wiring.build_hub(setup, servers, picks=None if named_servers else wiring.picks(setup))
     shared = SharedParts(

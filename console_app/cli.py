@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from console_app.config.secrets.redaction import Redactor
+    from console_app.config.secrets import Redactor
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def main() -> NoReturn:
-    """Runs the command line of this process and exits."""
+    """Run the command line of this process and exit."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
         raise SystemExit(_ended(lambda: _versions(libraries=False)))
@@ -31,7 +31,7 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
-    """Runs `arguments` as the command line; the exit code. `own_process`: with it the process ends."""
+    """Run `arguments` as the command line; return the exit code. With `own_process` the process ends then."""
 
     def work() -> int:
         import gc
@@ -39,7 +39,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
         # Importing makes many objects and next to no garbage: looking for it takes a fifth of the time of a start.
         # `wiring.freeze_collector` switches the collector on again.
         gc.disable()
-        from console_app.command_line.parser import parse_arguments
+        from console_app.command_line import parse_arguments
 
         parsed = parse_arguments(arguments)
         parsed.own_process = own_process
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 
 
 def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
-    """The exit code of `work`; what goes wrong in it is said."""
+    """Return the exit code of `work`; what goes wrong in it is said."""
     try:
         _open_descriptors()
         return work()
@@ -63,9 +63,9 @@ def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
 
 
 def _complete(words: Sequence[str]) -> int:
-    """What a shell's completion is told. An error is told to nobody: a line of it would stand in the prompt."""
+    """Answer a shell's completion. An error is told to nobody: a line of it would stand in the prompt."""
     try:
-        from console_app.command_line.completion import answer
+        from console_app.command_line import answer
 
         sys.stdout.write(answer(words))
         sys.stdout.flush()
@@ -91,14 +91,14 @@ def _dispatch(parsed: Namespace) -> int:
 
             return run_schema(parsed)
         case "completion":
-            from console_app.command_line.completion import SCRIPTS
+            from console_app.command_line import SCRIPTS
 
             return _write(SCRIPTS[parsed.shell])
         case "man":
             return _manual(parsed.words)
         case _:
             pass
-    from console_app.commands.dispatch import run_command
+    from console_app.commands import run_command
 
     _in_a_folder(parsed)
     return run_command(parsed)
@@ -122,7 +122,7 @@ def _versions(*, libraries: bool) -> int:
 
     if not libraries:
         return _write(f"fanout {__version__}\n")
-    from console_app.config.machine.extras import optional
+    from console_app.config.machine import optional
     from console_app.headless.doctor import installed
 
     lines = [f"{name} {version or 'is not installed'}" for name, version in installed().items()]
@@ -133,8 +133,7 @@ def _versions(*, libraries: bool) -> int:
 
 
 def _manual(words: Sequence[str]) -> int:
-    from console_app.command_line.commands import COMMANDS, CONSOLE
-    from console_app.command_line.man_page import page
+    from console_app.command_line import COMMANDS, CONSOLE, page
     from console_app.domain.errors import UsageError
 
     command = COMMANDS.get(words[0]) if words else CONSOLE
@@ -157,7 +156,7 @@ def _console(parsed: Namespace) -> int:
         raise UsageError("the console needs a terminal", "Without one: fanout run PROMPT.")
     _in_a_folder(parsed)
     if _in_lines(parsed):
-        from console_app.commands.console import run_in_lines
+        from console_app.commands import run_in_lines
 
         return run_in_lines(parsed)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
@@ -177,8 +176,8 @@ def _in_lines(parsed: Namespace) -> bool:
     import os
     from pathlib import Path
 
-    from console_app.config.machine.paths import Paths
-    from console_app.config.settings.startup_settings import read_startup_settings
+    from console_app.config.files import Paths
+    from console_app.config.settings import read_startup_settings
 
     return read_startup_settings(Paths.find(), cwd=Path(), flag=None, environ=os.environ).screen_reader
 
@@ -187,7 +186,7 @@ def _report(error: Exception, *, debug: bool) -> int:
     """Says `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
-    from console_app.config.secrets.redaction import redactor_in_use
+    from console_app.config.secrets import redactor_in_use
     from console_app.domain.errors import ConfigError, FanoutError, UsageError
     from console_app.domain.safe_text import one_line
 
@@ -209,8 +208,8 @@ def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
     import logging
     import traceback
 
-    from console_app.config.machine.crash_report import write_report
-    from console_app.config.machine.paths import Paths
+    from console_app.config.files import Paths
+    from console_app.config.machine import write_report
     from console_app.domain.safe_text import visible
 
     if debug:

@@ -11,7 +11,7 @@ from importlib import import_module
 
 
 def door(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of `package`. `modules` gives for each of its modules the names that stand in the door,
+    """Return the `__getattr__` of `package`. `modules` gives for each of its modules the names that stand in the door,
     divided by blanks."""
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources
-from console_app.config.machine.browser_page import page_in_use
-from console_app.config.machine.paths import Paths
-from console_app.config.settings.startup_settings import read_startup_settings
+from console_app.config.files import Paths
+from console_app.config.machine import page_in_use
+from console_app.config.settings import read_startup_settings
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run_console(arguments: Namespace) -> int:
-    """Runs the console until it is left; the exit code. Raises FanoutError for what a flag or a file has wrong."""
+    """Run the console until it is left; return the exit code. Raises FanoutError for a fault in a flag or a file."""
     for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
         os.environ.pop(name, None)
     app = FanoutApp(_startup_parts(arguments), prompt=arguments.prompt)
@@ -58,13 +58,13 @@ def _startup_parts(arguments: Namespace) -> StartupParts:
 
 def _load(arguments: Namespace) -> Services:
     # With settings, engine and servers: it takes longer than the first paint.
-    from console_app.commands.console import open_services
+    from console_app.commands import open_services
 
     return open_services(arguments)
 
 
 def _write_crash_report(folder: Path, error: BaseException) -> Path | None:
-    from console_app.config.machine.crash_report import write_report
-    from console_app.config.secrets.redaction import redactor_in_use
+    from console_app.config.machine import write_report
+    from console_app.config.secrets import redactor_in_use
 
     return write_report(folder, error, redactor_in_use(os.environ), doing="opening")

@@ -19,19 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.machine.log_setup import log_nowhere, log_to
-from console_app.config.machine.paths import Paths, project_mcp, read_text
-from console_app.config.models.known_refusals import KnownRefusals
-from console_app.config.models.model_choice import OFFLINE, SCRIPTED, ModelChoice
-from console_app.config.secrets.private_files import make_private_again
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_kept, secrets_of_server, secrets_of_settings
-from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
-from console_app.config.servers.server_identity import identity_of
-from console_app.config.settings.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
-from console_app.config.settings.model import Settings
-from console_app.config.settings.system_prompt import DEFAULT
-from console_app.config.trust.rule_servers import RuleServers
+from console_app.config.files import Paths, project_mcp, read_text
+from console_app.config.machine import log_nowhere, log_to
+from console_app.config.models import KnownRefusals, ModelChoice
+from console_app.config.secrets import Redactor, StoredKeys, secrets_of_kept
+from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.engine_settings import EngineSettings
@@ -41,13 +33,11 @@ from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_choice import ServerChoice
-    from console_app.config.servers.tool_choice import Selection
+    from console_app.config.servers import Selection, ServerChoice
     from console_app.domain.ports.provider import Provider
     from console_app.domain.ports.toolset import ServerSwitch, Toolset
     from console_app.mcp_client import Hub
-    from console_app.sessions.library import Library, Opened
-    from console_app.sessions.tables import SessionInfo
+    from console_app.sessions import Library, Opened, SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
 BUNDLED = "bundled"  # the source of the rules that allow them
@@ -77,23 +67,21 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     paths, cwd = Paths.find(environ), working_folder(arguments)
     headless = arguments.command != "console" or arguments.print_answer
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
-    redactor, keys = Redactor.of(environ), StoredKeys(paths)
-    stored = keys.all()
-    redactor.add(*stored.values())
-    environ = WithStoredKeys(environ, stored, keys.addresses()) if stored else environ
+    redactor = Redactor.of(environ)
+    environ = StoredKeys(paths).over(environ, redactor)
     try:
         log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
     except ConfigError:
         if arguments.log_file or arguments.debug:
             raise
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
-    make_private_again(paths)
+    paths.make_private_again()
     layered = read_settings(paths, cwd, arguments, environ, forgiving=True)
     for line in layered.wrong if headless else ():
         sys.stderr.write(f"fanout: {one_line(redactor.clean(line))}\n")
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
-    redactor.add(*secrets_of_settings(layered.settings, environ))
+    redactor.add(*layered.settings.secrets(environ))
     setup = Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
     redactor.add_later(lambda: _secrets_in_files(setup))  # read where something is printed: it takes a while
     return setup
@@ -102,9 +90,9 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
     """Of every sign-in, and of every mcp.json that may have been in force as a session was made: the user's own, the
     one that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
-    from console_app.config.secrets.credentials import UserCredentials
-    from console_app.config.servers.mcp_servers import load_mcp_config
-    from console_app.config.trust import trusted as trust
+    from console_app.config.files import is_trusted
+    from console_app.config.secrets import UserCredentials
+    from console_app.config.servers import load_mcp_config
 
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secrets_of_kept(text)
@@ -112,9 +100,9 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
         with suppress(ConfigError):
             # What nobody trusted must not say which words are hidden.
-            if path.is_file() and (path != project or trust.is_trusted(setup.paths, path, read_text(path))):
+            if path.is_file() and (path != project or is_trusted(setup.paths, path, read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
-                    yield from secrets_of_server(server)
+                    yield from server.secrets()
 
 
 def working_folder(arguments: Namespace) -> Path:
@@ -134,8 +122,10 @@ def read_settings(
     project's file nothing is an error."""
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
-    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
-    return load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ, forgiving=forgiving)
+    allow, deny = chosen.get("allow_tool") or (), chosen.get("deny_tool") or ()
+    return LayeredSettings.load(
+        paths, cwd=cwd, flags=flags, environ=environ, allow=allow, deny=deny, forgiving=forgiving
+    )
 
 
 def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
@@ -172,9 +162,9 @@ async def remember_tools(setup: Setup, hub: Hub) -> None:
     """Keeps the names of the tools that there are, for a shell to complete."""
     import asyncio
 
-    from console_app.config.servers import known_tools
+    from console_app.config.servers import keep_tool_names
 
-    await asyncio.to_thread(known_tools.keep, setup.paths.known_tools, hub.all_tools())
+    await asyncio.to_thread(keep_tool_names, setup.paths.known_tools, hub.all_tools())
 
 
 def freeze_collector() -> None:
@@ -198,7 +188,7 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 def choose_servers(setup: Setup) -> ServerChoice:
     """Which mcp.json counts, and which of its servers."""
     from console_app import resources
-    from console_app.config.servers.server_choice import choose_servers as choose
+    from console_app.config.servers import choose_servers as choose
 
     arguments, named_by = setup.arguments, setup.layered.sources.get("mcp_config")
     chosen = choose(
@@ -213,7 +203,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         named_by_project=setup.layered.project is not None and named_by == setup.layered.project.path,
         environ=setup.environ,
     )
-    setup.redactor.add(*(secret for server in chosen.servers for secret in secrets_of_server(server)))
+    setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
     return chosen
 
 
@@ -226,8 +216,7 @@ def open_library(setup: Setup) -> Library | None:
 
 def stored_sessions(setup: Setup) -> Library:
     """The sessions of this user, whether new ones are kept or not."""
-    from console_app.sessions.library import Library
-    from console_app.sessions.store import Store
+    from console_app.sessions import Library, Store
 
     store = Store(setup.paths.sessions, folder=str(setup.cwd))
     return Library(store, setup.paths.session_locks, setup.redactor)
@@ -272,7 +261,7 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
-    from console_app.config.secrets.credentials import UserCredentials, WatchedCredentials
+    from console_app.config.secrets import UserCredentials
     from console_app.mcp_client import Asking, Definitions, Hub
 
     configs = servers.servers if picks is None else picks.applied(servers.servers)
@@ -282,7 +271,7 @@ def build_hub(
         files_dir=setup.paths.files,
         on_change=on_change,
         asking=Asking(roots=(setup.cwd,)),
-        credentials=WatchedCredentials(UserCredentials(setup.paths.credentials), setup.redactor),
+        credentials=UserCredentials(setup.paths.credentials, setup.redactor),
         redactor=setup.redactor,
         definitions=Definitions(setup.paths.tool_definitions),
         injected=setup.settings.injected,
@@ -294,9 +283,9 @@ def build_hub(
 
 def picks(setup: Setup) -> Selection:
     """What the user switched on and off in this folder; servers that the command line names are taken as named."""
-    from console_app.config.servers.tool_choice import Selection, load_selection
+    from console_app.config.servers import Selection
 
-    return Selection() if setup.arguments.mcp else load_selection(setup.paths, setup.cwd)
+    return Selection() if setup.arguments.mcp else Selection.load(setup.paths, setup.cwd)
 
 
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
@@ -336,7 +325,7 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
             rule = Rule("allow", f"{server.name}.*", BUNDLED)
             key = RuleKey(BUNDLED, rule.text, server.name)
             gate.rules.append(rule)
-            gate.bindings.bound[key] = (identity_of(server, Path.cwd() / server.folder),)
+            gate.bindings.bound[key] = (server.identity(Path.cwd() / server.folder),)
 
 
 def build_engine(
@@ -364,6 +353,6 @@ def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
         "policy": settings.policy or CallPolicy.PARALLEL,
         "text_single": settings.policy is None,
         "turn_timeout": settings.timeout,
-        "system_prompt": DEFAULT if settings.system_prompt is None else settings.system_prompt,
+        "system_prompt": settings.prompt,
     }
     return EngineSettings(**alike | own)

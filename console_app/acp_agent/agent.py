@@ -14,18 +14,18 @@ from pydantic import ValidationError
 
 from console_app._version import __version__
 from console_app.acp_agent.session import EditorSession
-from console_app.config.models.model_choice import NO_KEY_HINT
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.models import NO_KEY_HINT
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
 from console_app.domain.safe_text import one_line
-from console_app.sessions.store import NoSuchSession
+from console_app.sessions import NoSuchSession
 
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
     from console_app.acp_agent.parts import OpenSession
     from console_app.acp_agent.prompts import Block
-    from console_app.sessions.library import Library
+    from console_app.sessions import Library
 
 _NO_KEY, _NOT_FOUND, _INVALID, _FAILED = -32000, -32002, -32602, -32603
 _PAGE = 50  # conversations of a list at a time

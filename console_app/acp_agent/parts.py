@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from console_app.config.servers.mcp_servers import ServerConfig
+    from console_app.config.servers import ServerConfig
     from console_app.console.services import Services
     from console_app.domain.events import Event
     from console_app.mcp_client import Hub

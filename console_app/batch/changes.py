@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from console_app.batch.results_file import ResultsError, ResultsFile, line_of
-from console_app.config.machine.paths import write_private
+from console_app.config.files import write_private
 from console_app.domain.batch import ItemResult, WorkItem
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset

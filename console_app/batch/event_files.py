@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.secrets import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Event
-from console_app.sessions.export import as_json_lines
+from console_app.sessions import as_json_lines
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
 

@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.config.models.model_choice import SCRIPTED, ModelChoice
+from console_app.config.models import ModelChoice
+from console_app.config.settings import SCRIPTED
 from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.domain.endpoint import identity
 from console_app.providers import RateLimiter

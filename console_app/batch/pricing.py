@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from console_app.config.models.model_choice import ModelChoice
+from console_app.config.models import ModelChoice
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.batch import WorkItem
 from console_app.domain.tools import ToolSpec

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import PRIVATE_FILE
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE
+from console_app.config.secrets import Redactor
 from console_app.domain.batch import ItemResult
 from console_app.domain.batch_progress import BatchSnapshot
 from console_app.domain.batch_words import duration, money

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.json_text import json_line

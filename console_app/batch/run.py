@@ -16,7 +16,7 @@ from typing import Literal
 from console_app.batch.changes import CUT_SHORT, ChangeNotes
 from console_app.batch.engine import BatchEngine
 from console_app.batch.results_file import ResultsFile
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
 from console_app.domain.batch_progress import BatchProgress
 from console_app.domain.errors import FanoutError

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import private_folder, write_private
+from console_app.config.files import private_folder, write_private
 from console_app.domain.batch_progress import BatchSnapshot
 from console_app.domain.errors import ConfigError, UsageError
-from console_app.sessions.lock import SessionLock
+from console_app.sessions import SessionLock
 
 _NAME = re.compile(r"[^\w.-]+")
 _MOST = 1_000  # runs of the same name at once

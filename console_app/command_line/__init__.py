@@ -1,1 +1,25 @@
-"""The command line as data: what there is to type, and parser, help, completion and man page made of it."""
+"""The command line: its table of commands, how it is read, and the help, manual and completion made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.command_line.commands import COMMANDS as COMMANDS
+    from console_app.command_line.commands import CONSOLE as CONSOLE
+    from console_app.command_line.completion import SCRIPTS as SCRIPTS
+    from console_app.command_line.completion import answer as answer
+    from console_app.command_line.man_page import page as page
+    from console_app.command_line.parser import parse_arguments as parse_arguments
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "commands": "COMMANDS CONSOLE",
+            "completion": "SCRIPTS answer",
+            "man_page": "page",
+            "parser": "parse_arguments",
+        },
+    )

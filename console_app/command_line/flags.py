@@ -22,36 +22,36 @@ class Flag:
 
     @property
     def takes_value(self) -> bool:
-        """Whether the argument behind it belongs to it."""
+        """Whether the argument behind the option belongs to it."""
         return self.options.get("action", "append") == "append"
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values there are, where they are few."""
+        """The values that the option takes, where they are few."""
         return self.options.get("choices", ())
 
     @property
     def metavar(self) -> str:
-        """What stands for its value in help; "" for an option without one."""
+        """The word that stands for its value in help; "" for an option without one."""
         return self.options.get("metavar", "VALUE") if self.takes_value else ""
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Makes `parser` know it."""
+        """Make `parser` know the option."""
         parser.add_argument(*self.names, help=self.help, **self.options)
 
 
 def flag(*names: str, help: str, completes: Completes = "", **options: Any) -> Flag:
-    """An option; `options` are argparse's."""
+    """Make an option; `options` are argparse's."""
     return Flag(names, help, options, completes)
 
 
 def switch(*names: str, help: str, **options: Any) -> Flag:
-    """An option without a value."""
+    """Make an option without a value."""
     return Flag(names, help, {"action": "store_true", **options})
 
 
 def one_of(name: str, metavar: str, choices: tuple[str, ...], *, help: str, **options: Any) -> Flag:
-    """An option whose few values its help names."""
+    """Make an option whose few values its help names."""
     return Flag((name,), help, {"metavar": metavar, "choices": choices, **options})
 
 
@@ -63,37 +63,37 @@ def _number(text: str, name: str, least: float, most: float) -> float:
 
 
 def seconds(text: str) -> float:
-    """Zero or more, and not without end."""
+    """Read seconds: zero or more, and not without end."""
     return _number(text, "seconds", 0, 1e12)
 
 
 def dollars(text: str) -> float:
-    """Zero or more, and not without end."""
+    """Read dollars: zero or more, and not without end."""
     return _number(text, "dollars", 0, 1e12)
 
 
 def speed(text: str) -> float:
-    """A factor."""
+    """Read a factor from 0.01 to 10,000."""
     return _number(text, "speed", 0.01, 10_000)
 
 
 def count(text: str) -> int:
-    """A whole number from one."""
+    """Read a whole number from one."""
     return int(_number(str(int(text)), "count", 1, 1e12))
 
 
 def port(text: str) -> int:
-    """A port; 0 for any that is free."""
+    """Read a port; 0 stands for any that is free."""
     return int(_number(str(int(text)), "port", 0, 65535))
 
 
 def minutes(text: str) -> float:
-    """Zero or more, up to a week."""
+    """Read minutes: zero or more, up to a week."""
     return _number(text, "minutes", 0, 7 * 24 * 60)
 
 
 def screen_size(text: str) -> tuple[int, int]:
-    """Columns and rows, as 100x30."""
+    """Read columns and rows, as 100x30."""
     columns, _, rows = text.partition("x")
     return int(_number(columns, "columns", 60, 240)), int(_number(rows, "rows", 15, 80))
 

@@ -1,4 +1,4 @@
-"""Help: of a command or an action only what it takes, a line an option, so that it fits a screen of 80 by 40."""
+"""Writes help: of a command or an action only what it takes, a line an option, so that it fits a screen of 80 by 40."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FIRST = (
 
 
 def program(command: CommandSpec, action: CommandSpec | None = None) -> str:
-    """What is typed, as `fanout mcp list`."""
+    """Return the words that are typed, as `fanout mcp list`."""
     return " ".join(part for part in ("fanout", command.name, action.name if action else "") if part)
 
 
 def usage(command: CommandSpec, action: CommandSpec | None = None) -> str:
-    """One line."""
+    """Return the line that shows how a command is typed."""
     shown = action or command
     if shown is CONSOLE:
         return 'fanout [options] ["PROMPT" | -- PROMPT]   or   fanout COMMAND ...'
@@ -43,12 +43,12 @@ def usage(command: CommandSpec, action: CommandSpec | None = None) -> str:
 
 
 def help_of(command: CommandSpec, action: CommandSpec | None = None) -> str:
-    """The whole help."""
+    """Return the whole help."""
     return "\n".join(_console_lines() if command is CONSOLE else _lines(command, action)) + "\n"
 
 
 def option(flag: Flag) -> str:
-    """An option as it is typed, short name first: `-m, --model PROVIDER/MODEL`."""
+    """Return an option as it is typed, short name first: `-m, --model PROVIDER/MODEL`."""
     names = ", ".join(flag.names)
     return f"{'' if flag.names[0][1] != '-' else '    '}{names}{' ' * bool(flag.metavar)}{flag.metavar}"
 

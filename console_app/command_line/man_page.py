@@ -22,12 +22,12 @@ _ENVIRONMENT = {
 
 
 def pages() -> dict[str, str]:
-    """Every page by the name of its file."""
+    """Return every page by the name of its file."""
     return {"fanout.1": page(CONSOLE), **{f"fanout-{name}.1": page(one) for name, one in COMMANDS.items()}}
 
 
 def page(command: CommandSpec) -> str:
-    """The page of a command in man(7)."""
+    """Return the page of a command in man(7)."""
     return "".join(f"{line}\n" for line in _lines(command))
 
 
@@ -104,6 +104,6 @@ def _examples(notes: tuple[str, ...]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Text that roff takes as it is."""
+    """Return text that roff takes as it is."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("'", "\\(aq")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped.replace('"', "\\(dq")

@@ -1,4 +1,4 @@
-"""From arguments to a command: which one, its action, its options and its words; a mistake is one line and exit code 2.
+"""Reads arguments as a command, its action, its options and its words; a mistake is one line and exit code 2.
 
 The console is the command without a name. A prompt for it is seen to be one (it holds a space, or stands behind `--`),
 so that a word nobody knows is never sent to a model. argparse reads the options of the one command that was named.
@@ -26,11 +26,11 @@ class Parser(argparse.ArgumentParser):
             flag.add_to(self)
 
     def format_help(self) -> str:
-        """The help of the command."""
+        """Return the help of the command."""
         return help_of(self._command, self._action)
 
     def error(self, message: str) -> NoReturn:
-        """One line to standard error, exit code 2."""
+        """Write one line to standard error, and end with exit code 2."""
         text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(message.split()))
         end = "" if text.endswith((".", "?")) else "."
         sys.stderr.write(f"fanout: {text}{end} See {self.prog} --help.\n")
@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options with `command`, `action` and words among them; "console" is the command without a name."""
+    """Return the options with `command`, `action` and words among them; "console" is the command without a name."""
     found = find_word(arguments, CONSOLE.flags)
     if found is None:
         return _parse_console(arguments)
@@ -66,7 +66,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _parsed(command: CommandSpec, action: CommandSpec | None, arguments: Sequence[str]) -> argparse.Namespace:
-    """Reads the options of a command or action. What its sibling actions take is there with its default."""
+    """Read the options of a command or action. What its sibling actions take is there with its default."""
     shown, parser = action or command, Parser(command, action)
     start = argparse.Namespace(command=command.name or "console")
     if action is not None:
@@ -112,7 +112,7 @@ def _parse_console(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def find_word(arguments: Sequence[str], flags: Iterable[Flag]) -> tuple[str, list[str]] | None:
-    """The first argument that is neither an option nor its value, and the other arguments."""
+    """Return the first argument that is neither an option nor its value, and the other arguments."""
     with_value = {name for flag in flags if flag.takes_value for name in flag.names}
     at = 0
     while at < len(arguments):

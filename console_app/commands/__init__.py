@@ -1,0 +1,20 @@
+"""What each command of the command line does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.commands.console import open_services as open_services
+    from console_app.commands.console import run_in_lines as run_in_lines
+    from console_app.commands.dispatch import run_command as run_command
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "console": "open_services run_in_lines",
+            "dispatch": "run_command",
+        },
+    )

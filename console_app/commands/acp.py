@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app import wiring
-from console_app.config.machine.extras import how_to_install
-from console_app.config.models.model_choice import NO_KEY_HINT, ModelChoice
-from console_app.config.secrets.secret_sources import secrets_of_server, secrets_of_settings
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.server_identity import identity_of
-from console_app.config.trust import custom_commands
-from console_app.config.trust.written_rules import UserRules
+from console_app.config.machine import how_to_install
+from console_app.config.models import NO_KEY_HINT, ModelChoice
+from console_app.config.servers import ServerChoice
+from console_app.config.settings import UserRules
+from console_app.config.trust import CustomCommands
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
@@ -27,15 +25,15 @@ from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, RunEnding
 from console_app.headless.servers import failures
 from console_app.mcp_client import HubSwitch
-from console_app.sessions.store import NoSuchSession
+from console_app.sessions import NoSuchSession
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.acp_agent.parts import SessionParts
-    from console_app.config.servers.mcp_servers import ServerConfig
+    from console_app.config.servers import ServerConfig
     from console_app.engine import Engine
     from console_app.mcp_client import Hub
-    from console_app.sessions.library import Library
+    from console_app.sessions import Library
 
 
 async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -123,7 +121,7 @@ class OpenedSessions:
                 rules=UserRules(setup.paths),
                 working_folder=folder,
                 pictures_path=setup.paths.files,
-                custom_commands=partial(custom_commands.find, setup.paths, folder),
+                custom_commands=partial(CustomCommands.find, setup.paths, folder),
             ),
             hub=hub,
             start=partial(self._start, hub, models, library),
@@ -135,7 +133,7 @@ class OpenedSessions:
     def _setup_in(self, folder: Path) -> Setup:
         base = self._setup
         layered = wiring.read_settings(base.paths, folder, base.arguments, base.environ, forgiving=True)
-        base.redactor.add(*secrets_of_settings(layered.settings, base.environ))
+        base.redactor.add(*layered.settings.secrets(base.environ))
         return replace(base, cwd=folder, layered=layered)
 
     def _servers(self, setup: Setup, servers: Sequence[ServerConfig]) -> tuple[ServerChoice, frozenset[str]]:
@@ -148,15 +146,15 @@ class OpenedSessions:
             chosen = ServerChoice(notes=(error.line,))
         here = {"folder": str(setup.cwd)}
         all_of = {one.name: one.model_copy(update=here) for one in chosen.servers}
-        known = {identity_of(one, setup.cwd).digest for one in all_of.values() if not one.disabled and not one.problem}
+        known = {one.identity(setup.cwd).digest for one in all_of.values() if not one.disabled and not one.problem}
         for server in servers:
-            if identity_of(server, setup.cwd).digest in known:
+            if server.identity(setup.cwd).digest in known:
                 continue
             name = server.name
             while name in all_of:
                 name += "-2"
             all_of[name] = server.model_copy(update=here | {"name": name})
-            setup.redactor.add(*secrets_of_server(server))
+            setup.redactor.add(*server.secrets())
         foreign = frozenset(all_of) - {one.name for one in chosen.servers}
         return replace(chosen, servers=tuple(all_of.values())), foreign
 

@@ -28,7 +28,7 @@ from console_app.batch.status_files import StatusFile
 from console_app.batch.telling import Telling
 from console_app.batch.template import Template
 from console_app.batch_worker import OpenWorker
-from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers import ServerChoice
 from console_app.domain.amounts import plural
 from console_app.domain.batch import BatchEvent, ItemResult, ItemTurnEvent, WorkItem
 from console_app.domain.batch_progress import BatchProgress, BatchSnapshot

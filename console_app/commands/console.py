@@ -17,15 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
-from console_app.config.machine.crash_report import write_report
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.server_files import ServerFiles
-from console_app.config.settings.own_settings import OwnSettings
-from console_app.config.settings.written_settings import write_setting
-from console_app.config.trust import custom_commands
-from console_app.config.trust.trust_report import ProjectTrust
-from console_app.config.trust.trusted import IN_A_SHELL
-from console_app.config.trust.written_rules import UserRules
+from console_app.config.files import IN_A_SHELL
+from console_app.config.machine import write_report
+from console_app.config.servers import ServerChoice
+from console_app.config.settings import OwnSettings, UserRules, write_setting
+from console_app.config.trust import CustomCommands, ProjectTrust, ServerFiles
 from console_app.console.connecting import Connecting
 from console_app.console.files.picture_store import sweep
 from console_app.console.model_source import warm_up
@@ -46,10 +42,9 @@ from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.config.settings.layers import LayeredSettings
+    from console_app.config.settings import LayeredSettings
     from console_app.domain.events import Event
-    from console_app.sessions.replay import Replay
-    from console_app.sessions.tables import SessionInfo
+    from console_app.sessions import Replay, SessionInfo
 
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
@@ -81,7 +76,7 @@ def run_in_lines(arguments: Namespace) -> int:
 
 def replay_session(arguments: Namespace) -> int:
     """Plays a stored session in the console, to be watched; the exit code."""
-    from console_app.sessions.replay import Replay
+    from console_app.sessions import Replay
     from console_app.tui.app import FanoutApp
 
     setup = wiring.prepare(arguments)
@@ -92,7 +87,7 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
     from console_app.headless.session_command import moving_format
-    from console_app.sessions.export import as_json_lines, imported, write_new
+    from console_app.sessions import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
     from console_app.tui.recording.svg import as_cast, as_svg
 
@@ -243,7 +238,7 @@ class ConsoleParts:
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
             pictures_path=setup.paths.files,
-            custom_commands=lambda: custom_commands.find(setup.paths, setup.cwd),
+            custom_commands=partial(CustomCommands.find, setup.paths, setup.cwd),
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,

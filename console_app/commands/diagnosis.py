@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import wiring
-from console_app.config.machine import paths as places
-from console_app.config.machine.paths import Paths
-from console_app.config.models.model_choice import known_providers
-from console_app.config.secrets.redaction import redactor_in_use
-from console_app.config.settings.layers import unknown_variables
+from console_app.config.files import Paths, project_settings
+from console_app.config.secrets import redactor_in_use
+from console_app.config.settings import unknown_variables
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.headless import doctor
@@ -33,19 +31,20 @@ _PATIENCE = 20.0  # seconds for all servers to start
 
 
 def local_findings(paths: Paths) -> list[Finding]:
-    """What can be looked at without any configuration."""
+    """Return the findings that need no configuration."""
     return [*doctor.versions(), *doctor.terminal(os.environ), *doctor.storage(paths)]
 
 
 def broken_configuration(error: FanoutError) -> Finding:
-    """The finding that stands where the settings can't be read."""
+    """Return the finding that stands where the settings can't be read."""
     return Finding("Configuration", "settings", "wrong", error.detail, error.hint)
 
 
 async def examine(
     setup: Setup, statuses: Sequence[ServerStatus] | None = None, to_end: TimeToEnd | None = None
 ) -> list[Finding]:
-    """Everything. `statuses` are those of servers that run already; without them all are started, and closed again."""
+    """Examine everything. `statuses` are those of servers that run already; without them all are started, and
+    closed."""
     found = [
         *local_findings(setup.paths),
         *_configuration(setup),
@@ -57,14 +56,14 @@ async def examine(
 
 
 async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
-    """Examines and prints, as `--json` says; whether nothing is wrong."""
+    """Examine and print, as `--json` says; return whether nothing is wrong."""
     findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
     print_findings(findings, output, as_json=setup.arguments.json)
     return not any(finding.state == "wrong" for finding in findings)
 
 
 def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
-    """Writes the report."""
+    """Write the report."""
     from console_app.domain.json_text import json_line
 
     for line in [json_line(doctor.as_json(findings))] if as_json else doctor.lines(findings):
@@ -72,7 +71,7 @@ def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_jso
 
 
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
-    """The report of a program whose settings can't be read: exit code 1."""
+    """Print the report of a program whose settings can't be read; the exit code is 1."""
     from console_app.domain.json_text import json_line
 
     broken = doctor.cleaned(broken_configuration(error), redactor_in_use(os.environ))
@@ -83,7 +82,7 @@ def without_settings(arguments: Namespace, error: ConfigError) -> int:
 
 
 def _configuration(setup: Setup) -> Iterator[Finding]:
-    for path in (setup.paths.settings, places.project_settings(setup.cwd)):
+    for path in (setup.paths.settings, project_settings(setup.cwd)):
         if path.exists():
             yield Finding("Configuration", "settings", "fine", str(path))
     try:
@@ -97,9 +96,9 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
 
 
 def _keys(setup: Setup) -> Iterator[Finding]:
-    """Which keys there are, never what they are."""
+    """Yield the names of keys with whether they are set, never their values."""
     try:
-        providers = known_providers(setup.settings)
+        providers = setup.settings.known_providers()
     except ConfigError as error:
         yield broken_configuration(error)
         return
@@ -116,7 +115,7 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 
 async def _endpoints(setup: Setup) -> list[Finding]:
-    """Asks every endpoint that has a key, or needs none, which models it has."""
+    """Ask every endpoint that has a key, or needs none, which models it has."""
     from console_app.console.model_source import list_all
 
     try:

@@ -11,10 +11,9 @@ from functools import partial
 from typing import Any
 
 from console_app import wiring
-from console_app.config.machine.paths import Paths
-from console_app.config.models.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.settings.layers import unknown_variables
+from console_app.config.files import Paths
+from console_app.config.secrets import Redactor
+from console_app.config.settings import OFFLINE, OFFLINE_MODEL, unknown_variables
 from console_app.console.models import Models
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
@@ -28,7 +27,7 @@ from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
 from console_app.headless.session_command import moving_format
 from console_app.headless.standard_output import write_out
-from console_app.sessions.library import Library
+from console_app.sessions import Library
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
@@ -239,9 +238,9 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     from console_app.headless.json_outputs import ModelEntry, ModelsReport
 
     wanted = (setup.arguments.model or "").partition("/")[0]
-    names = list(known_providers(setup.settings))
+    names = list(setup.settings.known_providers())
     if setup.settings.base_url:
-        wanted = chosen_provider(setup.settings, names)
+        wanted = setup.settings.chosen_provider(names)
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
     asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
@@ -265,12 +264,12 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 def _auth(setup: Setup) -> int:
-    from console_app.config.secrets.stored_keys import StoredKeys
+    from console_app.config.secrets import StoredKeys
     from console_app.headless.auth_command import run_auth
     from console_app.headless.json_outputs import KeysReport
 
     if setup.arguments.json and setup.arguments.action == "list":
-        _print(json_line(KeysReport(keys=tuple(StoredKeys(setup.paths).names())).model_dump()))
+        _print(json_line(KeysReport(keys=tuple(StoredKeys(setup.paths).addresses())).model_dump()))
     else:
         _print(run_auth(setup.arguments.action, setup.arguments.provider, setup.settings, setup.paths))
     return EXIT_DONE

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
-from console_app.config.trust.trust_report import files_to_trust, to_trust, trust_as_shown
+from console_app.config.trust import FileToTrust, files_to_trust
 from console_app.domain.errors import UsageError
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import encodable, one_line
@@ -142,7 +142,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
     word = setup.arguments.words[0] if setup.arguments.words else ""
     if word and not Path(word).exists() and not word.endswith((".json", ".toml")):
         return await _trust_tools(setup, output, interrupts, word)
-    files = [to_trust(file, setup.environ) for file in files_to_trust(word, setup.cwd)]
+    files = [FileToTrust.read(file, setup.environ) for file in files_to_trust(word, setup.cwd)]
     for file in files:
         for line in file.lines:
             output.report(line)
@@ -152,7 +152,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(EXIT_FAILED)
     for file in files:
-        trust_as_shown(setup.paths, file, again="fanout mcp trust")
+        file.trust(setup.paths, again="fanout mcp trust")
         output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
     return DONE
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from console_app.command_line.parser import parse_arguments
-from console_app.config.machine.extras import how_to_install
-from console_app.config.machine.plain_files import contents
-from console_app.config.models.model_choice import known_providers
-from console_app.config.secrets.child_environment import for_consoles
+from console_app.command_line import parse_arguments
+from console_app.config.files import contents
+from console_app.config.machine import how_to_install
+from console_app.config.secrets import for_consoles
 from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import UsageError
 from console_app.wiring import Setup
@@ -87,7 +86,7 @@ def _for_consoles(words: Sequence[str]) -> Sequence[str]:
 
 def _environment(setup: Setup, given: Sequence[str]) -> dict[str, str]:
     """The minimum, the keys and addresses of the providers that are configured, and what was given."""
-    providers = known_providers(setup.settings)
+    providers = setup.settings.known_providers()
     keys = [config.api_key_env for config in providers.values() if config.api_key_env]
     named = [one for one in given if "=" not in one]
     missing = [name for name in named if name not in setup.environ]

@@ -1,4 +1,4 @@
-"""`fanout themes`: those that can be used, and what is wrong with the others."""
+"""`fanout themes` lists the themes that can be used, and what is wrong with the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from console_app.wiring import Setup
 
 
 def themes(setup: Setup) -> int:
-    """Prints; the exit code."""
+    """Print the themes; return the exit code."""
     entries, problems = load_themes((resources.themes_dir(), setup.paths.themes))
     found = [
         ThemeEntry(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from inspect import iscoroutinefunction
 
-from console_app.config.trust.custom_commands import CustomCommand, told
+from console_app.config.trust import CustomCommand
 from console_app.console.console import RUNNING, Console
 from console_app.console.intents.intent import Cannot, Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands
@@ -108,7 +108,7 @@ class Commands:
             console.ui.tell("warning", problem)
         self.prompts = {one.name: one for one in found.commands if one not in taken}
         self.written = {name: _bound(one) for name, one in self.prompts.items()}
-        return told(found, [one.name for one in taken])
+        return found.summary([one.name for one in taken])
 
 
 def _bound(custom: CustomCommand) -> Bound:

@@ -12,10 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from console_app.config.machine.paths import Paths
-from console_app.config.models.connection import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, connection
-from console_app.config.models.model_choice import choose_model
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import Paths
+from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, choose_model
+from console_app.config.secrets import Redactor
 from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.console.models import Models
 from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, host
@@ -79,7 +78,7 @@ class Connecting:
         first: Listing | None = None
         refused: ProviderError | None = None
         for candidate in _candidates(url):
-            made = connection(self._source.settings, self._source.environ, candidate, key)
+            made = TypedEndpoint.of(self._source.settings, self._source.environ, candidate, key)
             first = first or Listing(made, ())
             try:
                 names = await _listed(_config(made, "any"), LISTING)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import read_text, write_private
-from console_app.config.machine.records import MOST_BYTES
+from console_app.config.files import MOST_RECORD, read_text, write_private
 from console_app.domain.errors import ConfigError
 
 MOST_CALLS = 20  # of a tool
@@ -48,7 +47,7 @@ class EarlierCalls:
         if self._path is None or not self._path.exists():
             return {}
         try:
-            record: Any = json.loads(read_text(self._path, most=MOST_BYTES))
+            record: Any = json.loads(read_text(self._path, most=MOST_RECORD))
         except (ValueError, RecursionError, ConfigError):
             return {}
         return cast("dict[str, Any]", record) if isinstance(record, dict) else {}

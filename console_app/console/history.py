@@ -10,8 +10,8 @@ import logging
 import os
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
-from console_app.config.secrets.key_shapes import has_key
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.secrets import has_key
 from console_app.domain.safe_text import visible
 
 MOST_PROMPTS = 1000  # prompts, the newest

@@ -11,17 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from console_app.config.models.known_refusals import KnownRefusals
-from console_app.config.models.model_choice import (
-    OFFLINE,
-    OFFLINE_MODEL,
-    SCRIPTED,
-    ModelChoice,
-    choose_model,
-    chosen_provider,
-    known_providers,
-)
-from console_app.config.settings.model import Settings
+from console_app.config.models import KnownRefusals, ModelChoice, choose_model
+from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
 from console_app.domain.ports.provider import StandIn
 
@@ -104,7 +95,7 @@ class ConfiguredModels:
             raise ConfigError(f"no model was named, and {error.detail}", hint) from error
         if not names:
             raise ConfigError(f"no model was named, and {choice.provider} at {config.url} lists none", hint)
-        usual = known_providers(self.settings)[choice.provider].model
+        usual = self.settings.known_providers()[choice.provider].model
         talking = [name for name in names if "embed" not in name.lower()] or names
         name = f"{choice.provider}/{usual if usual in names else talking[0]}"
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
@@ -116,7 +107,7 @@ class ConfiguredModels:
             from console_app.providers import OfflineProvider
 
             return OfflineProvider()
-        from console_app.config.models.known_dialects import KnownDialects
+        from console_app.config.models import KnownDialects
         from console_app.providers import TextProtocol, is_official
 
         official = choice.config is not None and is_official(choice.config.base_url)
@@ -158,11 +149,11 @@ class ConfiguredModels:
         usable = {name: config for name, config in self.endpoints().items() if not isinstance(config, FanoutError)}
         names: list[str] = []
         silent: list[str] = []
-        used = chosen_provider(self.settings, usable)
+        used = self.settings.chosen_provider(usable)
         for listing in await list_all(usable):
             if listing.problem and (listing.provider != "ollama" or used == "ollama"):
                 silent.append(listing.provider)
-            preset = known_providers(self.settings)[listing.provider].model
+            preset = self.settings.known_providers()[listing.provider].model
             names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
         return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
 
@@ -171,8 +162,8 @@ class ConfiguredModels:
 
         A provider that would ask the same endpoint again, with the same key, is left out.
         """
-        providers = list(known_providers(self.settings))
-        chosen = chosen_provider(self.settings, providers)
+        providers = list(self.settings.known_providers())
+        chosen = self.settings.chosen_provider(providers)
         found: dict[str, ProviderConfig | FanoutError] = {}
         asked: list[object] = []
         for name in sorted(providers, key=lambda name: name != chosen):

@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from console_app.config.trust.custom_commands import CustomCommands
+from console_app.config.trust import CustomCommands
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_files import ServerFiles
-    from console_app.config.settings.own_settings import OwnSettings
-    from console_app.config.trust.trust_report import ProjectTrust
+    from console_app.config.settings import OwnSettings
+    from console_app.config.trust import ProjectTrust, ServerFiles
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
     from console_app.console.permissions import RuleFile
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from console_app.domain.ports.store import SessionStore
     from console_app.engine import Engine
     from console_app.mcp_client import Hub, RawMessage
-    from console_app.sessions.library import Library
-    from console_app.sessions.replay import Replay
+    from console_app.sessions import Library, Replay
 
 
 # bell: the terminal's own · osc9: iTerm2, kitty, WezTerm, Ghostty · osc777: urxvt, foot, WezTerm, Ghostty

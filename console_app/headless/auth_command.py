@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from console_app.config.machine.paths import Paths
-from console_app.config.models.model_choice import known_providers
-from console_app.config.secrets.stored_keys import StoredKeys
-from console_app.config.settings.model import Settings
+from console_app.config.files import Paths
+from console_app.config.secrets import StoredKeys
+from console_app.config.settings import Settings
 from console_app.domain.errors import UsageError
 
 
@@ -15,7 +14,7 @@ def run_auth(action: str, provider: str | None, settings: Settings, paths: Paths
     """Does what `action` says (set, remove, list); what to print. Raises UsageError and ConfigError."""
     keys = StoredKeys(paths)
     if action == "list":
-        return "\n".join(keys.names()) or "No key is kept."
+        return "\n".join(keys.addresses()) or "No key is kept."
     variable = _variable(provider, settings)
     if action == "remove":
         return f"{variable} is forgotten." if keys.remove(variable) else f"No key for {variable} is kept."
@@ -26,7 +25,7 @@ def run_auth(action: str, provider: str | None, settings: Settings, paths: Paths
 
 
 def _variable(provider: str | None, settings: Settings) -> str:
-    providers = known_providers(settings)
+    providers = settings.known_providers()
     named = {name: found.api_key_env for name, found in providers.items() if found.api_key_env}
     if provider not in named:
         raise UsageError(f"no provider {provider or ''} takes a key".replace("  ", " "), f"Known: {', '.join(named)}.")

@@ -13,11 +13,19 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, make_private, project_settings
-from console_app.config.secrets.child_environment import for_own_programs
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.setting_list import MEANINGS, Setting, plain, setting_list, shown
-from console_app.config.settings.written_settings import parts_of, remove_setting, write_setting
+from console_app.config.files import Paths, project_settings, write_private
+from console_app.config.secrets import for_own_programs
+from console_app.config.settings import (
+    MEANINGS,
+    LayeredSettings,
+    Setting,
+    parts_of,
+    plain,
+    remove_setting,
+    setting_list,
+    shown,
+    write_setting,
+)
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.headless.json_outputs import ListedSetting, SettingListReport
 
@@ -68,8 +76,8 @@ def edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
     command = shlex.split(named) if named else [found for name in EDITORS if (found := shutil.which(name))][:1]
     if not command:
         raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
-    make_private(path.parent)
-    path.touch(mode=0o600)
+    if not path.exists():
+        write_private(path.resolve(), "")
     try:
         status = subprocess.run([*command, str(path)], check=False, env=for_own_programs(os.environ)).returncode
     except OSError as error:

@@ -8,9 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, project_mcp, project_settings
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.setting_list import plain
+from console_app.config.files import Paths, project_mcp, project_settings
+from console_app.config.settings import LayeredSettings, plain
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable
 from console_app.headless.json_outputs import PlaceEntry, PlacesReport, RuleEntry, SettingEntry, SettingsReport

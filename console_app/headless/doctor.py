@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Literal
 
 from console_app._version import __version__
-from console_app.config.machine.extras import optional, version_of
-from console_app.config.machine.paths import Paths
-from console_app.config.secrets.private_files import take_repaired
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import Paths
+from console_app.config.machine import optional, version_of
+from console_app.config.secrets import Redactor
 from console_app.domain.safe_text import one_line
 
 State = Literal["fine", "note", "wrong"]
@@ -148,7 +147,7 @@ def storage(paths: Paths) -> Iterator[Finding]:
     """Whether the folders can be written, by this user alone, with room, and whether the session file is whole."""
     for name, folder in (("configuration", paths.config), ("data", paths.data), ("state", paths.state)):
         yield _folder(name, folder)
-    for path, mode in take_repaired(paths).items():
+    for path, mode in paths.take_repaired().items():
         has_keys = Path(path).name in ("keys.json", "credentials.json")
         do = "A key in it may be known to others: make a new one." if has_keys else ""
         yield Finding(

@@ -16,7 +16,7 @@ from console_app.domain.events import Event, TurnOutcome
 from console_app.domain.messages import Message
 from console_app.domain.tools import Artifact, Outcome
 from console_app.headless.doctor import State
-from console_app.sessions.tables import Hit, SessionInfo
+from console_app.sessions import Hit, SessionInfo
 
 
 class Output(BaseModel):

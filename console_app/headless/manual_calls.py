@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from console_app.config.servers.server_choice import ServerChoice
+from console_app.config.servers import ServerChoice
 from console_app.domain.errors import UsageError
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.safe_text import one_line

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, read_text
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_arguments, secrets_of_url
-from console_app.config.servers import mcp_edit, mcp_import
-from console_app.config.servers.mcp_servers import load_mcp_config
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.typed_server import command_problem
-from console_app.config.trust import trusted as trust
+from console_app.config.files import Paths, read_text, trust_edit
+from console_app.config.secrets import Redactor, secrets_of_arguments, secrets_of_url
+from console_app.config.servers import (
+    OtherClient,
+    ServerChoice,
+    command_problem,
+    load_mcp_config,
+    other_clients,
+    put_server,
+    remove_server,
+    server_fields,
+)
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable, one_line
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
@@ -44,18 +48,18 @@ class ServerFile:
     def fields(self, name: str) -> dict[str, Any]:
         """What is written of a server. Raises UsageError when there is none of that name."""
         text = read_text(self.path) if self.path.exists() else self.start
-        fields = mcp_edit.server_fields(text, name, self.path) if text else {}
+        fields = server_fields(text, name, self.path) if text else {}
         if not fields:
             raise UsageError(f"{self.path} has no server {name}", "See fanout mcp list.")
         return fields
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Adds or replaces a server; a file that you trusted as it was is trusted as you have just made it."""
-        trust.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
+        trust_edit(self.paths, self.path, put_server(self.path, name, fields, start=self.start))
 
     def remove(self, name: str) -> None:
         """Takes a server out."""
-        trust.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
+        trust_edit(self.paths, self.path, remove_server(self.path, name, start=self.start))
 
 
 def server_of(
@@ -97,12 +101,12 @@ def server_of(
 
 def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path, cwd: Path) -> Iterator[str]:
     """Takes over the servers of a client or a file (with `names`, those of them); a line each on what came of it."""
-    clients = [one for one in mcp_import.find(home, cwd) if one.client == source]
+    clients = [one for one in other_clients(home, cwd) if one.client == source]
     if not clients:
         path = cwd / Path(source).expanduser()
         if not path.is_file():
             raise UsageError(f"{source} is neither a client with servers nor a file", "See fanout mcp import.")
-        clients = [mcp_import.read(path)]
+        clients = [OtherClient.read(path)]
     there, taken = set(file.names()), set[str]()
     for client in clients:
         if client.problem:
@@ -135,7 +139,7 @@ def importable(file: ServerFile, *, home: Path, cwd: Path) -> ImportableReport:
                     for name, fields in client.servers.items()
                 ),
             )
-            for client in mcp_import.find(home, cwd)
+            for client in other_clients(home, cwd)
         )
     )
 

@@ -14,7 +14,7 @@ import stat
 import threading
 from collections import deque
 
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.safe_text import visible
 
 STDOUT, STDERR = 1, 2

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from console_app.config.machine.paths import read_text
+from console_app.config.files import read_text
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.json_text import json_line
 from console_app.headless.standard_output import write_out

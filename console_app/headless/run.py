@@ -27,7 +27,7 @@ from console_app.headless.writers import (
     Writer,
     report,
 )
-from console_app.sessions.library import Library
+from console_app.sessions import Library
 
 # The work was cut short, which a script has to notice, though there is an answer.
 STEP_LIMIT = "The step limit was reached: the answer is what could be said by then. --max-steps sets it."

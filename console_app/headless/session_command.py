@@ -16,12 +16,7 @@ from console_app.domain.json_text import json_line
 from console_app.headless import session_text
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.output import OutputStreams
-from console_app.sessions.export import MOVING, export, form_of, imported, write_new
-from console_app.sessions.library import Library
-from console_app.sessions.places import end_of_turn
-from console_app.sessions.recent import SHORT_ID
-from console_app.sessions.replay import Replay
-from console_app.sessions.store import new_session_id
+from console_app.sessions import MOVING, ForkPoint, Library, Replay, exported, form_of, imported, write_new
 
 _MOST_LISTED = 100_000
 
@@ -95,7 +90,7 @@ class SessionCommand:
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
         form = self._arguments.format or form_of(self._arguments.output or "") or "md"
-        text = await asyncio.to_thread(export, events, form, info.title, self._library.redactor)
+        text = await asyncio.to_thread(exported, events, form, info.title, self._library.redactor)
         if target is not None:
             self._print(str(await asyncio.to_thread(write_new, target, text)))
         elif form == "jsonl":
@@ -110,10 +105,10 @@ class SessionCommand:
             data = await asyncio.to_thread(sys.stdin.buffer.read if name == "-" else Path(name).read_bytes)
         except OSError as error:
             raise UsageError(f"can't read {name}: {error.strerror or error}") from None
-        session_id = new_session_id()
         lines = data.decode("utf-8-sig", "replace").split("\n")  # a line separator inside a text is no end of line
-        await self._store.add(imported(lines, name, session_id))
-        self._print(session_id)
+        events = imported(lines, name)
+        await self._store.add(events)
+        self._print(events[0].session_id)
 
     async def _rename(self) -> None:
         first, *title = self._some("ID TITLE")
@@ -125,9 +120,9 @@ class SessionCommand:
         info = await self._store.find(self._one("ID"))
         up_to: int | None = None
         if self._arguments.turn is not None:
-            up_to = end_of_turn(await self._store.load(info.id), self._arguments.turn)
+            up_to = ForkPoint.end_of(await self._store.load(info.id), self._arguments.turn)
             if up_to is None:
-                raise UsageError(f"{info.id[:SHORT_ID]} has no turn {self._arguments.turn}")
+                raise UsageError(f"{info.short_id} has no turn {self._arguments.turn}")
         self._print(await self._store.fork(info.id, up_to))
 
     async def _delete(self) -> None:

@@ -12,8 +12,7 @@ from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import TurnView
 from console_app.headless.writers import call_line, compaction_line
-from console_app.sessions.recent import SHORT_ID
-from console_app.sessions.tables import Hit, SessionInfo
+from console_app.sessions import Hit, SessionInfo
 
 
 def info_line(info: SessionInfo) -> str:
@@ -22,7 +21,7 @@ def info_line(info: SessionInfo) -> str:
     size = f"{info.size / 1e6:.1f} MB" if info.size >= 1e6 else f"{info.size / 1e3:.1f} kB"
     model = one_line(f"{info.provider}/{info.model}", 30)
     title = one_line(info.title, 100)
-    return f"{info.id[:SHORT_ID]}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}"
+    return f"{info.short_id}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}"
 
 
 def info_json(info: SessionInfo) -> str:
@@ -33,7 +32,7 @@ def info_json(info: SessionInfo) -> str:
 def hit_line(hit: Hit) -> str:
     """One place that a search found, the words in square brackets."""
     snippet = one_line(hit.snippet.replace("\x01", "[").replace("\x02", "]"), 200)
-    return f"{hit.session_id[:SHORT_ID]}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}"
+    return f"{hit.short_id}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}"
 
 
 def hit_json(hit: Hit) -> str:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.config.machine.web_browser import start_browser
+from console_app.config.machine import start_browser
 from console_app.console.files.clipboard import copy_in_tmux
 from console_app.console.files.opened_files import open_file
 from console_app.console.reports.copies import Copy, copies_of_answer, copies_of_texts, result_copy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from console_app.config.servers.typed_server import Typed, fields_of, problems
+from console_app.config.servers import Typed
 from console_app.console.servers.switches import ServerSwitches
 from console_app.console.services import Services
 from console_app.domain.amounts import plural
@@ -87,10 +87,10 @@ class ServerCommands:
         if not name or not line:
             return
         typed = Typed(name.strip(), line, "")
-        wrong = problems(typed, {one.name for one in switches.statuses()})
+        wrong = typed.problems({one.name for one in switches.statuses()})
         if wrong:
             shown = {"name": one_line(name, 40), "target": one_line(line, 60)}
             self._dialogue.say("Not added: " + "; ".join(f"{shown[field]} {why}" for field, why in wrong.items()) + ".")
         else:
-            await switches.put(typed.name, fields_of(typed, {}))
+            await switches.put(typed.name, typed.fields({}))
             self._dialogue.say(f"Server {one_line(typed.name, 40)} is added and starts.")

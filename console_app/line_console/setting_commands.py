@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, get_args
 
-from console_app.config.settings.own_settings import NEXT_START
-from console_app.config.settings.settings_file import BrokenSettings
+from console_app.config.settings import BrokenSettings, OwnSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural
@@ -18,7 +17,7 @@ from console_app.engine import Action
 from console_app.line_console.connect_command import ConnectCommand
 
 if TYPE_CHECKING:
-    from console_app.config.settings.own_settings import OwnSettings
+    from console_app.config.settings import OwnSettings
     from console_app.console.console import Console
     from console_app.line_console.console import LineConsole
 
@@ -137,7 +136,7 @@ class SettingWays:
             self._say(f"Nothing was changed in {path}.")
             return
         wrong = await asyncio.to_thread(own.replace, path, f"{after}\n")
-        self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else NEXT_START}")
+        self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else OwnSettings.NEXT_START}")
 
     async def _unset(self, own: OwnSettings, name: str) -> None:
         if not await asyncio.to_thread(own.remove, name):

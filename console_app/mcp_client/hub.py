@@ -9,10 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.secrets.credentials import Credentials, FileCredentials
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.config.servers.tool_choice import Item, Kind
+from console_app.config.secrets import Credentials, FileCredentials, Redactor
+from console_app.config.servers import Item, Kind, ServerConfig
 from console_app.domain.errors import ServerError, ToolError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter, Invocation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import assert_never
 
-from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models import KnownRefusals
 from console_app.domain.endpoint import Api, ProviderConfig
 from console_app.providers.endpoint.client import sdk_of
 from console_app.providers.endpoint.rate_limiter import RateLimiter

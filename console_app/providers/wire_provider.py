@@ -17,7 +17,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models import KnownRefusals
 from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import UserMessage

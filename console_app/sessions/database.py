@@ -1,8 +1,12 @@
-"""The session file: SQLite in WAL mode, one thread that writes and one that reads, so that a search never holds up a
-token.
+"""Holds the session file: SQLite in WAL mode, with one thread that writes and one that reads, so that a search never
+holds up a token.
 
 WAL with `synchronous = NORMAL` keeps what was committed through `kill -9` of the console; only a power cut can lose the
 newest commits, never damage the file (https://www.sqlite.org/wal.html). A damaged file is set aside, never overwritten.
+
+The tables: `events` is the truth, append-only, in the order of `seq`. `drafts` hold what of the newest answer was shown
+and not yet stored as a message; they go when it is. `search` is a full-text index (FTS5) over what was said and
+returned, and `said` says where each of its rows stands, so that a session's rows are found without reading the index.
 """
 
 from __future__ import annotations
@@ -18,11 +22,11 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.errors import FanoutError
-from console_app.sessions import schema
 from console_app.sessions.lock import SessionLock
 
+VERSION = 1  # of the tables
 Result = TypeVar("Result")
 BUSY = 0.5  # seconds that another program may hold the file before that is a problem
 _NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
@@ -46,7 +50,7 @@ class NewerSchema(StoreError):
 
 
 class DamagedFile(StoreError):
-    """Something was read that can't be right."""
+    """The file holds something that can't be right."""
 
 
 class SetAside(NamedTuple):
@@ -66,11 +70,11 @@ class Database:
         self._reader = _Lane(path, "sessions-reader", only_reads=True)
 
     async def write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Runs `work` on the writing thread. Raises StoreError when the disk will not have it."""
+        """Run `work` on the writing thread. Raises StoreError when the disk will not have it."""
         return await self._writer.run(lambda: self._write(work))
 
     async def read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
-        """Runs `work`, which only reads, beside the writer; `empty` where there is no file yet."""
+        """Run `work`, which only reads, beside the writer; `empty` where there is no file yet."""
 
         def now() -> Result:
             try:
@@ -84,7 +88,7 @@ class Database:
         return await self._reader.run(now)
 
     async def put_aside(self) -> bool:
-        """Moves the file away that a `read` found damaged; whether that was done. Raises StoreError."""
+        """Move the file away that a `read` found damaged; return whether that was done. Raises StoreError."""
 
         def now() -> bool:
             before = self.set_aside
@@ -97,7 +101,7 @@ class Database:
         return await self._writer.run(now)
 
     def interrupted(self) -> SetAside | None:
-        """A damaged file of which a console that died had not carried over all, taken on by this one."""
+        """Take on a damaged file of which a console that died had not carried over all, None where there is none."""
         for lock in sorted(self.path.parent.glob(f"{self.path.stem}.damaged-*{self.path.suffix}.lock")):
             found = SetAside(lock.with_suffix(""), SessionLock(lock.parent, lock.stem))
             if found.path.exists() and found.lock.take():
@@ -105,7 +109,7 @@ class Database:
         return None
 
     async def close(self) -> None:
-        """Waits for what is under way and closes the file."""
+        """Wait for what is under way and close the file."""
         await self._reader.close()
         await self._writer.close()  # the last to close moves what is in the log into the file, which a reader can't
 
@@ -122,7 +126,7 @@ class Database:
             raise _as_store_error(self.path, error) from error
 
     def _again(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """On a new file, after the damaged one went aside."""
+        """Write to a new file, after the damaged one went aside."""
         try:
             self._put_aside(self._writer)
             return self._writer.transaction(work, "BEGIN IMMEDIATE")
@@ -131,7 +135,7 @@ class Database:
             raise _as_store_error(self.path, error) from error
 
     def _put_aside(self, found_by: _Lane) -> None:
-        """Moves a damaged file, with its journal, out of the way; not one that another console put there meanwhile."""
+        """Move a damaged file, with its journal, out of the way; not one that another console put there meanwhile."""
         ours = found_by.is_current()
         self._writer.disconnect()
         if not ours:
@@ -146,7 +150,7 @@ class Database:
         self.set_aside = SetAside(target, lock)
 
     def _free_name(self) -> Path:
-        """A name with the time in it; clocks are set back, and two files may go within a second."""
+        """Return a free name with the time in it; clocks are set back, and two files may go within a second."""
         stem = f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
         names = (f"{stem}{f'-{again}' if again > 1 else ''}{self.path.suffix}" for again in count(1))
         return next(path for name in names if not (path := self.path.with_name(name)).exists())
@@ -184,7 +188,7 @@ class _Lane:
         return result
 
     def is_current(self) -> bool:
-        """Whether the file at the path is still the one that was opened."""
+        """Return whether the file at the path is still the one that was opened."""
         try:
             return os.stat(self._path).st_ino == self._file
         except OSError:
@@ -206,16 +210,16 @@ class _Lane:
         db = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         db.text_factory = _text
         try:
-            if (found := schema.version_of(db)) > schema.VERSION:
+            if (found := _version_of(db)) > VERSION:
                 raise NewerSchema(
-                    f"{self._path} was written by a newer Fanout (its version {found}, ours {schema.VERSION}).",
+                    f"{self._path} was written by a newer Fanout (its version {found}, ours {VERSION}).",
                     "Update Fanout; until then the conversation is kept in memory only.",
                     reason="newer version",
                 )
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA foreign_keys = ON")
-            schema.migrate(db)
+            migrate(db)
         except BaseException as error:
             db.close()
             unwritten = self._only_reads and _code(error) in _NOT_WRITABLE | _NO_ROOM
@@ -226,13 +230,13 @@ class _Lane:
         return db
 
     def _frozen(self) -> sqlite3.Connection | None:
-        """The file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
+        """Open the file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
         wal = self._path.with_name(f"{self._path.name}-wal")
         if wal.exists() and wal.stat().st_size:
             return None
         db = sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True, check_same_thread=False)
         db.text_factory = _text
-        if schema.version_of(db) == schema.VERSION:
+        if _version_of(db) == VERSION:
             self._file = 0  # good for one read: it would not see what is written once the disk can be written again
             return db
         db.close()
@@ -240,7 +244,7 @@ class _Lane:
 
 
 def _text(stored: bytes) -> str:
-    """A text column. Damaged, it costs what it belongs to, and not all that is read with it."""
+    """Read a text column. A damaged one costs its own row, and not all that is read with it."""
     return stored.decode("utf-8", "replace")
 
 
@@ -256,7 +260,7 @@ def _as_store_error(path: Path, error: Exception) -> StoreError:
 
 
 def _is_there(path: Path) -> bool:
-    """As `Path.exists`, which takes what stands under a file, or where nobody may look, for missing. Raises OSError."""
+    """Return whether the file is there. Raises OSError where nobody may look, which `Path.exists` takes for missing."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -286,3 +290,66 @@ def _reason_and_hint(path: Path, error: Exception) -> tuple[str, str]:
             "It is set aside, and what can be read of it carried over, once the folder can be written.",
         )
     return "disk error", "The conversation goes on in memory and is written when the disk is back."
+
+
+def _first(db: sqlite3.Connection) -> None:
+    db.execute(
+        """CREATE TABLE sessions (
+            id TEXT PRIMARY KEY,
+            title TEXT NOT NULL DEFAULT '',
+            named INTEGER NOT NULL DEFAULT 0,
+            model TEXT NOT NULL DEFAULT '',
+            provider TEXT NOT NULL DEFAULT '',
+            folder TEXT NOT NULL DEFAULT '',
+            parent TEXT,
+            created_at REAL NOT NULL,
+            updated_at REAL NOT NULL,
+            turns INTEGER NOT NULL DEFAULT 0,
+            size INTEGER NOT NULL DEFAULT 0
+        ) STRICT"""
+    )
+    db.execute("CREATE INDEX sessions_by_time ON sessions (updated_at DESC)")
+    for table in ("events", "drafts"):
+        db.execute(
+            f"""CREATE TABLE {table} (
+                session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                seq INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (session_id, seq)
+            ) STRICT, WITHOUT ROWID"""
+        )
+    db.execute(
+        """CREATE TABLE said (
+            id INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+            seq INTEGER NOT NULL,
+            role TEXT NOT NULL
+        ) STRICT"""
+    )
+    db.execute("CREATE INDEX said_in_session ON said (session_id)")
+    db.execute("CREATE VIRTUAL TABLE search USING fts5 (text)")
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first]
+
+
+def _version_of(db: sqlite3.Connection) -> int:
+    """Return the version of an open file; 0 for a new one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring a file that is not newer than ours to `VERSION`, or leave it as it was."""
+    if _version_of(db) >= VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        # Another console may have done it while this one waited for the lock.
+        for step in MIGRATIONS[_version_of(db) :]:
+            step(db)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")

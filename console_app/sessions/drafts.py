@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.records import read_record, texts, write_record
-from console_app.config.secrets.key_shapes import has_key
+from console_app.config.files import read_record, texts, write_record
+from console_app.config.secrets import has_key
 from console_app.domain.errors import ConfigError
 
 MOST = 200  # drafts, the newest

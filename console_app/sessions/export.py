@@ -1,8 +1,12 @@
-"""A session as a file for people: Markdown, a page of HTML that needs nothing else; or for programs: JSON lines, or its
-calls as a trace.
+"""Writes a session as a file: for people as Markdown or a page of HTML, for programs as JSON lines or a trace of its
+calls.
 
 The JSON lines are the events as they were stored, so what was exported can be imported again. Foreign text is never
 markup here: HTML is escaped, and fences in Markdown are longer than any run of backticks they hold.
+
+The trace is Trace Event JSON, which Perfetto and chrome://tracing open: a process a turn, a line a call, a bar a phase.
+Complete events (`ph` X) have `ts` and `dur` in microseconds, counted from the first call; metadata events (M) name
+processes and lines. Phases of one call follow each other; what it asked while it ran lies within its run.
 """
 
 from __future__ import annotations
@@ -15,19 +19,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
-from console_app.config.machine.paths import PRIVATE_FILE
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE
+from console_app.config.secrets import Redactor
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.call_description import in_words
+from console_app.domain.call_spans import WORDS, Span, spans_of, steps_with_calls
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
-from console_app.sessions.trace_events import as_trace
+from console_app.sessions.store import new_session_id
 
 FORMATS = ("md", "html", "jsonl", "trace")
 UNFINISHED = "Not finished when this was exported."
@@ -52,19 +58,19 @@ class ImportFailed(FanoutError):
 
 
 def form_of(name: str) -> str:
-    """Which of FORMATS and MOVING a file called `name` is; "" for another."""
+    """Return which of FORMATS and MOVING a file called `name` is; "" for another."""
     ending = "trace" if name.lower().endswith(".trace.json") else Path(name).suffix.lower().removeprefix(".")
     return ending if ending in FORMATS + MOVING else ""
 
 
 def form_and_path(words: str) -> tuple[str, str]:
-    """What was typed as [FORM] [PATH]: what a path ends in says the form too."""
+    """Read what was typed as [FORM] [PATH]: the ending of a path says the form too."""
     form, _, path = words.strip().partition(" ")
     return (form, path.strip()) if form in FORMATS + MOVING else (form_of(words.strip()), words.strip())
 
 
-def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
-    """The session as text in one of FORMATS, without the secrets that `redactor` knows."""
+def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
+    """Write the session as text in one of FORMATS, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     transcript = Transcript()
     for event in events:
@@ -79,13 +85,13 @@ def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor
 
 
 def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) -> str:
-    """The events as they were stored, without the secrets that `redactor` knows."""
+    """Write the events as they were stored, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     return "".join(_json_line(event, redactor) + "\n" for event in events)
 
 
 def _told(last: ev.Event, words: str) -> ev.Event:
-    """The words as an event behind the last."""
+    """Return the words as an event behind the last."""
     told = ev.Notice(level="warning", text=words)
     place = {"session_id": last.session_id, "turn": last.turn, "step": last.step, "seq": last.seq + 1, "at": last.at}
     return told.model_copy(update=place)
@@ -98,7 +104,7 @@ def _json_line(event: ev.Event, redactor: Redactor) -> str:
 
 
 def write_new(path: Path, text: str) -> Path:
-    """Writes a file that isn't there yet, for its owner alone; a name that is taken gets a number."""
+    """Write a file that isn't there yet, for its owner alone; a name that is taken gets a number."""
     for number in range(1, 1000):
         target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         try:
@@ -113,8 +119,10 @@ def write_new(path: Path, text: str) -> Path:
     raise ExportError(f"there are a thousand files like {path} already.")
 
 
-def imported(lines: Iterable[str], source: str, session_id: str) -> list[ev.Event]:
-    """The events of an exported session, under a new id. Raises ImportFailed with the line that is wrong."""
+def imported(lines: Iterable[str], source: str, session_id: str = "") -> list[ev.Event]:
+    """Read the events of an exported session, under an id, a new one by default. Raises ImportFailed with the line that
+    is wrong."""
+    session_id = session_id or new_session_id()
     events: list[ev.Event] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -166,8 +174,8 @@ def _read_for(turn: TurnView) -> list[tuple[str, str]]:
 
 
 def _inert(text: str) -> str:
-    """Markdown that fetches and runs nothing, wherever it is shown: without pictures, HTML and links but to the web.
-    Blocks of code stay as they are, and are closed."""
+    """Return Markdown that fetches and runs nothing, wherever it is shown: without pictures, HTML and links but to the
+    web. Blocks of code stay as they are, and are closed."""
     from markdown_it import MarkdownIt
 
     lines, told, at = text.strip().split("\n"), list[str](), 0
@@ -184,8 +192,10 @@ def _inert(text: str) -> str:
 
 
 def _without_acts(lines: Sequence[str]) -> Iterator[str]:
-    """Lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code. Those are
-    known where each line of a paragraph has both ends of all its own, and no column of a table parts them."""
+    """Yield lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code.
+
+    Spans are known where each line of a paragraph has both ends of all its own, and no column of a table parts them.
+    """
     for _, group in groupby(lines, lambda line: not line.strip(" \t")):
         paragraph = list(group)
         unsure = any(
@@ -253,7 +263,7 @@ def _cut(step: StepView) -> str:
 
 
 def _unfinished(turn: TurnView) -> str:
-    """What is to be said of a turn that has not ended."""
+    """Return what is to be said of a turn that has not ended, "" for one that has."""
     if turn.outcome is not None:
         return ""
     return UNFINISHED + NO_TEXT * any(not step.done and not step.batch.calls for step in turn.steps[-1:])
@@ -316,3 +326,64 @@ def _html(transcript: Transcript, title: str, clean: Callable[[str], str]) -> st
     # No script, nothing fetched: what a model or a tool wrote can do nothing here.
     policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     return f"<!doctype html><html lang='en'><head>{policy}{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+MOST_TEXT = 500  # characters of arguments and errors that go along
+
+
+def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = None) -> str:
+    """Write the calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
+    calls = [call for turn in turns for step in turn.steps for call in step.batch.calls]
+    begin = min((call.announced_at for call in calls), default=0.0)
+    events = list(_events(turns, begin, now))
+    began = datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds")
+    document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"producer": "fanout", "began": began}}
+    # Perfetto shows an escaped letter as it is written; no text here has what UTF-8 can't hold.
+    return json.dumps((redactor or Redactor()).without_known_in(document), indent=1, ensure_ascii=False) + "\n"
+
+
+def _events(turns: Sequence[TurnView], begin: float, now: float) -> Iterator[dict[str, Any]]:
+    for turn in turns:
+        steps = steps_with_calls(turn)
+        if not steps:
+            continue
+        ended = "" if turn.outcome is not None else " (not finished)"
+        yield _named("process_name", turn.number, 0, f"turn {turn.number}{ended}: {one_line(turn.prompt, 100)}")
+        line = 0
+        for answer, step in enumerate(steps, 1):
+            for call in step.batch.calls:
+                line += 1
+                yield _named("thread_name", turn.number, line, f"{answer}.{call.index + 1} {one_line(call.label, 80)}")
+                yield {**_named("thread_sort_index", turn.number, line), "args": {"sort_index": line}}
+                yield from (_bar(span, call, turn.number, line, begin) for span in spans_of(call, now))
+
+
+def _named(what: str, turn: int, line: int, name: str = "") -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": turn, "tid": line, "args": {"name": name}}
+
+
+def _bar(span: Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
+    """A phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the next, and
+    Perfetto drops what lies neither beside nor within another bar."""
+    start, stop = (max(round((at - begin) * 1e6), 0) for at in (span.begin, span.end))
+    running = span.phase == "run"
+    facts: dict[str, Any] = {"call": one_line(call.id, 80)}
+    if running:
+        facts |= {
+            "arguments": one_line(json.dumps(call.arguments, ensure_ascii=False, default=str), MOST_TEXT),
+            "outcome": call.outcome.value if call.outcome is not None else call.state.value,
+        }
+        if span.superseded:
+            facts["outcome"] = "superseded"
+        elif call.error:
+            facts["error"] = one_line(call.error, MOST_TEXT)
+    return {
+        "ph": "X",
+        "name": one_line(call.label, 80) if running else WORDS[span.phase],
+        "cat": span.phase,
+        "ts": start,
+        "dur": stop - start,
+        "pid": turn,
+        "tid": line,
+        "args": facts,
+    }

@@ -1,4 +1,4 @@
-"""One writer a session: a file locked with flock, which the system lets go of however the console dies."""
+"""Gives a session one writer: a file locked with flock, which the system lets go of however the console dies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 
 
 class SessionLock:
@@ -17,7 +17,7 @@ class SessionLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Takes it; False when another console holds it.
+        """Take the lock; False when another console holds it.
 
         Where no lock can be made (a read-only disk), nothing can be written either, and it counts as taken.
         """
@@ -40,7 +40,7 @@ class SessionLock:
             return True
 
     def let_go(self, *, keep: bool = False) -> None:
-        """Lets go of it and removes the file, unless that is to stay for the next one who takes it."""
+        """Let go of the lock and remove the file, unless that is to stay for the next one who takes it."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return

@@ -1,4 +1,5 @@
-"""The newest sessions straight from an open session file, for completion: nothing is imported or changed for it."""
+"""Reads the newest sessions straight from an open session file, for completion: nothing is imported or changed for
+it."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one
 
 
 def recent_sessions(db: sqlite3.Connection, limit: int) -> Iterator[tuple[str, str]]:
-    """Short id and title, the newest first. Raises sqlite3.Error."""
+    """Yield short id and title of the newest sessions, the newest first. Raises sqlite3.Error."""
     for row in db.execute(f"SELECT id, title FROM sessions ORDER BY {NEWEST_FIRST} LIMIT ?", (limit,)):
         yield str(row[0])[:SHORT_ID], str(row[1])
 
 
 def recent_models(db: sqlite3.Connection, limit: int) -> Iterator[str]:
-    """PROVIDER/MODEL of those that answered, the newest first. Raises sqlite3.Error."""
+    """Yield PROVIDER/MODEL of the models that answered, the newest first. Raises sqlite3.Error."""
     rows = db.execute(
         "SELECT provider, model FROM sessions GROUP BY 1, 2 ORDER BY max(updated_at) DESC LIMIT ?", (limit,)
     )

@@ -25,37 +25,49 @@ Drafted = (
 
 
 class EventSource(Protocol):
-    """What gives events in slices (engine.Turn)."""
+    """An activity that gives its events in slices (engine.Turn)."""
 
     async def next_slice(self, limit: int) -> Sequence[ev.Event]:
-        """All events that are there, at least one and at most `limit`; empty at the end."""
+        """Return all events that are there, at least one and at most `limit`; empty at the end."""
         ...
 
 
-async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIterator[Sequence[ev.Event]]:
-    """The events of `source` in slices, each stored before it is given."""
-    if store is None:
-        while events := await source.next_slice(SLICE):
-            yield events
-        return
-    sampling = StoredSamples()
-    while events := await source.next_slice(STORED_TOGETHER):
-        if stored := to_store(events, sampling):
-            await store.append(stored)
-        for at in range(0, len(events), SLICE):
-            yield events[at : at + SLICE]
-        if len(events) < STORED_TOGETHER and all(event.shown_only for event in events):
-            await asyncio.sleep(PAUSE)
+class Recorder:
+    """Stores events in `store`, None for a session that is not saved, before it gives them."""
+
+    def __init__(self, store: SessionStore | None) -> None:
+        self._store = store
+
+    async def one(self, event: ev.Event) -> None:
+        """Store an event that belongs to nothing that goes on."""
+        if self._store is not None:
+            await self._store.append(to_store([event]))
+
+    async def slices(self, source: EventSource) -> AsyncIterator[Sequence[ev.Event]]:
+        """Yield the events of `source` in slices, each stored before it is given."""
+        if self._store is None:
+            while events := await source.next_slice(SLICE):
+                yield events
+            return
+        sampling = StoredSamples()
+        while events := await source.next_slice(STORED_TOGETHER):
+            if stored := to_store(events, sampling):
+                await self._store.append(stored)
+            for at in range(0, len(events), SLICE):
+                yield events[at : at + SLICE]
+            if len(events) < STORED_TOGETHER and all(event.shown_only for event in events):
+                await asyncio.sleep(PAUSE)
 
 
 class StoredSamples:
-    """Which progress and log lines of a turn are stored: of each call `SAMPLES` at once, and as many a second after."""
+    """Chooses the progress and log lines of a turn to store: `SAMPLES` of each call at once, and as many a second
+    after."""
 
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, float]] = {}  # by call: how many may be stored now, and when that was so
 
     def keeps(self, event: tables.Sampled) -> bool:
-        """Whether this one is stored."""
+        """Return whether this one is stored."""
         left, at = self._left.get(event.call_id, (SAMPLES, event.at))
         left = min(left + (event.at - at) * SAMPLES, SAMPLES)
         self._left[event.call_id] = (left - 1 if left >= 1 else left), event.at
@@ -63,7 +75,8 @@ class StoredSamples:
 
 
 def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) -> list[ev.Event]:
-    """What of a slice is stored: deltas joined to drafts, progress and log lines as `sampling` says, and all others."""
+    """Return what of a slice is stored: deltas joined to drafts, progress and log lines as `sampling` says, all
+    others."""
     sampling = sampling or StoredSamples()
     stored: list[ev.Event] = []
     pieces: list[str] = []  # of the draft that is last in `stored`
@@ -88,7 +101,7 @@ def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) 
 
 
 def _continues(last: ev.Event, event: ev.Event) -> bool:
-    """Whether `event` is more of the same draft."""
+    """Return whether `event` is more of the same draft."""
     match last, event:
         case (ev.TextDelta(), ev.TextDelta()) | (ev.ReasoningDelta(), ev.ReasoningDelta()):
             return True

@@ -1,4 +1,4 @@
-"""What a session needs after its console died in the middle of a turn: the events that end the turn truthfully.
+"""Makes the events that end a turn truthfully, for a session whose console died in the middle of it.
 
 The answer that was cut off is kept and marked, every call without a result gets `interrupted`, the results join the
 history in call order, and the turn ends as cancelled. Nothing runs again by itself.
@@ -21,7 +21,7 @@ WHY = "The console ended before this turn did."
 
 
 def closing_events(events: Sequence[ev.Event], why: str = WHY) -> list[ev.Event]:
-    """The events to append to a session, drafts among its events, so that its last turn is over; none when it is."""
+    """Return the events to append to a session, drafts among its events, so that its last turn is over."""
     if not _is_open(events):
         return []
     transcript = Transcript()
@@ -36,7 +36,7 @@ def closing_events(events: Sequence[ev.Event], why: str = WHY) -> list[ev.Event]
 
 
 def _is_open(events: Sequence[ev.Event]) -> bool:
-    """Whether the last turn, or a call that was run again since, never ended; without folding a long session."""
+    """Return whether the last turn, or a call that was run again since, never ended; without folding a long session."""
     ended: set[str] = set()
     for event in reversed(events):
         match event:
@@ -94,7 +94,7 @@ class _Closing:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
 
     def _seen(self, call: CallView) -> int:
-        """How long a call ran as far as the session tells, in ms: up to the last thing that was stored."""
+        """Return how long a call ran as far as the session tells, in ms: up to the last thing that was stored."""
         return 0 if call.started_at is None else max(round((self._common["at"] - call.started_at) * 1000), 0)
 
     def _results(self, step: StepView, transcript: Transcript) -> None:
@@ -122,7 +122,7 @@ class _Closing:
 
 
 def _again(transcript: Transcript) -> str:
-    """What may be done about calls that had not ended."""
+    """Return what may be done about calls that had not ended, "" where there are none."""
     count = sum(
         call.state is not CallState.FINISHED and call.origin != "provider" for call in transcript.open_calls.values()
     )
@@ -133,7 +133,7 @@ def _again(transcript: Transcript) -> str:
 
 
 def _model(transcript: Transcript) -> str:
-    """PROVIDER/MODEL that asked last, as far as the session tells."""
+    """Return PROVIDER/MODEL that asked last, as far as the session tells."""
     answers = (message for message in reversed(transcript.history) if isinstance(message, AssistantMessage))
     newest = next((call.model for message in answers for call in message.tool_calls), "")
     session = transcript.session

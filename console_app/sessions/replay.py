@@ -8,42 +8,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from console_app.domain import events as ev
 
 LONGEST_PAUSE = 3.0  # seconds of the recording between two turns: what you thought about meanwhile is left out
 
 
-class Time:
-    """Real time; a recording hands in one that it drives."""
-
-    def now(self) -> float:
-        """Seconds of a clock that nobody sets."""
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        """Returns when they have passed."""
-        await asyncio.sleep(seconds)
-
-
 class Replay:
-    """The events of a session and a clock that tells the time of the recording while they play."""
+    """The events of a session and a clock that tells the time of the recording while they play.
 
-    def __init__(self, events: Sequence[ev.Event], speed: float = 1.0, time: Time | None = None) -> None:
+    A recording hands in a `clock` and a `sleep` that it drives, in seconds.
+    """
+
+    def __init__(
+        self,
+        events: Sequence[ev.Event],
+        speed: float = 1.0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._events = events
         self._speed = speed
         self._at = events[0].at if events else 0.0
-        self._time = time or Time()
-        self._since = self._time.now()
+        self._clock = clock
+        self._sleep = sleep
+        self._since = clock()
 
     def now(self) -> float:
         """The time in the recording, seconds since the epoch."""
-        return self._at + (self._time.now() - self._since) * self._speed
+        return self._at + (self._clock() - self._since) * self._speed
 
     async def play(self) -> AsyncIterator[ev.Event]:
-        """Each event in its time."""
-        self._since = self._time.now()
+        """Yield each event in its time."""
+        self._since = self._clock()
         ended = True
         before = self._at
         for event in self._events:
@@ -54,6 +53,6 @@ class Replay:
             if ended and ahead > LONGEST_PAUSE:
                 self._at += ahead - LONGEST_PAUSE
                 ahead = LONGEST_PAUSE
-            await self._time.sleep(max(ahead, 0.0) / self._speed)
+            await self._sleep(max(ahead, 0.0) / self._speed)
             ended = isinstance(event, ev.TurnFinished | ev.SessionStarted)
             yield event

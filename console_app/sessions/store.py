@@ -1,4 +1,4 @@
-"""The sessions of a user on disk: append events, list, search, load, rename, fork and delete.
+"""Keeps the sessions of a user on disk: appends events, lists, searches, loads, renames, forks and deletes.
 
 What is appended is durable when `append` returns. When the disk fails, events wait in memory in their order while the
 conversation goes on, and are tried again every second until they are written; `problem` says what is wrong meanwhile.
@@ -60,36 +60,36 @@ class Store:
 
     @property
     def set_aside(self) -> Path | None:
-        """Where a damaged session file was moved to, or None."""
+        """The path that a damaged session file was moved to, or None."""
         aside = self._database.set_aside
         return None if aside is None else aside.path
 
     @property
     def waiting(self) -> int:
-        """How many events wait for the disk."""
+        """The number of events that wait for the disk."""
         return len(self._waiting)
 
     # Writing
 
     async def append(self, events: Sequence[ev.Event]) -> None:
-        """Stores `events`; shown-only ones as drafts until their message is stored. Never raises for the disk."""
+        """Store `events`; shown-only ones as drafts until their message is stored. Never raises for the disk."""
         behind = self.problem is not None and bool(self._waiting)  # what waits already is tried again by itself
         self._waiting += events
         if events and not behind:
             await self._try()
 
     async def flush(self) -> bool:
-        """Tries now to write what waits; whether nothing does any more."""
+        """Try now to write what waits; return whether nothing waits any more."""
         if self._waiting or self.problem is not None:
             await self._try()
         return not self._waiting
 
     async def check(self) -> None:
-        """Opens the file, so that a problem with it is known before there is anything to write."""
+        """Open the file, so that a problem with it is known before there is anything to write."""
         await self._try()
 
     async def close(self) -> None:
-        """Writes what waits, if that can be, and closes the file."""
+        """Write what waits, if that can be, and close the file."""
         if self._retrying is not None:
             self._retrying.cancel()
         await self.flush()
@@ -101,8 +101,8 @@ class Store:
         await self._database.close()
 
     async def _try(self) -> None:
-        """Writes what waits. Until that is done it goes on waiting: whoever writes may be cancelled meanwhile, and to
-        store it twice is as once."""
+        """Write what waits. An event goes on waiting until that is done: the writer may be cancelled meanwhile, and to
+        store an event twice is as once."""
         async with self._writing:
             batch, aside = self._waiting[:], self._database.set_aside
             try:
@@ -118,7 +118,7 @@ class Store:
                 self._now(None)
 
     def _carry_over(self, before: SetAside | None) -> None:
-        """Begins to read a file that was set aside since `before`, or at first one that a killed console left."""
+        """Begin to read a file that was set aside since `before`, or at first one that a killed console left."""
         aside = self._database.set_aside
         if aside == before:
             if self._looked:
@@ -130,7 +130,7 @@ class Store:
             self._salvaging = asyncio.create_task(self._salvage(aside), name="damaged session file")
 
     async def _salvage(self, damaged: SetAside) -> None:
-        """Carries over what can be read of the damaged file, a session at a time, so that the conversation goes on."""
+        """Carry over what can be read of the damaged file, a session at a time, so that the conversation goes on."""
         count, whole = 0, False
         try:
             with await asyncio.to_thread(Wreck, damaged.path) as wreck:
@@ -149,7 +149,7 @@ class Store:
             self.on_change()
 
     async def _read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
-        """Reads, once what a damaged file held was carried over. Raises StoreError."""
+        """Read, once what a damaged file held was carried over. Raises StoreError."""
         await self._carried_over()
         try:
             return await self._database.read(work, empty)
@@ -179,17 +179,17 @@ class Store:
     # Reading
 
     async def sessions(self, limit: int = 500) -> list[SessionInfo]:
-        """The newest sessions first; those in which nothing was said are left out."""
+        """Return the newest sessions first; those in which nothing was said are left out."""
         return await self._read(lambda db: tables.newest(db, limit), [])
 
     async def newest(self, folder: str | None = None) -> SessionInfo | None:
-        """The newest session, of a working folder if one is given."""
+        """Return the newest session, of a working folder if one is given."""
         named = None if folder is None else encodable(folder)
         found = await self._read(lambda db: tables.newest(db, 1, named), [])
         return found[0] if found else None
 
     async def find(self, prefix: str) -> SessionInfo:
-        """The session whose id begins with `prefix`. Raises NoSuchSession when none or several do."""
+        """Return the session whose id begins with `prefix`. Raises NoSuchSession when none or several do."""
         found = await self._read(lambda db: tables.with_prefix(db, prefix), [])
         exact = [info for info in found if info.id == prefix]
         if len(exact or found) == 1:
@@ -198,18 +198,19 @@ class Store:
         raise NoSuchSession(f"{what} an id that begins with {prefix!r}.", "`fanout sessions list` shows them.")
 
     async def load(self, session_id: str) -> StoredEvents:
-        """The events of a session in order, drafts of an answer that never ended in their places."""
+        """Read the events of a session in order, drafts of an answer that never ended in their places."""
         try:
             return await self._read(lambda db: tables.events_of(db, session_id), [])
         except DamagedFile:  # and it can't be set aside: what is found is better than nothing
             return await self._database.read(lambda db: tables.events_of(db, session_id, partly=True), [])
 
     async def search(self, words: str, limit: int = 100) -> list[tables.Hit]:
-        """Where all of `words` were said or returned, the best match first. Every word is a prefix."""
+        """Return the places where all of `words` were said or returned, the best match first. Every word is a
+        prefix."""
         return await self._read(lambda db: tables.search(db, words, limit), [])
 
     async def browse(self, words: str = "", limit: int = 200) -> tuple[list[SearchHit], int]:
-        """Sessions for a list, and how many there are in all: the newest, or those whose title or text has `words`."""
+        """Return sessions for a list, and their number in all: the newest, or those whose title or text has `words`."""
 
         def look(db: sqlite3.Connection) -> tuple[list[SearchHit], int]:
             if not words.split():
@@ -226,17 +227,18 @@ class Store:
         return await self._read(look, ([], 0))
 
     async def counts(self, session_id: str) -> tuple[int, float | None]:
-        """How many calls a session has, and what it cost in US dollars; None where no price is known."""
+        """Return the number of calls of a session and its cost in US dollars, None where no price is known."""
         return await self._read(lambda db: tables.counts_of(db, session_id), (0, None))
 
     async def glance(self, session_id: str, limit: int = 12) -> list[ev.MessageAdded]:
-        """What was said and called first in a session and last, at most so many messages each."""
+        """Return what was said and called first in a session and last, at most so many messages each."""
         return await self._read(lambda db: tables.glance(db, session_id, limit), [])
 
     # Changing. These raise StoreError when the disk will not have it.
 
     async def recover(self, session_id: str) -> StoredEvents:
-        """`load`, and where the last turn never ended, the events that end it, which are stored with the drafts."""
+        """Load a session, and where its last turn never ended, the events that end it, which are stored with the
+        drafts."""
         await self.flush()
         events = await self.load(session_id)
         closing = closing_events(events)
@@ -249,15 +251,15 @@ class Store:
         return [*events, *closing]
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Gives a session a title of its own."""
+        """Give a session a title of its own."""
         await self._database.write(lambda db: tables.rename(db, session_id, title))
 
     async def delete(self, session_id: str) -> None:
-        """Removes a session and all that was said in it."""
+        """Remove a session and all that was said in it."""
         await self._database.write(lambda db: tables.delete(db, session_id))
 
     async def fork(self, session_id: str, up_to: int | None = None) -> str:
-        """A new session with the events of another, all or those up to a `seq`; gives its id.
+        """Make a new session with the events of another, all or those up to a `seq`, and return its id.
 
         A turn that is cut by that, or that still runs elsewhere, is closed in the new session. Which models called
         natively is kept, as it is where turns are undone.
@@ -281,7 +283,7 @@ class Store:
         return new_id
 
     async def add(self, events: Sequence[ev.Event], title: str = "") -> None:
-        """Stores a whole session, as an import does."""
+        """Store a whole session, as an import does."""
 
         def whole(db: sqlite3.Connection) -> None:
             tables.append(db, events, self._folder, whole=True)
@@ -302,5 +304,5 @@ def _native_callers(events: Sequence[ev.Event]) -> set[str]:
 
 
 def new_session_id() -> str:
-    """An id that no other session has; its first eight letters nearly always do."""
+    """Make an id that no other session has; its first eight letters nearly always tell it from the others."""
     return uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""What is read from and written to the tables of the session file: plain functions of an open connection.
+"""Reads and writes the tables of the session file: plain functions of an open connection.
 
 Each runs inside the transaction of its caller (`database`), so that what belongs together is stored together.
 """
@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from console_app.domain import events as ev
-from console_app.sessions.recent import NEWEST_FIRST
+from console_app.sessions.recent import NEWEST_FIRST, SHORT_ID
 
 TITLE_LENGTH = 300  # characters; lists cut it to their room
 # Only what people look for is indexed, and of a long result or argument only its beginning.
@@ -42,6 +42,11 @@ class SessionInfo:
     turns: int
     size: int
 
+    @property
+    def short_id(self) -> str:
+        """The beginning of the id, which names the session on a command line."""
+        return self.id[:SHORT_ID]
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -54,9 +59,14 @@ class Hit:
     snippet: str
     updated_at: float
 
+    @property
+    def short_id(self) -> str:
+        """The beginning of the session's id."""
+        return self.session_id[:SHORT_ID]
+
 
 def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> list[SessionInfo]:
-    """The newest sessions first, of one working folder if it is given."""
+    """Return the newest sessions first, of one working folder if it is given."""
     where = "turns > 0" if folder is None else "turns > 0 AND folder = ?"
     query = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
     values = (limit,) if folder is None else (folder, limit)
@@ -64,18 +74,18 @@ def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> lis
 
 
 def count(db: sqlite3.Connection) -> int:
-    """How many sessions a list has."""
+    """Return the number of sessions that a list has."""
     return int(db.execute("SELECT count(*) FROM sessions WHERE turns > 0").fetchone()[0])
 
 
 def with_prefix(db: sqlite3.Connection, prefix: str) -> list[SessionInfo]:
-    """Sessions whose id begins with `prefix`."""
+    """Return the sessions whose id begins with `prefix`."""
     query = f"SELECT {_COLUMNS} FROM sessions WHERE substr(id, 1, ?) = ?"
     return [SessionInfo(*row) for row in db.execute(query, (len(prefix), prefix))]
 
 
 def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
-    """Sessions with all of `words` in their title, the newest first."""
+    """Return the sessions with all of `words` in their title, the newest first."""
     wanted = words.split()
     where = "".join(" AND instr(lower(title), lower(?))" for _ in wanted)
     query = f"SELECT {_COLUMNS} FROM sessions WHERE turns > 0{where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
@@ -83,7 +93,7 @@ def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
 
 
 def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
-    """Where all of `words` were said or returned, the best match first. Every word is a prefix."""
+    """Return the places where all of `words` were said or returned, the best match first. Every word is a prefix."""
     query = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.replace("\0", " ").split())
     if not query:
         return []
@@ -96,7 +106,8 @@ def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
 
 
 def counts_of(db: sqlite3.Connection, session_id: str) -> tuple[int, float | None]:
-    """How many calls of a session ended, and what its requests cost in US dollars; None where no price is known."""
+    """Return the number of calls of a session that ended, and the cost of its requests in US dollars, None where no
+    price is known."""
     calls, cost = db.execute(
         "SELECT sum(json_extract(body, '$.type') = 'call.finished'), sum(json_extract(body, '$.cost')) FROM events "
         "WHERE session_id = ? AND (instr(body, '\"call.finished\"') OR instr(body, '\"usage.reported\"'))",
@@ -106,8 +117,8 @@ def counts_of(db: sqlite3.Connection, session_id: str) -> tuple[int, float | Non
 
 
 def glance(db: sqlite3.Connection, session_id: str, limit: int) -> list[ev.MessageAdded]:
-    """The first messages of a session and its newest, at most `limit` each; what Fanout wrote for the model is left
-    out."""
+    """Return the first messages of a session and its newest, at most `limit` each, without those that Fanout wrote for
+    the model."""
     query = (
         "SELECT body FROM (SELECT e.seq, e.body FROM said s JOIN events e ON e.session_id = s.session_id "
         "AND e.seq = s.seq WHERE s.session_id = ?1 ORDER BY e.seq {order} LIMIT ?2) ORDER BY seq"
@@ -126,7 +137,7 @@ class MissingEventsError(sqlite3.DatabaseError):
 
 
 def events_of(db: sqlite3.Connection, session_id: str, *, partly: bool = False) -> StoredEvents:
-    """All events of a session in order, drafts in their places. Those of a newer version of Fanout are left out.
+    """Read all events of a session in order, drafts in their places. Those of a newer version of Fanout are left out.
 
     Raises MissingEventsError, unless `partly` says that fewer will do. A damaged key or page number can lead a search
     past events that are there, without an error, so their size is held to what the list of sessions says of it.
@@ -152,7 +163,7 @@ def events_of(db: sqlite3.Connection, session_id: str, *, partly: bool = False) 
 
 
 def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, whole: bool = False) -> None:
-    """Stores events, and what they mean for the list, the drafts and the index. Twice is as once.
+    """Store events, and what they mean for the list, the drafts and the index. Twice is as once.
 
     `whole` says that they are all of a session that is over: what else would be a draft stays for good.
     """
@@ -177,7 +188,7 @@ def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, w
 
 
 def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
-    """What was shown of an answer that never ended becomes part of the session for good."""
+    """Make what was shown of an answer that never ended part of the session for good."""
     db.execute(
         "INSERT OR IGNORE INTO events SELECT session_id, seq, body FROM drafts WHERE session_id = ?", (session_id,)
     )
@@ -185,19 +196,19 @@ def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
 
 
 def rename(db: sqlite3.Connection, session_id: str, title: str) -> None:
-    """Gives a session a title of its own."""
+    """Give a session a title of its own."""
     db.execute("UPDATE sessions SET title = ?, named = 1 WHERE id = ?", (title, session_id))
 
 
 def descend(db: sqlite3.Connection, session_id: str, parent: str, title: str, at: float) -> None:
-    """Says where a session comes from."""
+    """Note the session that another one comes from, with its title and its time."""
     db.execute(
         "UPDATE sessions SET parent = ?, title = ?, updated_at = ? WHERE id = ?", (parent, title, at, session_id)
     )
 
 
 def delete(db: sqlite3.Connection, session_id: str) -> None:
-    """Removes a session and all that was said in it, from the bytes of the file too."""
+    """Remove a session and all that was said in it, from the bytes of the file too."""
     [[usual]] = db.execute("PRAGMA secure_delete")
     db.execute("PRAGMA secure_delete = ON")  # for this alone: what is written often needs no second writing
     db.execute("DELETE FROM search WHERE rowid IN (SELECT id FROM said WHERE session_id = ?)", (session_id,))
@@ -218,7 +229,7 @@ def _all_parsed(bodies: list[str]) -> Sequence[ev.Event | None]:
 
 
 def parsed(body: str) -> ev.Event | None:
-    """The event of a stored row; None for one that can't be read."""
+    """Return the event of a stored row; None for one that can't be read."""
     try:
         return ev.EVENT.validate_json(body)
     except ValueError:
@@ -257,7 +268,7 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
 
 
 def _updated(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
-    """The newest time counts; while it is written, none that is more than a day ahead: that clock was wrong."""
+    """Note the newest time; while a session is written, none that is more than a day ahead: that clock was wrong."""
     ahead = math.inf if whole else 86400
     db.execute(
         "UPDATE sessions SET updated_at = CASE WHEN updated_at > ?1 + ?2 THEN ?1 ELSE max(updated_at, ?1) END "
@@ -271,7 +282,7 @@ def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:
 
 
 def _settle_drafts(db: sqlite3.Connection, session_id: str) -> None:
-    """The message of the answer is stored: of its drafts only what no message holds is still needed.
+    """Keep of the drafts of an answer, whose message is stored now, only what no message holds.
 
     That is reasoning, as it was seen and timed, and the arguments of calls that broke off. Which calls did not is asked
     once and not for each draft: a draft and an event may have megabytes.

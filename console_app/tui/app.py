@@ -24,7 +24,7 @@ from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from console_app.config.machine.browser_page import page_in_use
+from console_app.config.machine import page_in_use
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.style_sheet import StyleSheet

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from console_app.config.machine.browser_page import CHANNEL
+from console_app.config.machine import CHANNEL
 
 READ_BYTES: Final = 1 << 16
 GRACE: Final = 4.0  # seconds from the hang-up to SIGKILL: one more than the console itself takes at most

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from acp import RequestError, schema
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files import Paths
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
-from console_app.sessions.store import Store
+from console_app.sessions import Store
 from tests.acp_agent.editor import Editor, as_arguments, opened, stdio
 from tests.acp_agent.model import Model
 from tests.patience import until_so

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from console_app import wiring
-from console_app.command_line.parser import parse_arguments
+from console_app.command_line import parse_arguments
 from console_app.commands.acp import OpenedSessions
 from console_app.headless.interrupts import TimeToEnd
 

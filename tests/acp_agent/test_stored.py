@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from acp import RequestError, schema
 
-from console_app.config.machine.paths import Paths
-from console_app.sessions.library import Library
-from console_app.sessions.store import Store
+from console_app.config.files import Paths
+from console_app.sessions import Library, Store
 from tests.acp_agent.editor import Editor, opened, stdio
 from tests.acp_agent.model import Model
 from tests.program.process import ROOT, Fanout

@@ -13,7 +13,7 @@ from typing import Any
 from console_app import batch_worker, wiring
 from console_app.batch.local_engine import TextStream, cancelled, noted_nowhere
 from console_app.batch_worker import OpenWorker
-from console_app.command_line.parser import parse_arguments
+from console_app.command_line import parse_arguments
 from console_app.domain.batch import ItemResult, WorkItem
 
 Run = Callable[[str], str]

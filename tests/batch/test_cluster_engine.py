@@ -13,7 +13,7 @@ import pytest
 from console_app.cluster.engine import ClusterEngine
 from console_app.cluster.messages import OpenedNode, Opening, Orders
 from console_app.cluster.node import ClusterNode
-from console_app.command_line.parser import parse_arguments
+from console_app.command_line import parse_arguments
 from console_app.domain.batch import GivenCall, ItemResult, WorkItem
 from tests.batch import changing_server
 from tests.headless.inside import process_restored

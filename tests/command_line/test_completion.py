@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.command_line.commands import COMMANDS, SHELLS
-from console_app.command_line.completion import SCRIPTS
+from console_app.command_line import COMMANDS, SCRIPTS
+from console_app.command_line.commands import SHELLS
 from tests.headless.inside import Inside
 from tests.patience import PATIENCE
 from tests.program.process import Fanout

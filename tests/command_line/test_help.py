@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec
+from console_app.command_line import COMMANDS, CONSOLE, parse_arguments
+from console_app.command_line.commands import CommandSpec
 from console_app.command_line.help_text import help_of, option
-from console_app.command_line.parser import parse_arguments
 from tests.each import each
 from tests.headless.inside import Inside
 

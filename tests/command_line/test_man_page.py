@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.command_line.commands import COMMANDS
+from console_app.command_line import COMMANDS
 from console_app.command_line.man_page import pages
 from tests.headless.inside import Inside
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.secrets.credentials import FileCredentials, UserCredentials
+from console_app.config.secrets import FileCredentials, UserCredentials
 from console_app.domain.errors import ConfigError
 
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust import trusted as trust
-from console_app.config.trust.custom_commands import MOST_FILES, find, read_command
-from console_app.config.trust.trust_report import ProjectTrust
+from console_app.config.files import Paths, trust
+from console_app.config.trust import CustomCommand, CustomCommands, ProjectTrust
+from console_app.config.trust.custom_commands import MOST_FILES
 from console_app.domain.errors import ConfigError
 
 WHOLE = """---
@@ -36,7 +35,7 @@ def paths_in(folder: Path) -> Paths:
 
 
 def test_front_matter_and_places_as_others_write_them() -> None:
-    command = read_command(Path("review.md"), WHOLE)
+    command = CustomCommand.read(Path("review.md"), WHOLE)
     assert (command.name, command.description) == ("review", "Reviews a change")
     assert (command.argument_hint, command.model) == ("[issue] [priority]", "openai/gpt-5")
     assert command.allowed_tools == ("files.read_*", "git.log", "web.*")
@@ -47,14 +46,14 @@ def test_front_matter_and_places_as_others_write_them() -> None:
 
 
 def test_a_file_of_text_alone_takes_what_is_typed_at_its_end() -> None:
-    command = read_command(Path("Fix.md"), "# Fix the tests\n\nNow.")
+    command = CustomCommand.read(Path("Fix.md"), "# Fix the tests\n\nNow.")
     assert (command.name, command.description) == ("fix", "Fix the tests")
     assert command.prompt("it's late") == "# Fix the tests\n\nNow.\n\nit's late"
 
 
 @given(st.text(max_size=40), st.text(alphabet="$123 AREGUMNTS'\"\\", max_size=40))
 def test_what_is_typed_is_never_filled_in_again(before: str, rest: str) -> None:
-    command = read_command(Path("a.md"), f"x {before.replace('$', '')} $ARGUMENTS")
+    command = CustomCommand.read(Path("a.md"), f"x {before.replace('$', '')} $ARGUMENTS")
     assert command.prompt(rest).endswith(f" {rest}")
 
 
@@ -71,7 +70,7 @@ def test_what_is_typed_is_never_filled_in_again(before: str, rest: str) -> None:
 )
 def test_a_bad_file_is_one_line(name: str, text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says) as raised:
-        read_command(Path(name), text)
+        CustomCommand.read(Path(name), text)
     assert name in raised.value.line
     assert "\n" not in raised.value.line
 
@@ -80,7 +79,7 @@ def test_a_projects_commands_count_once_trusted_as_they_are(tmp_path: Path) -> N
     paths, project = paths_in(tmp_path), tmp_path / "project"
     write(tmp_path / "home/commands/mine.md", "Mine.")
     file = write(project / ".fanout/commands/sub/theirs.md", "Theirs.")
-    found = find(paths, project)
+    found = CustomCommands.find(paths, project)
     assert [one.name for one in found.commands] == ["mine"]
     assert not found.problems, "what waits for trust is told for all files of a project together"
     assert found.untrusted == {"theirs"}
@@ -90,11 +89,11 @@ def test_a_projects_commands_count_once_trusted_as_they_are(tmp_path: Path) -> N
     [waiting] = asked.waiting()
     assert "    Theirs." in waiting.lines
     asked.trust(waiting)
-    assert [one.name for one in find(paths, project).commands] == ["mine", "theirs"]
+    assert [one.name for one in CustomCommands.find(paths, project).commands] == ["mine", "theirs"]
     assert (asked.waiting(), asked.summary()) == ([], "")
 
     file.write_text("Theirs, and more.")
-    assert [one.name for one in find(paths, project).commands] == ["mine"]
+    assert [one.name for one in CustomCommands.find(paths, project).commands] == ["mine"]
 
 
 def test_of_two_with_one_name_your_own_stands_and_a_bad_file_stops_no_other(tmp_path: Path) -> None:
@@ -103,8 +102,8 @@ def test_of_two_with_one_name_your_own_stands_and_a_bad_file_stops_no_other(tmp_
     write(tmp_path / "home/commands/bad.md", "---\n")
     write(tmp_path / "home/commands/bytes.md", "").write_bytes(b"\xff")
     theirs = write(project / ".fanout/commands/do.md", "Theirs.")
-    trust.trust(paths, theirs)
-    found = find(paths, project)
+    trust(paths, theirs)
+    found = CustomCommands.find(paths, project)
     assert [(one.name, one.path) for one in found.commands] == [("do", mine)]
     assert [name for name in ("bad.md", "bytes.md", "do.md") if any(name in line for line in found.problems)] == [
         "bad.md",
@@ -117,9 +116,9 @@ def test_more_files_than_are_read_are_told(tmp_path: Path) -> None:
     folder = tmp_path / "home/commands"
     for number in range(MOST_FILES):
         write(folder / f"group{number % 7}/do{number}.md", "Do it.")
-    found = find(paths_in(tmp_path), tmp_path)
+    found = CustomCommands.find(paths_in(tmp_path), tmp_path)
     assert (len(found.commands), found.problems) == (MOST_FILES, ())
     write(folder / "one-more.md", "Do it.")
-    found = find(paths_in(tmp_path), tmp_path)
+    found = CustomCommands.find(paths_in(tmp_path), tmp_path)
     assert len(found.commands) == MOST_FILES
     assert [line for line in found.problems if f"only {MOST_FILES} files" in line] == list(found.problems) != []

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.paths import Paths
-from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields, with_server, without_server
-from console_app.config.trust import trusted as trust
+from console_app.config.files import Paths, is_trusted, trust, trust_edit
+from console_app.config.servers import json_positions, put_server, remove_server, server_fields
+from console_app.config.servers.mcp_edit import with_server, without_server
 from console_app.domain.errors import ConfigError
 
 FILE = Path("mcp.json")
@@ -122,25 +121,25 @@ def test_whatever_the_names_and_the_layout(
 def test_what_another_program_writes_right_behind_an_edit_is_not_trusted_with_it(tmp_path: Path) -> None:
     paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "mcp.json"
     file.write_text(COMMENTED)
-    trust.trust(paths, file)
+    trust(paths, file)
     edit = put_server(file, "c", {"command": "z"})
     file.write_text(edit.text.replace('"z"', '"another"'))
-    trust.trust_edit(paths, file, edit)
-    assert not trust.is_trusted(paths, file)
+    trust_edit(paths, file, edit)
+    assert not is_trusted(paths, file)
     file.write_text(edit.text)
-    assert trust.is_trusted(paths, file)
+    assert is_trusted(paths, file)
 
 
 def test_an_edit_of_what_another_program_wrote_before_it_is_not_trusted(tmp_path: Path) -> None:
     paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "mcp.json"
     file.write_text(COMMENTED)
-    trust.trust(paths, file)
+    trust(paths, file)
     file.write_text(COMMENTED.replace('"x"', '"another"'))
-    trust.trust_edit(paths, file, remove_server(file, "b"))
-    assert not trust.is_trusted(paths, file)
+    trust_edit(paths, file, remove_server(file, "b"))
+    assert not is_trusted(paths, file)
 
 
 def test_a_file_that_an_edit_began_is_trusted_by_nobody(tmp_path: Path) -> None:
     paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "mcp.json"
-    trust.trust_edit(paths, file, put_server(file, "c", {"command": "z"}))
-    assert not trust.is_trusted(paths, file)
+    trust_edit(paths, file, put_server(file, "c", {"command": "z"}))
+    assert not is_trusted(paths, file)

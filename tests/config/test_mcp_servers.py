@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_servers import McpConfig, load_mcp_config, read_mcp_config
+from console_app.config.servers import json_positions, load_mcp_config, read_mcp_config
+from console_app.config.servers.mcp_servers import McpConfig
 from console_app.domain.errors import ConfigError
 
 FILE = Path("mcp.json")

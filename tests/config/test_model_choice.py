@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from console_app.config.models.model_choice import ModelChoice, choose_model
-from console_app.config.settings.model import Settings
+from console_app.config.models import ModelChoice, choose_model
+from console_app.config.settings import Settings
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ConfigError
 from tests.each import each

@@ -8,22 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from console_app.command_line.names import names
-from console_app.config.machine.paths import Paths, project_mcp, project_settings
-from console_app.config.machine.plain_files import MOST_BYTES
-from console_app.config.servers.server_choice import choose_servers
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules
-from console_app.config.settings.startup_settings import DEFAULT_THEME, read_startup_settings
-from console_app.config.trust import custom_commands
-from console_app.config.trust.trust_report import ProjectTrust
+from console_app.command_line.completion import names
+from console_app.config.files import Paths, project_mcp, project_settings
+from console_app.config.files.disk import MOST_TEXT
+from console_app.config.servers import choose_servers
+from console_app.config.settings import LayeredSettings, read_startup_settings
+from console_app.config.settings.startup_settings import DEFAULT_THEME
+from console_app.config.trust import CustomCommands, ProjectTrust
 from console_app.domain.errors import ConfigError
 from console_app.resources import bundled_mcp
 
 HOSTILE: dict[str, Callable[[Path], object]] = {
     "a device": lambda path: path.symlink_to("/dev/zero"),
     "a named pipe": os.mkfifo,
-    "more than": lambda path: path.write_bytes(b" " * (MOST_BYTES + 1)),
+    "more than": lambda path: path.write_bytes(b" " * (MOST_TEXT + 1)),
     "nested too deep": lambda path: path.write_text("x = " + "[" * 100_000),
 }
 
@@ -43,9 +41,9 @@ def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> 
     startup = read_startup_settings(paths, cwd=folder, flag=None, environ={})
     assert startup.theme == DEFAULT_THEME
     with pytest.raises(ConfigError, match=what) as raised:
-        load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
+        LayeredSettings.load(paths, cwd=folder, flags={}, environ={})
     assert str(project_settings(folder)) in raised.value.line
-    (line,) = load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={}, forgiving=True).wrong
+    (line,) = LayeredSettings.load(paths, cwd=folder, flags={}, environ={}, forgiving=True).wrong
     assert str(project_settings(folder)) in line
     assert what in line
 
@@ -61,7 +59,7 @@ def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, wh
     (note,) = choice.notes
     assert str(project_mcp(folder)) in note
     assert what in note
-    [problem] = custom_commands.find(paths, folder).problems
+    [problem] = CustomCommands.find(paths, folder).problems
     assert str(command) in problem
     assert what in problem
     if what != "more than":

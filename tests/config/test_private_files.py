@@ -10,16 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.log_setup import log_to
-from console_app.config.machine.paths import Paths, make_private, write_private
-from console_app.config.secrets.private_files import make_private_again, take_repaired
-from console_app.config.settings.written_settings import write_setting
-from console_app.config.trust.trusted import is_trusted, trust
+from console_app.config.files import Paths, is_trusted, trust, write_private
+from console_app.config.machine import log_to
+from console_app.config.settings import write_setting
 from console_app.console.history import PromptHistory
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.tools.convert import ResultFiles
-from console_app.sessions.lock import SessionLock
+from console_app.sessions import SessionLock
 
 
 @pytest.fixture
@@ -69,13 +67,13 @@ def test_what_others_could_read_is_set_right_and_said_once(paths: Paths) -> None
         wide.append(folder / "inside")
         wide[-1].write_text("")
         wide[-1].chmod(0o644)
-    make_private_again(paths)
+    paths.make_private_again()
     assert [path for path in wide if mode(path) != 0o600] == []
     assert [folder for folder in (paths.data, paths.state, *folders) if mode(folder) != 0o700] == []
-    assert take_repaired(paths)[str(paths.sessions)] == "0666"
-    assert take_repaired(paths) == {}
-    make_private_again(paths)
-    assert take_repaired(paths) == {}, "nothing is wide any more"
+    assert paths.take_repaired()[str(paths.sessions)] == "0666"
+    assert paths.take_repaired() == {}
+    paths.make_private_again()
+    assert paths.take_repaired() == {}, "nothing is wide any more"
 
 
 def test_what_is_not_fanouts_own_is_left_as_it_is(tmp_path: Path, paths: Paths) -> None:
@@ -85,10 +83,10 @@ def test_what_is_not_fanouts_own_is_left_as_it_is(tmp_path: Path, paths: Paths) 
         path.write_text("")
         path.chmod(0o644)
     paths.data.chmod(0o755)
-    make_private_again(paths)
+    paths.make_private_again()
     assert mode(paths.data) == 0o755, "a folder named data, with nothing of ours in it"
     paths.sessions.symlink_to(elsewhere)
-    make_private_again(paths)
+    paths.make_private_again()
     assert (mode(other), mode(elsewhere), mode(paths.config)) == (0o644, 0o644, mode(tmp_path / "home"))
 
 
@@ -112,7 +110,7 @@ def test_nothing_depends_on_the_umask(paths: Paths) -> None:
 def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="can't create the folder"):
-        make_private(tmp_path / "file" / "folder")
+        write_private(tmp_path / "file" / "folder" / "any.json", "")
 
 
 def test_a_file_is_trusted_as_it_is_where_it_is(tmp_path: Path, paths: Paths) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.servers.server_choice import ServerChoice, choose_servers
-from console_app.config.trust.trusted import trust
+from console_app.config.files import Paths, trust
+from console_app.config.servers import ServerChoice, choose_servers
 from console_app.domain.errors import ConfigError, UsageError
 
 

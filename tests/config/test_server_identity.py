@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.config.servers.server_identity import identity_of
+from console_app.config.servers import ServerConfig
 
 
 def command(*words: str, **fields: object) -> ServerConfig:
@@ -15,15 +14,15 @@ def command(*words: str, **fields: object) -> ServerConfig:
 
 
 def test_it_is_the_command_with_its_arguments_and_never_the_name(tmp_path: Path) -> None:
-    one = identity_of(command("uvx", "files", "--root", "a b"), tmp_path)
+    one = command("uvx", "files", "--root", "a b").identity(tmp_path)
     assert one.text == "uvx files --root 'a b'"
-    assert one == identity_of(command("uvx", "files", "--root", "a b", name="other", env={"KEY": "1"}), tmp_path / "x")
+    assert one == command("uvx", "files", "--root", "a b", name="other", env={"KEY": "1"}).identity(tmp_path / "x")
     for other in (
         command("uvx", "files"),
         command("npx", "files", "--root", "a b"),
         command("uvx", "files --root a b"),
     ):
-        assert identity_of(other, tmp_path).digest != one.digest
+        assert other.identity(tmp_path).digest != one.digest
 
 
 @pytest.mark.parametrize("words", [("./server",), ("python", "server"), ("python", "-u", "server")])
@@ -32,13 +31,13 @@ def test_a_program_of_the_folder_is_another_one_in_another_folder(tmp_path: Path
     for folder in (here, there):
         folder.mkdir()
         (folder / "server").touch()
-    assert identity_of(command(*words), here).digest != identity_of(command(*words), there).digest
-    assert str(here) in identity_of(command(*words), here).text
-    assert identity_of(command(*words, cwd=str(there)), here) == identity_of(command(*words), there)
+    assert command(*words).identity(here).digest != command(*words).identity(there).digest
+    assert str(here) in command(*words).identity(here).text
+    assert command(*words, cwd=str(there)).identity(here) == command(*words).identity(there)
 
 
 def test_the_text_of_a_url_holds_no_key(tmp_path: Path) -> None:
     url = "https://me:secret@example.com/mcp?token=secret"
-    found = identity_of(ServerConfig(name="web", url=url), tmp_path)
+    found = ServerConfig(name="web", url=url).identity(tmp_path)
     assert found.text == "https://example.com/mcp?…"
-    assert found.digest != identity_of(ServerConfig(name="web", url=url + "2"), tmp_path).digest
+    assert found.digest != ServerConfig(name="web", url=url + "2").identity(tmp_path).digest

@@ -6,17 +6,14 @@ import ast
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console_app.config.machine.paths import Paths, project_settings
-from console_app.config.settings import model
-from console_app.config.settings.layers import LayeredSettings, load_settings, unknown_variables
-from console_app.config.settings.model import Rules, Settings
-from console_app.config.trust.trusted import trust
+from console_app.config.files import Paths, project_settings, trust
+from console_app.config.settings import LayeredSettings, Settings, model, unknown_variables
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.engine_settings import DEFAULTS
 from console_app.domain.errors import ConfigError
@@ -32,7 +29,7 @@ def load(tmp_path: Path) -> Load:
         user: str = "",
         project: str = "",
         env: Mapping[str, str] | None = None,
-        rules: Rules | None = None,
+        allow: Sequence[str] = (),
         forgiving: bool = False,
         **flags: Any,
     ) -> LayeredSettings:
@@ -42,7 +39,7 @@ def load(tmp_path: Path) -> Load:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
         environ = env or {}
-        return load_settings(paths, cwd=cwd, flags=flags, rules=rules or Rules(), environ=environ, forgiving=forgiving)
+        return LayeredSettings.load(paths, cwd=cwd, flags=flags, environ=environ, allow=allow, forgiving=forgiving)
 
     return _load
 
@@ -92,9 +89,7 @@ def test_tables_of_two_files_are_merged_key_by_key(load: Load) -> None:
 
 
 def test_rules_of_all_layers_count_and_keep_their_source(load: Load) -> None:
-    loaded = load(
-        user='[rules]\nallow = ["git.*"]', project='[rules]\ndeny = ["git.push"]', rules=Rules(allow=("demo.*",))
-    )
+    loaded = load(user='[rules]\nallow = ["git.*"]', project='[rules]\ndeny = ["git.push"]', allow=("demo.*",))
     found = [(rule.action, rule.pattern, Path(rule.source).name) for rule in loaded.rules]
     assert found == [
         ("allow", "demo.*", "the command line"),

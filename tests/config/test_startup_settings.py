@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.settings.layers import load_settings, rules_of_flags
-from console_app.config.settings.startup_settings import StartupSettings, read_startup_settings
+from console_app.config.files import Paths
+from console_app.config.settings import LayeredSettings, read_startup_settings
+from console_app.config.settings.startup_settings import StartupSettings
 
 USER = 'theme = "fjord"\n[keys]\n"prompt.send" = ["enter", "f5"]\n"chat.help" = "f2"\n'
 
@@ -34,11 +34,10 @@ def test_it_is_what_the_settings_say(
         (tmp_path / "work" / ".fanout" / "config.toml").write_text(project)
     if user is not None:
         (tmp_path / "config.toml").write_text(user)
-    settings = load_settings(
+    settings = LayeredSettings.load(
         paths(tmp_path),
         cwd=tmp_path / "work",
         flags={"theme": flag},
-        rules=rules_of_flags(allow=(), deny=()),
         environ=environ,
     ).settings
     found = look(tmp_path, flag=flag, environ=environ)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.settings.toml_text import parse_toml, position
+from console_app.config.files import parse_toml, position
 from console_app.domain.errors import ConfigError
 
 TEXT = '''\

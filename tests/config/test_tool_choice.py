@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.config.servers.tool_choice import Selection, load_selection, save_selection
+from console_app.config.files import Paths
+from console_app.config.servers import Selection, ServerConfig
 
 PICKED = Selection({"demo": False, "files": True}, frozenset({("calculator", "tool", "a/b"), ("s", "resource", "x:y")}))
 
@@ -19,15 +18,15 @@ def paths(tmp_path: Path) -> Paths:
 
 
 def test_what_was_picked_comes_back_in_its_folder_only(paths: Paths, tmp_path: Path) -> None:
-    save_selection(paths, tmp_path, PICKED)
-    save_selection(paths, tmp_path / "other", Selection({"demo": True}))
-    assert load_selection(paths, tmp_path) == PICKED
-    assert load_selection(paths, tmp_path / "third") == Selection()
+    PICKED.save(paths, tmp_path)
+    Selection({"demo": True}).save(paths, tmp_path / "other")
+    assert Selection.load(paths, tmp_path) == PICKED
+    assert Selection.load(paths, tmp_path / "third") == Selection()
 
 
 def test_nothing_picked_leaves_nothing_behind(paths: Paths, tmp_path: Path) -> None:
-    save_selection(paths, tmp_path, PICKED)
-    save_selection(paths, tmp_path, Selection())
+    PICKED.save(paths, tmp_path)
+    Selection().save(paths, tmp_path)
     assert paths.tools.read_text() == "{}\n"
 
 
@@ -37,9 +36,9 @@ def test_nothing_picked_leaves_nothing_behind(paths: Paths, tmp_path: Path) -> N
 def test_a_file_that_is_no_such_file_picks_nothing(paths: Paths, tmp_path: Path, text: str) -> None:
     paths.tools.parent.mkdir(parents=True)
     paths.tools.write_text(text.replace("FOLDER", str(tmp_path.resolve())))
-    assert load_selection(paths, tmp_path) == Selection()
-    save_selection(paths, tmp_path, PICKED)
-    assert load_selection(paths, tmp_path) == PICKED
+    assert Selection.load(paths, tmp_path) == Selection()
+    PICKED.save(paths, tmp_path)
+    assert Selection.load(paths, tmp_path) == PICKED
 
 
 def test_servers_are_switched_as_picked() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust.written_rules import add_rule, remove_rule
+from console_app.config.files import Paths
+from console_app.config.settings import UserRules
 from console_app.domain.errors import ConfigError
 
 RULE = "files.write_file(path=docs/*)"
@@ -44,11 +44,11 @@ def test_a_rule_is_added_where_its_array_is_and_can_be_removed_again(
     tmp_path: Path, before: str | None, after: str
 ) -> None:
     paths = paths_in(tmp_path, before)
-    add_rule(paths, "allow", RULE)
+    UserRules(paths).add("allow", RULE)
     assert paths.settings.read_text(encoding="utf-8") == after % RULE
-    add_rule(paths, "allow", RULE)
+    UserRules(paths).add("allow", RULE)
     assert paths.settings.read_text(encoding="utf-8") == after % RULE
-    remove_rule(paths, "allow", RULE)
+    UserRules(paths).remove("allow", RULE)
     left = tomllib.loads(paths.settings.read_text(encoding="utf-8"))
     assert RULE not in left["rules"]["allow"]
     assert "#" not in (before or "") or "#" in paths.settings.read_text(encoding="utf-8")
@@ -58,13 +58,13 @@ def test_a_rule_is_added_where_its_array_is_and_can_be_removed_again(
 def test_a_file_written_otherwise_is_left_alone(tmp_path: Path, text: str) -> None:
     paths = paths_in(tmp_path, text)
     with pytest.raises(ConfigError, match=r"can.t be changed|It has to be TOML"):
-        add_rule(paths, "deny", RULE)
+        UserRules(paths).add("deny", RULE)
     assert paths.settings.read_text(encoding="utf-8") == text
 
 
 def test_a_rule_that_isnt_there_cant_be_removed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no rule deny"):
-        remove_rule(paths_in(tmp_path, "[rules]\n"), "deny", "a.b")
+        UserRules(paths_in(tmp_path, "[rules]\n")).remove("deny", "a.b")
 
 
 ENTRY = st.sampled_from(["a.b", "c.*", "d.e(path=x/*)", 'f.g(x="1, 2")', "h.[(]", "ü.ö"])
@@ -79,10 +79,10 @@ def test_any_order_of_adding_and_removing_leaves_what_was_meant(
     expected = list(first)
     for add, rule in changes:
         if add:
-            add_rule(paths, "allow", rule)
+            UserRules(paths).add("allow", rule)
             expected += [] if rule in expected else [rule]
         elif rule in expected:
-            remove_rule(paths, "allow", rule)
+            UserRules(paths).remove("allow", rule)
             expected.remove(rule)
     text = paths.settings.read_text(encoding="utf-8")
     assert tomllib.loads(text)["rules"]["allow"] == expected

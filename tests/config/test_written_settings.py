@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.paths import Paths
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules, Settings, UiSettings
-from console_app.config.settings.setting_list import MEANINGS, setting_list
-from console_app.config.settings.written_settings import remove_setting, write_setting
-from console_app.config.trust.trusted import trust
+from console_app.config.files import Paths, trust
+from console_app.config.settings import MEANINGS, LayeredSettings, Settings, remove_setting, setting_list, write_setting
+from console_app.config.settings.model import UiSettings
 from console_app.domain.errors import ConfigError, UsageError
 
 FILE = """# mine
@@ -140,9 +137,7 @@ def test_whatever_is_typed_is_refused_in_a_line_or_read_back(
 
 
 def test_every_setting_has_a_meaning_and_a_kind(tmp_path: Path) -> None:
-    layered = load_settings(
-        Paths.find({"FANOUT_HOME": str(tmp_path)}), cwd=tmp_path, flags={}, rules=Rules(), environ={}
-    )
+    layered = LayeredSettings.load(Paths.find({"FANOUT_HOME": str(tmp_path)}), cwd=tmp_path, flags={}, environ={})
     assert {name.partition(".")[0] for name in MEANINGS} == set(Settings.model_fields)
     assert {name for name in MEANINGS if "." in name} == {f"ui.{name}" for name in UiSettings.model_fields}
     kinds = {one.name: one.kind for one in setting_list(layered)}
@@ -163,8 +158,8 @@ def test_who_set_it_and_what_waits_for_trust(tmp_path: Path) -> None:
     project.write_text('approval_mode = "yolo"\nmax_steps = 3\n')
 
     def look() -> dict[str, tuple[Any, str, str]]:
-        layered = load_settings(
-            paths, cwd=tmp_path, flags={"policy": "single"}, rules=Rules(), environ={"FANOUT_THEME": "fjord"}
+        layered = LayeredSettings.load(
+            paths, cwd=tmp_path, flags={"policy": "single"}, environ={"FANOUT_THEME": "fjord"}
         )
         return {one.name: (one.value, one.source, one.waiting) for one in setting_list(layered)}
 

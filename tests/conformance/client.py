@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import httpx2
 import mcp.client.session
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.models.connection import checked_url
-from console_app.config.models.model_choice import choose_model
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules, Settings
+from console_app.config.files import Paths
+from console_app.config.models import checked_url, choose_model
+from console_app.config.secrets import Redactor, StoredKeys, with_key
+from console_app.config.settings import LayeredSettings, Settings
 from console_app.console.connecting import Connecting
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
@@ -44,9 +41,8 @@ class Console:
 
     def started(self) -> ConfiguredModels:
         """The models as a start finds them in the files."""
-        keys = StoredKeys(self.paths)
-        environ = WithStoredKeys(self.environ, keys.all(), keys.addresses())
-        layered = load_settings(self.paths, cwd=self.paths.data, flags={}, rules=Rules(), environ=environ)
+        environ = StoredKeys(self.paths).over(self.environ, self.redactor)
+        layered = LayeredSettings.load(self.paths, cwd=self.paths.data, flags={}, environ=environ)
         return ConfiguredModels(layered.settings, environ)
 
     async def connect(self, address: str, model: str = "", key: str = "") -> str:
@@ -116,7 +112,7 @@ async def test_a_key_is_kept_for_its_host_alone_and_stands_in_no_file_of_setting
 
 
 async def test_a_key_of_another_host_is_asked_for_again_in_words(tmp_path: Path) -> None:
-    environ = WithStoredKeys({}, {"LAB_API_KEY": KEY}, {"LAB_API_KEY": "https://lab.example/v1"})
+    environ = with_key({}, "LAB_API_KEY", KEY, "https://lab.example/v1")
     table = {"api": "openai-chat", "base_url": "https://elsewhere.example/v1", "api_key_env": "LAB_API_KEY"}
     settings = Settings.model_validate({"model": "lab/big", "providers": {"lab": table}})
     with pytest.raises(ConfigError, match=r"lab needs a key, and the one that is kept was given for lab\.example"):

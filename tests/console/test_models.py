@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.settings.model import Settings
+from console_app.config.settings import Settings
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
 from console_app.console.talk.conversation import Conversation

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust.written_rules import UserRules
+from console_app.config.files import Paths
+from console_app.config.settings import UserRules
 from console_app.console.permissions import SESSION, ApprovalDecision, Permissions
 from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev

@@ -16,9 +16,7 @@ from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import ApprovalGate, Engine
-from console_app.sessions.export import export
-from console_app.sessions.library import Library
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Store, exported
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Line, Model, Tools, call, spec
 
@@ -102,7 +100,7 @@ async def test_nothing_is_lost_by_it(tmp_path: Path) -> None:
         assert [e.prompt for e in events if isinstance(e, ev.TurnStarted)] == ["one", "two", "three", "two, otherwise"]
         assert [turn.prompt for turn in Transcript.of(events).turns] == ["one", "two, otherwise"]
         assert [m.content for m in here.model.requests[-1].messages if m.role == "user"] == ["one", "two, otherwise"]
-        page = export(events, "markdown", "title", here.library.redactor)
+        page = exported(events, "markdown", "title", here.library.redactor)
         assert "two, otherwise" in page
         assert "three" not in page
         turn_three = next(e for e in events if isinstance(e, ev.TurnStarted) and e.prompt == "three")

@@ -20,8 +20,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.transcript import Transcript
-from console_app.sessions.library import Library, SessionInUse
-from console_app.sessions.store import Store
+from console_app.sessions import Library, SessionInUse, Store
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Line, Model, engine_of
 

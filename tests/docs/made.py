@@ -11,11 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES
+from console_app.command_line import COMMANDS, CONSOLE
+from console_app.command_line.commands import EXIT_CODES
 from console_app.command_line.help_text import help_of, program
+from console_app.config.settings import MEANINGS, ModelSettings, ProviderSettings, Settings, plain
 from console_app.config.settings.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
-from console_app.config.settings.model import ModelSettings, ProviderSettings, Rules, Settings, UiSettings
-from console_app.config.settings.setting_list import MEANINGS, plain
+from console_app.config.settings.model import Rules, UiSettings
 from console_app.domain.sampling import Sampling
 from console_app.headless.json_outputs import OUTPUTS, schema
 from console_app.tui.main_screen.help import HelpScreen, KeySection

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from console_app.command_line.parser import parse_arguments
-from console_app.config.settings.model import Rules, Settings
+from console_app.command_line import parse_arguments
+from console_app.config.settings import Settings
+from console_app.config.settings.model import Rules
 from console_app.headless.json_outputs import schema
 from tests.docs.made import live_help
 from tests.docs.markdown import Block, blocks, codes

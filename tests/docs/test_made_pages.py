@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 from pydantic import BaseModel
 
-from console_app.config.settings.model import ModelSettings, ProviderSettings, Settings
-from console_app.config.settings.setting_list import MEANINGS
+from console_app.config.settings import MEANINGS, ModelSettings, ProviderSettings, Settings
 from console_app.headless.json_outputs import OUTPUTS
 from tests.docs.made import FOLDER
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.endpoint import ProviderConfig

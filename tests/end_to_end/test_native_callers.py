@@ -17,8 +17,7 @@ from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
 from console_app.mcp_client import Hub, ProviderSampler
-from console_app.sessions.places import ForkPoint, places
-from console_app.sessions.store import Store
+from console_app.sessions import ForkPoint, Store
 from tests.end_to_end.test_when_text_is_a_call import (
     BARE,
     DONE,
@@ -111,7 +110,7 @@ async def test_a_fork_that_ends_before_the_only_native_call_knows_it(
         engine = engine_of(server, hub)
         events: list[ev.Event] = [engine.session_event(), *await play(engine), *await play(engine)]
         session = await kept(store, events)
-        points: list[ForkPoint] = [one for one in places(events) if one.label.startswith("before")]
+        points: list[ForkPoint] = [one for one in ForkPoint.all_of(events) if one.label.startswith("before")]
         fork = await store.fork(session, points[where == "before the turn of the call"].up_to)
         fork = await store.fork(fork) if again == "in a new run" else fork  # and so does a fork of it
         if again == "in a new run":

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from console_app.config.models.known_dialects import KnownDialects
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.models import KnownDialects
+from console_app.config.servers import ServerConfig
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
 from console_app.domain.endpoint import ProviderConfig

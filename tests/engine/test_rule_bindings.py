@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.trust.rule_servers import RuleServers
+from console_app.config.settings import RuleServers
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import ServerIdentity, ToolSpec

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from console_app.acp_agent.commands import editor_ways
 from console_app.acp_agent.tool_calls import ending
 from console_app.console.intents.intent import Cannot, Slash
+from console_app.console.intents.talk import export
 from console_app.console.reports.call_text import call_text
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
@@ -19,7 +20,6 @@ from console_app.domain.call_description import state_of
 from console_app.domain.tools import Artifact, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.line_console.wording import came_of
-from console_app.sessions.export import export
 from console_app.tui.lineview import CallBlock
 from tests.line_console.test_typed_ahead import Shown, opened
 from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, chat, echo, say, until

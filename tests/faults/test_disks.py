@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from console_app.domain import events as ev
-from console_app.sessions.store import Store
+from console_app.sessions import Store
 from tests.faults.small_disk import SmallDisk, small_disk
 from tests.patience import PATIENCE
 from tests.program.process import Done, Fanout

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.settings.model import Settings
+from console_app.config.settings import Settings
 from tests.headless.inside import Inside
 from tests.program.process import Done
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.secrets.stored_keys import StoredKeys
+from console_app.config.files import Paths
+from console_app.config.secrets import StoredKeys
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, WireServer

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.command_line.parser import parse_arguments
-from console_app.commands.console import open_services
+from console_app.command_line import parse_arguments
+from console_app.commands import open_services
 from tests.headless.inside import Inside
 from tests.program.process import Done
 from tests.wire_bytes import Answer, Text

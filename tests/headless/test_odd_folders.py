@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.sessions.drafts import PromptDrafts
+from console_app.sessions import PromptDrafts
 from tests.headless.inside import Inside
 
 

@@ -15,7 +15,7 @@ from console_app.domain.messages import UserMessage
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import RunEnding, run_turn
-from console_app.sessions.library import Library
+from console_app.sessions import Library
 from tests.engine.peers import Model, Tools, calls, engine_of
 
 

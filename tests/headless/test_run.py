@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.machine.paths import Paths
+from console_app.config.files import Paths
 from console_app.domain.events import EVENT
 from console_app.domain.safe_text import is_safe
 from tests.headless.inside import Inside

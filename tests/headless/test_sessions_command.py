@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from console_app.command_line.parser import parse_arguments
-from console_app.commands.console import open_services
-from console_app.sessions.lock import SessionLock
+from console_app.command_line import parse_arguments
+from console_app.commands import open_services
+from console_app.sessions import SessionLock
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import WireServer

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.schema import fields as forms
 from console_app.domain.tools import Outcome

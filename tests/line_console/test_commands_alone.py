@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust.custom_commands import find
+from console_app.config.files import Paths
+from console_app.config.trust import CustomCommands
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.schema.fields import form_of
 from console_app.domain.schema.reading import object_of
@@ -91,7 +91,7 @@ async def test_a_command_of_the_project_that_waits_for_trust_says_so(tmp_path: P
     file = tmp_path / ".fanout/commands/theirs.md"
     file.parent.mkdir(parents=True)
     file.write_text("Do as they say.")
-    commands = partial(find, Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path)
+    commands = partial(CustomCommands.find, Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path)
     async with opened(tmp_path, WrittenModel(say("Hello.")), custom_commands=commands) as shown:
         shown.type("/theirs")
         await shown.see("/theirs is a command of this project that waits for your trust: /trust shows it, and asks.")

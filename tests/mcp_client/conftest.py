@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation

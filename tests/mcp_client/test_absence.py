@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.engine.execution.builtin_tools import why_not_offered
 from console_app.mcp_client import HubSwitch
 from tests.mcp_client.conftest import FIXTURES, StartHub

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.tools import Outcome
 from console_app.engine.calls.slots import limits_of
 from console_app.mcp_client import ServerState

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import UserMessage
 from console_app.mcp_client import (

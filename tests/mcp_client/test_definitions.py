@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
 from console_app.domain.tools import ToolSpec

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import ServerState
 from console_app.mcp_client.transport.cutting import CUT

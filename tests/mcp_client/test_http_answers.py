@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client import ServerState
 from tests.mcp_client.conftest import StartHub
 from tests.wire_server import Reply, Request, WireServer

@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from console_app.config.secrets.secret_sources import secrets_of_server
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.auth.sign_in import plan_of
 from tests.mcp_client.conftest import Bench, StartHub
@@ -162,5 +161,5 @@ def test_what_is_missing_or_too_much_is_said() -> None:
 
 def test_secret_and_key_are_known_to_be_secret() -> None:
     auth = {"type": "client_credentials", "client_secret": "a-long-secret", "privateKey": PEM}
-    found = set(secrets_of_server(ServerConfig(name="web", url="https://x.test/mcp", auth=auth)))
+    found = set(ServerConfig(name="web", url="https://x.test/mcp", auth=auth).secrets())
     assert {"a-long-secret", PEM} <= found

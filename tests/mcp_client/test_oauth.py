@@ -15,8 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from console_app.config.secrets.credentials import FileCredentials
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.secrets import FileCredentials
+from console_app.config.servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.auth.callback import Callback

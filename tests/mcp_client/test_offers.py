@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import ServerState, ServerStatus

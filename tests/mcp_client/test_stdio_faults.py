@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.ports.toolset import Invocation
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.mcp_client import ServerState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client import ServerState
 from tests.mcp_client.conftest import StartHub
 

@@ -13,7 +13,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, ToolMessage
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
-from console_app.sessions.store import Store
+from console_app.sessions import Store
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.command_line.completion import SCRIPTS
+from console_app.command_line import SCRIPTS
 from hatch_build import COMPLETIONS
 from tests.patience import PATIENCE
 

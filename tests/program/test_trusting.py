@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust import trusted as trust
+from console_app.config.files import Paths, is_trusted
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -27,7 +26,7 @@ def test_only_a_yes_trusts_a_file(tmp_path: Path, typed: str, code: int) -> None
         terminal.expect(r"\[y/N\]")
         terminal.type(typed)
         assert terminal.wait_exit() == code
-    assert trust.is_trusted(Paths.find(environment), file) is (code == 0)
+    assert is_trusted(Paths.find(environment), file) is (code == 0)
 
 
 SERVERS = {"mcpServers": {"mine": {"command": sys.executable, "args": ["-S", str(SERVER), "plain"]}}}
@@ -49,7 +48,7 @@ def console(project: Fanout) -> Terminal:
 
 def trusted(project: Fanout) -> list[bool]:
     known = Paths.find(project.environment())
-    return [trust.is_trusted(known, project.cwd / name) for name in ("mcp.json", ".fanout/config.toml")]
+    return [is_trusted(known, project.cwd / name) for name in ("mcp.json", ".fanout/config.toml")]
 
 
 def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(project: Fanout) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models import KnownRefusals
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ProviderError
 from console_app.domain.messages import AssistantMessage, UserMessage

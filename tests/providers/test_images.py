@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.models.known_refusals import KnownRefusals
+from console_app.config.models import KnownRefusals
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
 from console_app.domain.ports.provider import ModelRequest, no_pictures

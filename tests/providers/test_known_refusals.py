@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from console_app.config.models.known_refusals import MOST_MODELS, KnownRefusals, Refusals
-from console_app.config.models.model_choice import ModelChoice
-from console_app.config.settings.model import Settings
+from console_app.config.models import KnownRefusals, ModelChoice, Refusals
+from console_app.config.models.known_models import MOST_MODELS
+from console_app.config.settings import Settings
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ProviderError

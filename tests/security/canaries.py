@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from console_app.config.machine.paths import Paths
-from console_app.config.secrets.credentials import FileCredentials
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.files import Paths
+from console_app.config.secrets import FileCredentials
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.auth.sign_in import StoredSignIn, plan_of
 from tests.program.process import Fanout
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.paths import Paths
-from console_app.config.secrets.stored_keys import StoredKeys
+from console_app.config.files import Paths
+from console_app.config.secrets import StoredKeys
 from tests.mcp_client.conftest import start_hub
 from tests.program.process import Fanout
 from tests.security.canaries import KEPT, SERVER, config, echo, keep, servers

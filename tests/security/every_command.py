@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from console_app.command_line.commands import COMMANDS
+from console_app.command_line import COMMANDS
 from tests.program.process import Done, Fanout
 
 MODEL = ("-m", "offline/rehearsal")

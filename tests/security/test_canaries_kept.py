@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from console_app import resources
-from console_app.config.machine.paths import Paths
+from console_app.config.files import Paths
 from console_app.config.secrets import secret_sources as ss
-from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.servers.server_identity import identity_of
-from console_app.config.settings.model import Settings
-from console_app.sessions.export import FORMATS, MOVING
+from console_app.config.servers import ServerConfig, read_mcp_config
+from console_app.config.settings import Settings
+from console_app.sessions import MOVING
+from console_app.sessions.export import FORMATS
 from tests.program.process import Fanout
 from tests.security.canaries import (
     ARGUMENTS,
@@ -49,7 +49,7 @@ from tests.wire_server import WireServer
 def test_the_text_of_an_identity_holds_no_secret_and_its_digest_knows_each_word(tmp_path: Path, name: str) -> None:
     def found(text: str) -> tuple[str, str]:
         (server,) = read_mcp_config(text, tmp_path / "mcp.json", {}).servers
-        identity = identity_of(server, tmp_path)
+        identity = server.identity(tmp_path)
         return identity.text, identity.digest
 
     entry = servers(tmp_path / "spy.py", "127.0.0.1:9")[name]
@@ -67,22 +67,25 @@ def test_words_that_hold_a_secret_elsewhere_in_the_entry_are_clean_too(tmp_path:
     secret = CANARIES[12]
     entry = {"command": "serve", "args": ["a b", f"--dsn=x:{secret}", secret], "env": {"MY_TOKEN": secret}}
     (server,) = read_mcp_config(json.dumps({"one": entry}), tmp_path / "mcp.json", {}).servers
-    assert secret not in identity_of(server, tmp_path).text
-    assert "serve 'a b'" in identity_of(server, tmp_path).text
+    assert secret not in server.identity(tmp_path).text
+    assert "serve 'a b'" in server.identity(tmp_path).text
 
 
 SOURCES: dict[str, tuple[Callable[[Mapping[str, ServerConfig]], Iterable[str]], list[str]]] = {
     "secrets_of_environment": (lambda _: ss.secrets_of_environment(VARIABLES_SET), [*VARIABLES[:4], VARIABLES[5]]),
     "secrets_of_url": (lambda found: ss.secrets_of_url(found["query"].url or ""), URLS),
-    "secrets_of_server": (lambda found: ss.secrets_of_server(found["spy"], sure=True), [*ODD_ENV, *PLAIN_ENV]),
+    "ServerConfig.secrets": (lambda found: found["spy"].secrets(sure=True), [*ODD_ENV, *PLAIN_ENV]),
     "secrets_of_headers": (
         lambda found: (one for name in ("bearer", "basic") for one in ss.secrets_of_headers(found[name].headers)),
         HEADERS,
     ),
     "secrets_of_arguments": (lambda found: ss.secrets_of_arguments(found["spy"].args), ARGUMENTS),
-    "secret_fields": (lambda found: ss.secret_fields([found["older"].auth, found["oauth"].auth]), AUTH),
-    "secrets_of_settings": (
-        lambda _: ss.secrets_of_settings(Settings.model_validate(tomllib.loads(config("x"))), VARIABLES_SET),
+    "secrets_of_auth": (
+        lambda found: (one for name in ("older", "oauth") for one in ss.secrets_of_auth(found[name].auth)),
+        AUTH,
+    ),
+    "Settings.secrets": (
+        lambda _: Settings.model_validate(tomllib.loads(config("x"))).secrets(VARIABLES_SET),
         [*CONFIG, VARIABLES[4]],
     ),
     "secrets_of_kept": (
@@ -97,7 +100,7 @@ SOURCES: dict[str, tuple[Callable[[Mapping[str, ServerConfig]], Iterable[str]], 
 def test_there_is_a_canary_for_each_source_of_secrets(tmp_path: Path) -> None:
     entries = json.dumps(servers(tmp_path / "spy.py", "x"))
     found = {server.name: server for server in read_mcp_config(entries, tmp_path / "mcp.json", {}).servers}
-    assert {name for name in vars(ss) if name.startswith("secret")} == {*SOURCES}
+    assert {name for name in vars(ss) if name.startswith("secret")} == {name for name in SOURCES if "." not in name}
     for name, (source, canaries) in SOURCES.items():
         assert {*canaries} <= {*source(found)}, name
     assert {*CANARIES} == {one for _, canaries in SOURCES.values() for one in canaries} | {*KEPT}

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.auth import oauth
 from tests.mcp_client.conftest import StartHub

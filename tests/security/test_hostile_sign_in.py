@@ -16,8 +16,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from console_app.config.secrets.credentials import FileCredentials
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.secrets import FileCredentials
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.auth import oauth
 from console_app.mcp_client.auth.oauth import refusal_of

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.secrets.key_shapes import HIDDEN, has_key
-from console_app.config.secrets.redaction import RedactedStream, Redactor
+from console_app.config.secrets import HIDDEN, RedactedStream, Redactor, has_key
 from tests.each import each
 
 ROOT = Path(__file__).parents[2]

@@ -14,12 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.machine.log_setup import log_to
-from console_app.config.secrets.credentials import FileCredentials, WatchedCredentials
-from console_app.config.secrets.key_shapes import HIDDEN
-from console_app.config.secrets.redaction import RedactedStream, Redactor, redactor_in_use
-from console_app.config.secrets.secret_sources import secrets_of_server
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.machine import log_to
+from console_app.config.secrets import HIDDEN, RedactedStream, Redactor, UserCredentials, redactor_in_use
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.connecting.server_log import ServerLog
 from tests.each import each
 
@@ -126,7 +123,7 @@ def test_a_server_of_mcp_json_says_what_is_secret_of_it() -> None:
         auth={"type": "oauth", "client_secret": "client-canary", "client_id": "public-id"},
         transport="http",
     )
-    redactor = Redactor(secrets_of_server(config))
+    redactor = Redactor(config.secrets())
     for canary in (
         "user-canary",
         "pass-canary",
@@ -144,7 +141,7 @@ def test_a_server_of_mcp_json_says_what_is_secret_of_it() -> None:
         args=("--api-key", "flag-canary", "--token=eq-canary", "plain-word"),
         env={"ANY": "env-canary"},
     )
-    redactor = Redactor(secrets_of_server(program))
+    redactor = Redactor(program.secrets())
     assert redactor.clean("flag-canary eq-canary env-canary plain-word") == f"{HIDDEN} {HIDDEN} {HIDDEN} plain-word"
 
 
@@ -156,7 +153,7 @@ def test_what_a_server_talks_about_is_not_hidden_from_the_model() -> None:
         "ANY": "a1b2c3d4e5f6a7b8c9",
     }
     config = ServerConfig(name="p", command="x", env=env)
-    redactor = Redactor(secrets_of_server(config, sure=True))
+    redactor = Redactor(config.secrets(sure=True))
     text = "my-project in /srv/none/such"
     assert redactor.without_known_in({"a": [text, 5], "token-canary": "a1b2c3d4e5f6a7b8c9"}) == {
         "a": [text, 5],
@@ -166,14 +163,14 @@ def test_what_a_server_talks_about_is_not_hidden_from_the_model() -> None:
 
 def test_a_token_that_was_read_or_kept_is_known(tmp_path: Path) -> None:
     redactor = Redactor()
-    file = FileCredentials(tmp_path / "c.json")
-    WatchedCredentials(file, redactor).write(
+    file = tmp_path / "c.json"
+    UserCredentials(file, redactor).write(
         "mcp a",
         json.dumps({"tokens": {"access_token": "kept-canary"}, "metadata": {"token_endpoint": "https://a.test/t"}}),
     )
     assert redactor.clean("kept-canary https://a.test/t") == f"{HIDDEN} https://a.test/t"
     again = Redactor()
-    assert WatchedCredentials(file, again).read("mcp a")
+    assert UserCredentials(file, again).read("mcp a")
     assert again.clean("kept-canary") == HIDDEN
 
 

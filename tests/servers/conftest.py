@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from tests.mcp_client.conftest import Bench, start_hub
 
 __all__ = ["Serve", "bundled", "start_hub"]

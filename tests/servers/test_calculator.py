@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.mcp_client.connecting.channel import launch
 from console_app.servers.parts.expression import ExpressionError, evaluate
 from tests.each import each

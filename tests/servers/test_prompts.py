@@ -16,7 +16,7 @@ import pytest
 from pptx import Presentation
 
 from console_app import resources
-from console_app.config.servers.mcp_servers import load_mcp_config
+from console_app.config.servers import load_mcp_config
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
 from console_app.providers import OfflineProvider

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.domain import events as ev
+from console_app.sessions import Store
 from console_app.sessions.salvage import Wreck
-from console_app.sessions.store import Store
 from tests.sessions.test_store import TURN, numbered
 
 PAGE = 4096

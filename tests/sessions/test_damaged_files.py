@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from console_app.domain import events as ev
+from console_app.sessions import Store
 from console_app.sessions.database import Database
 from console_app.sessions.salvage import Wreck
-from console_app.sessions.store import Store
 from tests.sessions.damages import SESSIONS, Damage, damages, outcome, standing_on, used
 
 ALL = os.environ.get("FAULTS") == "all"  # `make faults`; else one damage in nine

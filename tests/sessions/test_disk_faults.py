@@ -21,11 +21,9 @@ from console_app.domain import events as ev
 from console_app.domain.messages import UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine.history import normalise
-from console_app.sessions.database import StoreError
-from console_app.sessions.export import export
+from console_app.sessions import Store, StoreError, exported
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
-from console_app.sessions.store import Store
 from tests.engine.strict_history import check_messages
 from tests.patience import PATIENCE
 from tests.sessions.test_store import TURN, numbered
@@ -266,4 +264,4 @@ def test_a_session_with_holes_can_be_gone_on_with(kept: list[bool]) -> None:
     assert transcript.turn is None or transcript.turn.outcome is not None or not events
     check_messages(normalise([*transcript.history, UserMessage(content="go on")]))
     for form in ("md", "html", "jsonl"):
-        export([*events, *closing_events(events)], form, "x")
+        exported([*events, *closing_events(events)], form, "x")

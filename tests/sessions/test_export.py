@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 from console_app.domain import events as ev
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import Outcome
-from console_app.sessions.export import ImportFailed, export, imported
+from console_app.sessions import exported, imported
+from console_app.sessions.export import ImportFailed
 from tests.sessions.test_store import TURN, numbered
 
 HOSTILE = "<script>alert(1)</script> ```\nfence ```` \x1b]52;c;aGk=\x07 \u202e"
@@ -47,16 +48,16 @@ def test_what_servers_wrote_into_a_prompt_is_exported_with_it() -> None:
         ev.MessageAdded(**ev.MessageAdded.fields_of(message)),
         ev.TurnFinished(outcome="completed"),
     )
-    text = export(events, "md", "x")
+    text = exported(events, "md", "x")
     order = ["/notes:review python", "Review this python.", "attached: notes note://1", "the note"]
     assert [part for part in order if part not in text] == []
-    page = export(events, "html", "x")
+    page = exported(events, "html", "x")
     assert [part for part in order if part not in page] == []
     assert "<script>" not in page
 
 
 def test_markdown_tells_the_conversation_in_order() -> None:
-    text = export(numbered(*TURN), "md", "Weather")
+    text = exported(numbered(*TURN), "md", "Weather")
     order = ["# Weather", "Compare the weather in Oslo", "I'll look that up.", '"x": 1', "fine", "minus four degrees"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
@@ -77,7 +78,7 @@ def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form:
         ev.HistoryCompacted(summary="They looked at it.", covers=2, turn=1),
         ev.TurnFinished(outcome="cancelled", turn=1),
     )
-    text = export(events, form, "x")
+    text = exported(events, form, "x")
     order = ["Look at it.", "First I wonder.", "Then I plan.", "I begin", "Hurry up.", "I hur [cut off here]"]
     places = [text.index(part) for part in [*order, "oldest 2 messages", "They looked at it.", "Cancelled"]]
     assert places == sorted(places)
@@ -94,7 +95,7 @@ def test_an_answer_that_is_not_finished_is_exported_as_that(form: str) -> None:
     calls += [ev.CallReady(call_id=f"c{number}", arguments={}, at=2.0) for number in (1, 2, 3)]
     calls += [ev.ApprovalRequested(call_id="c1", why="changes"), ev.CallQueued(call_id="c2", why="limit")]
     calls.append(ev.CallStarted(call_id="c3", at=3.0))
-    text = export(numbered(*asked, *calls), form, "x")
+    text = exported(numbered(*asked, *calls), form, "x")
     words = {"md": "*Not finished when", "html": "<em>Not finished when", "jsonl": '"Not finished when'}
     assert words.get(form, "turn 1 (not finished)") in text
     if form in ("md", "html"):
@@ -104,15 +105,15 @@ def test_an_answer_that_is_not_finished_is_exported_as_that(form: str) -> None:
     if form == "trace":
         assert '"outcome": "running"' in text
     if form != "trace":
-        assert "What the model was writing is not in it." in export(numbered(*asked), form, "x")
-        assert "Not finished" not in export(numbered(*TURN), form, "x")
+        assert "What the model was writing is not in it." in exported(numbered(*asked), form, "x")
+        assert "Not finished" not in exported(numbered(*TURN), form, "x")
     if form == "jsonl":
         again = imported(text.splitlines(), "a.jsonl", "other")
         assert [type(event) for event in again] == [type(event) for event in numbered(*asked, *calls)] + [ev.Notice]
 
 
 def test_html_holds_foreign_text_as_text() -> None:
-    page = export(hostile(), "html", HOSTILE)
+    page = exported(hostile(), "html", HOSTILE)
     tags = Tags()
     tags.feed(page)
     assert "script" not in tags.seen
@@ -122,14 +123,14 @@ def test_html_holds_foreign_text_as_text() -> None:
 
 
 def test_a_fence_in_a_result_does_not_end_its_fence() -> None:
-    text = export(hostile(), "md", "x")
+    text = exported(hostile(), "md", "x")
     assert "`````\n" in text
     assert "\x1b" not in text
 
 
 def test_json_lines_come_back_as_another_session() -> None:
     events = [event for event in numbered(*TURN) if not event.shown_only]
-    lines = export(events, "jsonl", "").splitlines()
+    lines = exported(events, "jsonl", "").splitlines()
     again = imported(lines, "file.jsonl", "new")
     assert [json.loads(line)["type"] for line in lines] == [event.type for event in again]
     assert {event.session_id for event in again} == {"new"}
@@ -149,7 +150,7 @@ def test_an_empty_file_is_no_session() -> None:
 
 
 def test_a_trace_has_a_process_a_turn_a_line_a_call_and_a_bar_a_phase() -> None:
-    trace = json.loads(export(hostile_and_slow(), "trace", "x"))
+    trace = json.loads(exported(hostile_and_slow(), "trace", "x"))
     bars = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert [(bar["cat"], bar["pid"], bar["tid"], bar["ts"], bar["dur"]) for bar in bars] == [
         ("arguments", 1, 1, 0, 500_000),
@@ -165,7 +166,7 @@ def test_a_trace_has_a_process_a_turn_a_line_a_call_and_a_bar_a_phase() -> None:
 
 def test_a_trace_of_nothing_and_of_what_never_ran_is_whole() -> None:
     for events in ([], numbered(*TURN), hostile()):
-        assert json.loads(export(events, "trace", "x"))["displayTimeUnit"] == "ms"
+        assert json.loads(exported(events, "trace", "x"))["displayTimeUnit"] == "ms"
 
 
 def hostile_and_slow() -> list[ev.Event]:
@@ -224,7 +225,7 @@ def test_markdown_fetches_and_runs_nothing_whatever_was_said(first: str, second:
         )
     )
     events = numbered(ev.TurnStarted(prompt=second), *answers, ev.TurnFinished(outcome="failed", error=first))
-    assert acts(export(events, "md", other)) == []
+    assert acts(exported(events, "md", other)) == []
 
 
 @pytest.mark.parametrize(
@@ -238,10 +239,10 @@ def test_markdown_fetches_and_runs_nothing_whatever_was_said(first: str, second:
 )
 def test_what_acts_by_nothing_stays_as_it_was_written(text: str) -> None:
     events = numbered(ev.TurnStarted(prompt="go"), ev.StepStarted(), ev.TextDelta(text=text))
-    assert text in export(events, "md", "x")
+    assert text in exported(events, "md", "x")
 
 
 def test_what_would_act_reads_the_same() -> None:
     said = "![a](http://b.test) <b> [c](javascript:d)\n\n[e]: http://f.test"
     events = numbered(ev.TurnStarted(prompt="go"), ev.StepStarted(), ev.TextDelta(text=said))
-    assert "\\![a](http://b.test) \\<b> [c]\\(javascript:d)\n\n[e]\\: http://f.test" in export(events, "md", "x")
+    assert "\\![a](http://b.test) \\<b> [c]\\(javascript:d)\n\n[e]\\: http://f.test" in exported(events, "md", "x")

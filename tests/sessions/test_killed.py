@@ -22,8 +22,8 @@ from console_app.domain.ports.provider import (
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine.history import normalise
+from console_app.sessions import Store
 from console_app.sessions.recorder import to_store
-from console_app.sessions.store import Store
 from tests.engine.peers import Line, Model, Tools, engine_of
 from tests.providers import strict_wire
 

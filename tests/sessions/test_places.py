@@ -8,9 +8,8 @@ from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.sessions.places import end_of_turn, places
-from console_app.sessions.replay import LONGEST_PAUSE, Replay
-from console_app.sessions.store import Store
+from console_app.sessions import ForkPoint, Replay, Store
+from console_app.sessions.replay import LONGEST_PAUSE
 
 
 def message(kind: UserMessage | AssistantMessage | ToolMessage) -> ev.MessageAdded:
@@ -56,7 +55,7 @@ def folded(events: list[ev.Event]) -> Transcript:
 async def test_every_place_makes_a_whole_session(tmp_path: Path) -> None:
     store = Store(tmp_path / "sessions.db")
     await store.add(TWO)
-    found = places(TWO)
+    found = ForkPoint.all_of(TWO)
     assert [place.label for place in found] == [
         *("before: first", "after: I look. · 1 call", "after: One."),
         *("before: second", "after: I look. · 1 call", "after: Two."),
@@ -79,15 +78,15 @@ def test_an_undone_turn_leaves_the_history_and_can_be_forked_back() -> None:
     assert [turn.prompt for turn in transcript.turns] == ["first", "third"]
     assert [m.content for m in transcript.history if isinstance(m, UserMessage)] == ["first", "third"]
     assert set(transcript.calls) == {"c1", "c3"}
-    labels = [place.label for place in places(undone)]
+    labels = [place.label for place in ForkPoint.all_of(undone)]
     assert "before: second (undone)" in labels
     assert "after: Two. (undone)" in labels
     assert folded([*TWO, ev.TurnUndone(undone=1)]).turns[0].number == 1, "only the newest can be undone"
 
 
 def test_a_turn_that_is_not_there_has_no_end() -> None:
-    assert end_of_turn(TWO, 1) == 12
-    assert end_of_turn(TWO, 7) is None
+    assert ForkPoint.end_of(TWO, 1) == 12
+    assert ForkPoint.end_of(TWO, 7) is None
 
 
 async def test_a_replay_gives_every_event_in_order_and_cuts_only_pauses_between_turns() -> None:

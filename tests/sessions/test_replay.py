@@ -7,10 +7,9 @@ from pathlib import Path
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
+from console_app.sessions import Replay, Store
 from console_app.sessions.recorder import SAMPLES, StoredSamples, to_store
 from console_app.sessions.repair import closing_events
-from console_app.sessions.replay import Replay, Time
-from console_app.sessions.store import Store
 
 
 def running(*news: ev.Event) -> list[ev.Event]:
@@ -70,7 +69,7 @@ def test_a_call_that_never_ran_has_no_duration() -> None:
     assert finished.duration_ms == 0
 
 
-class Passed(Time):
+class Passed:
     """Time that only passes where it is slept."""
 
     def __init__(self) -> None:
@@ -86,7 +85,7 @@ class Passed(Time):
 async def test_a_recording_in_which_the_clock_was_set_back_goes_on_in_its_time() -> None:
     times = [100.0, 101.0, 50.0, 51.0, 52.0]
     events = [ev.Notice(session_id="s", seq=seq, text="x", at=at) for seq, at in enumerate(times, 1)]
-    replay, seen = Replay(events, time=Passed()), []
+    replay, seen = Replay(events, clock=(time := Passed()).now, sleep=time.sleep), []
     async for event in replay.play():
         seen.append((event.at, replay.now()))
     assert seen == [(at, at) for at in times], "its clock is that of the recording again"

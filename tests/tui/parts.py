@@ -13,8 +13,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from console_app.config.models.model_choice import ModelChoice
-from console_app.config.servers.tool_choice import Selection
+from console_app.config.models import ModelChoice
+from console_app.config.servers import Selection
 from console_app.console.models import Models
 from console_app.console.servers.switches import Offered, tokens_of
 from console_app.console.services import Services

@@ -15,18 +15,15 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from console_app import wiring
-from console_app.config.machine.paths import Paths
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.files import Paths
+from console_app.config.settings import LayeredSettings, OwnSettings
 from console_app.console.services import Services
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
 from console_app.engine import ApprovalGate
-from console_app.sessions.library import Library
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Store
 from console_app.tui.app import FanoutApp
 from console_app.tui.prompt.prompt_box import AttachmentChips
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
@@ -99,7 +96,7 @@ async def furnished(folder: Path, *said: Any) -> AsyncGenerator[FanoutApp]:
         pictures_path=folder / "pictures",
     )
     made.working_folder = project
-    load = partial(load_settings, paths, cwd=project, flags={}, rules=Rules(), environ={})
+    load = partial(LayeredSettings.load, paths, cwd=project, flags={}, environ={})
     made.settings = OwnSettings(paths.settings, load, partial(wiring.apply_setting, made.engine))
     tools = frozenset({"update_todo_list", "ask_followup_question"})
     made.engine.settings = replace(made.engine.settings, builtin_tools=tools)

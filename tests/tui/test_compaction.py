@@ -13,7 +13,7 @@ from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.context import SUMMARY_OPENS
-from console_app.sessions.replay import Replay
+from console_app.sessions import Replay
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, see_open, seen, until
 from tests.tui.test_sessions_on_screen import console, library
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust.custom_commands import find
-from console_app.config.trust.trust_report import ProjectTrust
+from console_app.config.files import Paths
+from console_app.config.trust import CustomCommands, ProjectTrust
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
@@ -28,7 +27,7 @@ def console_in(folder: Path, model: WrittenModel | None = None, tools: Tools | N
         model,
         tools,
         gate=ApprovalGate(ApprovalMode.ASK),
-        custom_commands=partial(find, paths, folder),
+        custom_commands=partial(CustomCommands.find, paths, folder),
         project_trust=ProjectTrust(paths, folder, {}),
     )
 

@@ -13,8 +13,8 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from console_app.sessions.drafts import MOST, PromptDraft, PromptDrafts
-from console_app.sessions.library import Library, Opened
+from console_app.sessions import Library, Opened, PromptDraft, PromptDrafts
+from console_app.sessions.drafts import MOST
 from tests.tui.parts import WrittenModel, chat, say, see, until
 from tests.tui.test_sessions_on_screen import console, library
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.config.machine.paths import Paths
-from console_app.config.trust.written_rules import UserRules
+from console_app.config.files import Paths
+from console_app.config.settings import UserRules
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Rule
 from tests.tui.parts import Tools, app, chat, echo, see, seen, until

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState
 from console_app.engine import ApprovalGate, Rule

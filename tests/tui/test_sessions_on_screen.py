@@ -19,9 +19,7 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate
-from console_app.sessions.library import Library
-from console_app.sessions.replay import Replay
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Replay, Store
 from console_app.tui.lineview import CallBlock
 from console_app.tui.main_screen.screen import ChatScreen
 from tests.tui.parts import (

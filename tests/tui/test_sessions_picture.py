@@ -12,8 +12,7 @@ from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.sessions.library import Library
-from console_app.sessions.store import Store
+from console_app.sessions import Library, Store
 from tests.tui.parts import NOW, app, see
 
 SESSIONS = [

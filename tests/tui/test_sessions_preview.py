@@ -12,7 +12,7 @@ from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolCall, ToolResult
 from console_app.engine.calls.results import cancelled, denied, interrupted, not_approved
-from console_app.sessions.tables import SessionInfo
+from console_app.sessions import SessionInfo
 from console_app.tui.sessions.browse import plain, preview_lines
 from tests.tui.parts import Tools, WrittenModel, calls, see, seen
 from tests.tui.test_sessions_on_screen import console, talk

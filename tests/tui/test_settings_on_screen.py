@@ -14,10 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from console_app import wiring
-from console_app.config.machine.paths import Paths, project_settings
-from console_app.config.settings.layers import load_settings
-from console_app.config.settings.model import Rules, Settings
-from console_app.config.settings.own_settings import OwnSettings
+from console_app.config.files import Paths, project_settings
+from console_app.config.settings import LayeredSettings, OwnSettings, Settings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
@@ -44,7 +42,7 @@ def console(
 
     def load() -> Any:
         assert held is None or held.wait(PATIENCE)
-        return load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ=environ or {})
+        return LayeredSettings.load(paths, cwd=folder, flags={}, environ=environ or {})
 
     made = services(folder, WrittenModel(say("Well.")))
     made.settings = OwnSettings(paths.settings, load, partial(wiring.apply_setting, made.engine))
@@ -230,7 +228,7 @@ def test_a_file_that_was_edited_wrong_is_not_kept(tmp_path: Path, added: str, sa
     paths = Paths.find({"FANOUT_HOME": str(tmp_path)})
 
     def load() -> Any:
-        return load_settings(paths, cwd=tmp_path / "elsewhere", flags={}, rules=Rules(), environ={})
+        return LayeredSettings.load(paths, cwd=tmp_path / "elsewhere", flags={}, environ={})
 
     own, file = OwnSettings(paths.settings, load, _never), paths.settings
     own.replace(file, MINE)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.crash_report import MOST_REPORTS, write_report
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.machine import write_report
+from console_app.config.machine.crash_report import MOST_REPORTS
+from console_app.config.secrets import Redactor
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.notice_blocks import NoticeBlock
 from console_app.tui.lineview.palette import Palette

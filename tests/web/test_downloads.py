@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.machine.browser_page import BrowserPage
+from console_app.config.machine import BrowserPage
 from console_app.web.pages import DOWNLOAD_LASTS, MOST_DOWNLOADS, Downloads
 
 

@@ -10,12 +10,12 @@ import platform
 import sys
 import time
 import traceback
-from importlib import metadata
 from pathlib import Path
 
 from console_app._version import __version__
-from console_app.config.machine.paths import write_private
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import write_private
+from console_app.config.machine.extras import version_of
+from console_app.config.secrets import Redactor
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 
@@ -25,7 +25,7 @@ _FRAMES = 60  # of one traceback: a recursion without end would fill the file
 
 
 def write_report(folder: Path, error: BaseException, redactor: Redactor, *, doing: str = "") -> Path | None:
-    """Writes `crash-*.txt` into `folder`; None when that can't be done either. `doing` says what was being done."""
+    """Write `crash-*.txt` into `folder`; None when that can't be done either. `doing` says what was being done."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     path = folder / f"crash-{stamp}-{os.getpid()}.txt"
     text = "\n".join([*_facts(doing), "", *_traceback(error)])
@@ -39,11 +39,12 @@ def write_report(folder: Path, error: BaseException, redactor: Redactor, *, doin
 
 
 def _facts(doing: str) -> list[str]:
+    packages = [f"{name} {version_of(name) or '(missing)'}" for name in _PACKAGES]
     lines = [
         f"fanout {__version__} ended by a fault of its own.",
         f"when: {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime())} UTC",
         f"python: {platform.python_version()} on {platform.system()} {platform.release()} {platform.machine()}",
-        f"packages: {', '.join(f'{name} {_version(name)}' for name in _PACKAGES)}",
+        f"packages: {', '.join(packages)}",
         f"terminal: TERM={os.environ.get('TERM', '')} LANG={os.environ.get('LANG', '')}",
         f"command: {' '.join(_flags())}",
     ]
@@ -51,17 +52,10 @@ def _facts(doing: str) -> list[str]:
 
 
 def _flags() -> list[str]:
-    """The command line without what was typed behind the flags: prompts are private."""
+    """Return the command line without the words behind its flags: prompts are private."""
     return ["fanout", *(word.partition("=")[0] for word in sys.argv[1:] if word.startswith("-"))]
 
 
 def _traceback(error: BaseException) -> list[str]:
     whole = traceback.TracebackException.from_exception(error, limit=-_FRAMES, capture_locals=False, max_group_width=5)
     return "".join(whole.format()).splitlines()
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "(missing)"

@@ -1,4 +1,4 @@
-"""The optional parts of the package (`fanout-console[web]`): what is here of them, and the command that installs one.
+"""Tells which optional parts of the package (`fanout-console[web]`) are here, and the command that installs one.
 
 The command is for where this Fanout was installed from and with what, so that it can be pasted as it stands.
 """
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-PACKAGE = "fanout-console"
+_PACKAGE = "fanout-console"
 
 
 def optional() -> dict[str, tuple[str, str | None]]:
-    """The libraries of the extras: which extra each is for, and its version, None where it isn't there."""
+    """Return the libraries of the extras, each with its extra and its version, None where it isn't installed."""
     try:
-        wanted = metadata.requires(PACKAGE) or []
+        wanted = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:
         return {}
     found: dict[str, tuple[str, str | None]] = {}
@@ -32,7 +32,7 @@ def optional() -> dict[str, tuple[str, str | None]]:
 
 
 def version_of(package: str) -> str | None:
-    """None for one that isn't installed."""
+    """Return the version of a package, None for one that isn't installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -40,7 +40,7 @@ def version_of(package: str) -> str | None:
 
 
 def how_to_install(extra: str) -> str:
-    """One line: the command that installs this extra too."""
+    """Return one line with the command that installs this extra too."""
     source, editable = _source(extra)
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
@@ -53,10 +53,10 @@ def how_to_install(extra: str) -> str:
 
 
 def _source(extra: str) -> tuple[str, bool]:
-    """What to install, and whether as a folder that is edited: PEP 610 says where the package came from."""
-    named = f"{PACKAGE}[{extra}]"
+    """Return what to install, and whether as a folder that is edited: PEP 610 says where the package came from."""
+    named = f"{_PACKAGE}[{extra}]"
     try:
-        origin: dict[str, Any] = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}")
+        origin: dict[str, Any] = json.loads(metadata.distribution(_PACKAGE).read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
         origin = {}
     url = str(origin.get("url", ""))

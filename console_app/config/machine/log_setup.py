@@ -9,8 +9,8 @@ import sys
 from io import TextIOWrapper
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, make_private
-from console_app.config.secrets.redaction import Redactor, WithoutSecrets
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.secrets import Redactor, WithoutSecrets
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 
@@ -37,18 +37,18 @@ class _Visible(WithoutSecrets):
 
 
 def log_nowhere() -> None:
-    """Drops every record: on a disk that can't be written there is no log, and that stops nobody."""
+    """Drop every record: on a disk that can't be written there is no log, and that stops nobody."""
     logging.basicConfig(handlers=[logging.NullHandler()], force=True)
     logging.captureWarnings(True)
 
 
 def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
-    """Logs to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
+    """Log to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
 
     With `stderr` records are written there too. Raises ConfigError when the file can't be written.
     """
-    make_private(path.parent)
     try:
+        private_folder(path.parent)
         file = _PrivateRotatingFile(
             path, maxBytes=_SIZE, backupCount=_OLD_FILES, encoding="utf-8", errors="backslashreplace"
         )

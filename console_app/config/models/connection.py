@@ -1,4 +1,4 @@
-"""A model that was connected by its address: what it is called in the settings, and how it is kept for the next start.
+"""Connects a model by its address: names it in the settings, and keeps it for the next start.
 
 The user's config.toml gets the model and, where no provider has that address yet, a table for one; the key goes into
 the store of keys, bound to the address.
@@ -11,13 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from console_app.config.machine.paths import Paths, read_text
-from console_app.config.models.endpoint import check_base_url
-from console_app.config.models.model_choice import OFFLINE, SCRIPTED, known_providers
-from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys, address_of
-from console_app.config.settings.model import ProviderSettings, Settings
-from console_app.config.settings.toml_text import parse_toml
-from console_app.config.settings.written_settings import write_setting
+from console_app.config.files import Paths, parse_toml, read_text
+from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
+from console_app.config.settings import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url, write_setting
 from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError
 
@@ -37,16 +33,36 @@ class TypedEndpoint:
     settings: Settings  # those of before with the provider in them, and no base URL that would lead elsewhere
     environ: Mapping[str, str]
 
+    @classmethod
+    def of(cls, settings: Settings, environ: Mapping[str, str], url: str, key: str) -> TypedEndpoint:
+        """Return how `url` is reached with `key`; without one with the key that its provider has, if any."""
+        settings = settings.model_copy(update={"base_url": None})
+        api = _api_of(url)
+        providers = settings.known_providers()
+
+        def keyed(variable: str) -> Mapping[str, str]:
+            return with_key(environ, variable, key, url) if key else environ
+
+        for name, table in providers.items():
+            variable = table.api_key_env or ""
+            if _is_at(table, name, environ, api, url) and (not key or (variable and _may_hold(environ, variable, url))):
+                return cls(name, url, key, variable, False, settings, keyed(variable))
+        name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED})
+        variable = _free_variable(name, environ) if key else ""
+        table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
+        settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})
+        return cls(name, url, key, variable, True, settings, keyed(variable))
+
     @property
     def api(self) -> Api:
-        """The wire format."""
-        api = known_providers(self.settings)[self.provider].api
+        """The wire format of the endpoint."""
+        api = self.settings.known_providers()[self.provider].api
         assert api is not None  # known_providers sees to that
         return api
 
     def keep(self, paths: Paths, model: str) -> str:
-        """Writes it down, `model` as the one that answers; in words where the key is, "" without one. Raises
-        ConfigError when it can't be kept."""
+        """Write the endpoint down, with `model` as the one that answers, and return the place of the key in words, ""
+        without one. Raises ConfigError when it can't be kept."""
         place = StoredKeys(paths).set(self.variable, self.key, self.url) if self.key else ""
         path = paths.settings.resolve()  # a link stays one
         if self.new:
@@ -61,7 +77,7 @@ class TypedEndpoint:
 
 
 def checked_url(text: str) -> str:
-    """The base URL that was typed; a host alone gets a scheme. Raises UsageError in words."""
+    """Return the base URL that was typed; a host alone gets a scheme. Raises UsageError."""
     typed = text.strip()
     if not typed:
         raise UsageError("no address is given", "Type one, as http://127.0.0.1:1234/v1.")
@@ -77,40 +93,17 @@ def checked_url(text: str) -> str:
 
 
 def checked_key(text: str) -> str:
-    """The key that was typed. Raises UsageError for what can't be one, and doesn't repeat it."""
+    """Return the key that was typed. Raises UsageError for what can't be one, and doesn't repeat it."""
     key = text.strip()
     if not key.isascii() or (key and not key.isprintable()) or " " in key:
         raise UsageError("the key has a character that no key has", "Paste it again, alone.")
     return key
 
 
-def connection(settings: Settings, environ: Mapping[str, str], url: str, key: str) -> TypedEndpoint:
-    """How `url` is reached with `key`; without one with that which its provider has, if any."""
-    settings = settings.model_copy(update={"base_url": None})
-    api = _api_of(url)
-    providers = known_providers(settings)
-    for name, table in providers.items():
-        variable = table.api_key_env or ""
-        if _is_at(table, name, environ, api, url) and (not key or (variable and _may_hold(environ, variable, url))):
-            return TypedEndpoint(name, url, key, variable, False, settings, _with_key(environ, variable, key, url))
-    name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED})
-    variable = _free_variable(name, environ) if key else ""
-    table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
-    settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})
-    return TypedEndpoint(name, url, key, variable, True, settings, _with_key(environ, variable, key, url))
-
-
-def _with_key(environ: Mapping[str, str], variable: str, key: str, url: str) -> Mapping[str, str]:
-    if not key:
-        return environ
-    stored = environ if isinstance(environ, WithStoredKeys) else WithStoredKeys(environ, {})
-    return stored.with_key(variable, key, url)
-
-
 def _may_hold(environ: Mapping[str, str], variable: str, url: str) -> bool:
-    """Whether a key for `url` can be kept under `variable`: what the environment itself says would go before it, and a
-    key that was given for another host stays that host's."""
-    if variable in environ and not (isinstance(environ, WithStoredKeys) and variable in environ.stored):
+    """Return whether a key for `url` can be kept under `variable`: a value of the environment itself would go before
+    it, and a key that was given for another host stays with that host."""
+    if variable in environ and not is_stored(environ, variable):
         return False
     given_for = address_of(environ, variable)
     return not given_for or origin(given_for) == origin(url)
@@ -126,7 +119,7 @@ def _is_at(table: ProviderSettings, name: str, environ: Mapping[str, str], api: 
 
 
 def _api_of(url: str) -> Api:
-    """Anthropic's format where the address says so, else the one that nearly all speak."""
+    """Return Anthropic's format where the address says so, else the one that nearly all speak."""
     parts = urlsplit(url)
     said = f"{parts.hostname or ''} {parts.path}".lower()
     return "anthropic" if "anthropic" in said else "openai-chat"

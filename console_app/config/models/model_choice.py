@@ -1,4 +1,5 @@
-"""Which model answers: a name, the configured default, the first provider with a key, else the offline model.
+"""Chooses the model that answers: a name, the configured default, the first provider with a key, else the offline
+model.
 
 A choice is plain data, ready to be turned into a provider by wiring; the key is looked up here and never printed. A key
 belongs to its provider's own endpoint: the `base_url` of its table, else the variable that its vendor's SDK reads, else
@@ -7,32 +8,31 @@ the vendor's. `--base-url` moves the chosen provider alone, and without a key th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
-from console_app.config.models.endpoint import check_base_url, ollama_url
-from console_app.config.secrets.key_shapes import has_key
-from console_app.config.secrets.stored_keys import address_of, is_stored
-from console_app.config.settings.fallbacks import fallback_of
-from console_app.config.settings.model import ModelSettings, ProviderSettings, Settings
+from console_app.config.secrets import address_of, has_key, is_stored
+from console_app.config.settings import (
+    BUILT_IN,
+    OFFLINE,
+    OFFLINE_MODEL,
+    SCRIPTED,
+    ModelSettings,
+    ProviderSettings,
+    Settings,
+    check_base_url,
+    vendor_of,
+)
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
 
-OFFLINE = "offline"
-OFFLINE_MODEL = "rehearsal"
-SCRIPTED = "scripted"
-BUILT_IN: Mapping[str, ProviderSettings] = {
-    "openai": ProviderSettings(api="openai-chat", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
-    "anthropic": ProviderSettings(api="anthropic", api_key_env="ANTHROPIC_API_KEY", model="claude-sonnet-5-5"),
-    "openai-responses": ProviderSettings(api="openai-responses", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
-    "ollama": ProviderSettings(api="openai-chat"),
-}
 _BASE_URL_VARIABLES = {
     "openai": "OPENAI_BASE_URL",
     "openai-responses": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
 }
-_VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
+_OLLAMA_PORT = 11434
 _NO_KEY = "no key is set"
 NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
 _KEY_FOR_A_NAME = "Write PROVIDER/MODEL there, and keep the key with `fanout auth set`."
@@ -56,7 +56,7 @@ class ModelChoice:
 
     @property
     def notice(self) -> str:
-        """A line for who doesn't see which model answers; "" for one that was chosen or has a key."""
+        """A line for a user who doesn't see which model answers; "" for one that was chosen or has a key."""
         if self.why != _NO_KEY:
             return ""
         return f"No key is set and no model named: {self.name} answers, a scripted demo. Name one with -m."
@@ -69,32 +69,12 @@ class ModelChoice:
 
 
 def choose_model(settings: Settings, environ: Mapping[str, str], *, name: str = "", source: str = "") -> ModelChoice:
-    """The model that answers, or the one called `name`; `source` says who set it. A ConfigError names what is missing.
+    """Return the model that answers, or the one called `name`; `source` says who set it. A ConfigError names what is
+    missing.
 
     The settings' base URL is the one of the provider that they choose, whatever `name` is.
     """
     return _Choosing(settings, environ).choose(name or settings.model or "", source or "configured")
-
-
-def chosen_provider(settings: Settings, providers: Iterable[str]) -> str:
-    """The provider that the settings name; "openai" where they name none."""
-    name = settings.model or ""
-    return found if (found := name.partition("/")[0]) in (*providers, OFFLINE, SCRIPTED) else _vendor(name) or "openai"
-
-
-def known_providers(settings: Settings) -> dict[str, ProviderSettings]:
-    """Built-in providers with what the configuration changes in them, then the configuration's own."""
-    providers = dict(BUILT_IN)
-    for name, own in settings.providers.items():
-        if name in (OFFLINE, SCRIPTED):
-            raise ConfigError(f"the provider name {name} is taken", f"Rename [providers.{name}].")
-        below = providers.get(name)
-        if below is None and own.api is None:
-            hint = 'Add api = "openai-chat", "openai-responses" or "anthropic".'
-            raise ConfigError(f"[providers.{name}] lacks api", hint)
-        changes = {key: getattr(own, key) for key in own.model_fields_set}
-        providers[name] = below.model_copy(update=changes) if below else own
-    return providers
 
 
 class _Choosing:
@@ -103,8 +83,8 @@ class _Choosing:
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
         self._settings = settings
         self._environ = environ
-        self._providers = known_providers(settings)
-        self._chosen = chosen_provider(settings, self._providers)
+        self._providers = settings.known_providers()
+        self._chosen = settings.chosen_provider(self._providers)
 
     def choose(self, name: str, why: str) -> ModelChoice:
         if name:
@@ -128,13 +108,13 @@ class _Choosing:
             if not model:
                 raise ConfigError("scripted needs the path of a script", "Write -m scripted/PATH.")
             settings = ModelSettings.merged(self._settings)
-            fallback = fallback_of(self._settings, SCRIPTED, model) or None
+            fallback = self._settings.fallback_of(SCRIPTED, model) or None
             return ModelChoice(SCRIPTED, model, why, settings.model_copy(update={"fallback": fallback}))
         if provider in self._providers:
             return self._open(provider, model, why)
         if self._settings.base_url and self._chosen in self._providers:
             return self._open(self._chosen, name, why)
-        if not model and (vendor := _vendor(name)):
+        if not model and (vendor := vendor_of(name)):
             return self._open(vendor, name, why)
         raise ConfigError(
             f'no provider is called "{provider}"',
@@ -163,7 +143,7 @@ class _Choosing:
                 why = f"the one that is kept was given for {given_for}" if given_for else f"{variable} is not set"
                 raise ConfigError(f"{owner} needs a key, and {why}", NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
-        settings = settings.model_copy(update={"fallback": fallback_of(self._settings, name, model) or None})
+        settings = settings.model_copy(update={"fallback": self._settings.fallback_of(name, model) or None})
         if owner is not None and key and is_stored(self._environ, variable):
             hint = f"The key stored for {variable} was sent: `fanout auth set {owner}` keeps another."
         elif owner is not None and _HEADERS_OF_KEYS & {header.lower() for header in headers}:
@@ -174,7 +154,8 @@ class _Choosing:
         return ModelChoice(name, model, why, settings, config)
 
     def _owner(self, name: str, url: str) -> str | None:
-        """The provider whose key was given for the host of `url`: `name` where it is its own, else any with a key."""
+        """Return the provider whose key was given for the host of `url`: `name` where it is its own, else any with a
+        key."""
         vendors = VENDOR_URLS[self._api(name)]
         for other in (name, *self._providers):
             has_key = self._environ.get(self._providers[other].api_key_env or "")
@@ -189,21 +170,21 @@ class _Choosing:
         return api
 
     def _own_url(self, name: str) -> str | None:
-        """A table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
+        """Return a table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
         if table := self._providers[name].base_url:
             return table
         variable = "OLLAMA_HOST" if name == "ollama" else _BASE_URL_VARIABLES.get(name, "")
         value = self._environ.get(variable, "").strip()
         try:
             if name == "ollama":
-                return ollama_url(value or "127.0.0.1")
+                return _ollama_url(value or "127.0.0.1")
             return check_base_url(value) if value else None
         except ValueError as error:
             raise ConfigError(f"{variable} {error}") from None
 
     def _key(self, variable: str, url: str) -> str | None:
-        """The key for `url`; one that is kept for another host is none. It goes into a header: one with a line break or
-        a typographic quote in it was pasted wrong."""
+        """Return the key for `url`; one that is kept for another host is none. It goes into a header: a key with a line
+        break or a typographic quote was pasted wrong."""
         given_for = address_of(self._environ, variable)
         if given_for and origin(given_for) != origin(url):
             return None
@@ -213,13 +194,8 @@ class _Choosing:
         return key or None
 
 
-def _vendor(name: str) -> str | None:
-    """Whose models are called so."""
-    return next((vendor for start, vendor in _VENDORS.items() if name.lower().startswith(start)), None)
-
-
 def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str | None) -> str:
-    """What to do when the endpoint wants a key: at the provider's own, or at a `foreign` base URL, which gets none."""
+    """Return what to do when the endpoint wants a key: the provider's own, or a `foreign` base URL, which gets none."""
     if foreign is None and variable:
         return f"Set {variable} to a valid key, or choose another model; offline/rehearsal needs none."
     if foreign is None:
@@ -229,3 +205,13 @@ def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str
     if sdk and provider.api_key_env and not provider.base_url:
         return f"{reason} set {sdk}={foreign} beside {provider.api_key_env}, in place of --base-url."
     return f"{reason} give [providers.{name}] of config.toml base_url and api_key_env, in place of --base-url."
+
+
+def _ollama_url(host: str) -> str:
+    """Return the base URL for a value of OLLAMA_HOST: `HOST`, `HOST:PORT` or a URL; 0.0.0.0 means this machine."""
+    url = host if "://" in host else f"http://{host}"
+    parts = urlsplit(check_base_url(url))
+    name = parts.hostname or "127.0.0.1"
+    name = "127.0.0.1" if name == "0.0.0.0" else f"[{name}]" if ":" in name else name
+    port = parts.port or (443 if parts.scheme == "https" else _OLLAMA_PORT)
+    return f"{parts.scheme}://{name}:{port}{parts.path}/v1"

@@ -1,5 +1,5 @@
-"""What other programs get of Fanout's environment: servers a documented minimum, your editor all but the secrets, a
-console in a browser the minimum, its settings and what was named."""
+"""Gives other programs their part of Fanout's environment: servers get a documented minimum, your editor all but the
+secrets, a console in a browser the minimum, its settings and what was named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROXIES: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY
 
 
 def for_servers(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a program needs to run and to reach the network, and nothing that was meant for another.
+    """Return what a program needs to run and to reach the network, and nothing that was meant for another.
 
     A proxy with a password is left out: it is named in the `env` of those that may have it. Exported functions of
     shells (values that begin with `()`) are code, and left out too.
@@ -32,14 +32,15 @@ def for_servers(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_own_programs(environ: Mapping[str, str]) -> dict[str, str]:
-    """For the editor and the opener of files, which need their own variables: all but those that hold secrets."""
+    """Return all variables but those that hold secrets, for the editor and the opener of files, which need their
+    own."""
     return {
         name: value for name, value in environ.items() if not is_secret_name(name) and not _has_password(name, value)
     }
 
 
 def for_consoles(environ: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
-    """For a console that a browser shows: what servers get, your editor's name, Fanout's settings, and what is `named`.
+    """Return for a console in a browser what servers get, your editor's name, Fanout's settings, and what is `named`.
 
     The terminal is the page's, whatever this process runs in.
     """

@@ -1,41 +1,47 @@
-"""Where secrets that are got at run time (tokens of servers) are kept: the system's keyring where there is one that
-answers, else one file that only this user can read."""
+"""Keeps secrets that are got at run time: tokens of servers, and the keys of `fanout auth set` and `/connect`.
+
+They are in the keyring of the system where there is one that answers, else in a file that only this user can read. A
+list of the names of keys is kept beside them, so that a start without stored keys never wakes the keyring. A key that
+was given for one address has it behind its name there, and is sent nowhere else.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from console_app.config.machine.records import read_record, texts, write_record
+from console_app.config.files import Paths, read_record, read_text, texts, write_private, write_record
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept
 from console_app.domain.errors import ConfigError
 
 _SERVICE = "fanout"
+_KIND = "key:"
 log = logging.getLogger(__name__)
 
 
 class Credentials(Protocol):
-    """Texts by key. May take a moment: not for the event loop. Failing to write raises ConfigError."""
+    """Texts by key. A method may take a moment, so it is for a thread; one that fails to write raises ConfigError."""
 
     @property
     def place(self) -> str:
-        """Where they are kept, for people."""
+        """The place where they are kept, in words."""
         ...
 
     def read(self, key: str) -> str | None:
-        """What was written last, or None."""
+        """Return what was written last, or None."""
         ...
 
     def write(self, key: str, text: str) -> None:
-        """Keeps `text` in place of what was there."""
+        """Keep `text` in place of what was there."""
         ...
 
     def delete(self, key: str) -> None:
-        """Forgets it; nothing to forget is fine."""
+        """Forget the text; it may be missing already."""
         ...
 
 
@@ -50,24 +56,18 @@ class FileCredentials:
         return str(self._path)
 
     def read(self, key: str) -> str | None:
-        return self._all().get(key)
+        return texts(read_record(self._path)).get(key)
 
     def write(self, key: str, text: str) -> None:
-        self._save(self._all() | {key: text})
+        write_record(self._path, texts(read_record(self._path)) | {key: text})
 
     def delete(self, key: str) -> None:
-        records = self._all()
+        records = texts(read_record(self._path))
         if records.pop(key, None) is not None:
-            self._save(records)
-
-    def _save(self, records: dict[str, str]) -> None:
-        write_record(self._path, records)
-
-    def _all(self) -> dict[str, str]:
-        return texts(read_record(self._path))
+            write_record(self._path, records)
 
 
-class KeyringCredentials:
+class _KeyringCredentials:
     """The system's keyring, through the package `keyring` where the user installed it."""
 
     def __init__(self, keyring: Any) -> None:
@@ -75,14 +75,12 @@ class KeyringCredentials:
 
     @property
     def place(self) -> str:
-        """The keyring's name."""
         return f"the keyring ({self._keyring.get_keyring().name})"
 
     def read(self, key: str) -> str | None:
-        """What was written last, or None; a keyring that stays locked has nothing."""
         try:
             return self._keyring.get_password(_SERVICE, key)
-        except Exception as error:
+        except Exception as error:  # it may stay locked
             log.warning("the keyring doesn't answer: %s", error)
             return None
 
@@ -101,15 +99,19 @@ class KeyringCredentials:
 
 class UserCredentials:
     """The keyring, where one is installed and answers, else the file at `path`; looked for at the first use, since
-    keyrings are slow to import. The file has the names of what the keyring keeps: no keyring says what it has."""
+    keyrings are slow to import. The file has the names of what the keyring keeps: no keyring says what it has.
 
-    def __init__(self, path: Path) -> None:
+    The `redactor` learns every secret as it is read or kept, since tokens live in no settings.
+    """
+
+    def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
         self._path = path
         self._file = FileCredentials(path)
+        self._redactor = redactor or Redactor()
         self._found: Credentials | None = None
 
     def all(self) -> Iterator[str]:
-        """Every text that is kept; no keyring is woken where there is none."""
+        """Yield every text that is kept; no keyring is woken where there is none."""
         for key in texts(read_record(self._path)):
             yield self.read(key) or ""
 
@@ -118,9 +120,12 @@ class UserCredentials:
         return self._store.place
 
     def read(self, key: str) -> str | None:
-        return self._store.read(key)
+        text = self._store.read(key)
+        self._redactor.add(*secrets_of_kept(text or ""))
+        return text
 
     def write(self, key: str, text: str) -> None:
+        self._redactor.add(*secrets_of_kept(text))
         if self._store is not self._file:
             self._file.write(key, "")
         self._store.write(key, text)
@@ -136,36 +141,91 @@ class UserCredentials:
         return self._found
 
 
-class WatchedCredentials:
-    """Other credentials, whose secrets the redactor learns as they are read or kept: tokens live in no settings."""
-
-    def __init__(self, inner: Credentials, redactor: Redactor) -> None:
-        self._inner = inner
-        self._redactor = redactor
-
-    @property
-    def place(self) -> str:
-        return self._inner.place
-
-    def read(self, key: str) -> str | None:
-        text = self._inner.read(key)
-        self._redactor.add(*secrets_of_kept(text or ""))
-        return text
-
-    def write(self, key: str, text: str) -> None:
-        self._redactor.add(*secrets_of_kept(text))
-        self._inner.write(key, text)
-
-    def delete(self, key: str) -> None:
-        self._inner.delete(key)
-
-
 def _keyring() -> Credentials | None:
     try:
         keyring: Any = importlib.import_module("keyring")
         # Backends of no use have a priority under 1: one that fails at every call, one in plain text.
         if keyring.get_keyring().priority >= 1:
-            return KeyringCredentials(keyring)
+            return _KeyringCredentials(keyring)
     except Exception as error:  # not installed, or a backend that can't even say what it is
         log.debug("no keyring: %s", error)
     return None
+
+
+class StoredKeys:
+    """Keys by the name of the variable they stand for."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._index = paths.data / "stored_keys.json"
+        self._file = paths.data / "keys.json"
+
+    def addresses(self) -> dict[str, str]:
+        """Return the variables that have a stored key, each with the base URL that its key was given for; ""
+        for the one that its provider has."""
+        if not self._index.exists():
+            return {}
+        try:
+            found: Any = json.loads(read_text(self._index))
+        except (ConfigError, ValueError):
+            return {}
+        entries = cast("list[Any]", found) if isinstance(found, list) else []
+        parted = (entry.partition(" ") for entry in entries if isinstance(entry, str))
+        return {name: address for name, _, address in parted}
+
+    def over(self, environ: Mapping[str, str], redactor: Redactor) -> Mapping[str, str]:
+        """Return `environ` with the keys for variables that it lacks, and have `redactor` learn every key.
+
+        The keyring is asked only when there are some.
+        """
+        addresses = self.addresses()
+        credentials = UserCredentials(self._file)
+        found = {name: key for name in addresses if (key := credentials.read(_KIND + name))}
+        redactor.add(*found.values())
+        used = {name: addresses[name] for name in found if name not in environ}
+        return _WithStoredKeys({**found, **environ}, used) if found else environ
+
+    def set(self, variable: str, key: str, address: str = "") -> str:
+        """Keep `key`, for the host of the base URL `address` alone where one is given, and return its place in words.
+        Raises ConfigError."""
+        credentials = UserCredentials(self._file)
+        # First the list: a key that is there under an address which is not yet noted could go elsewhere.
+        self._remember({**self.addresses(), variable: address})
+        credentials.write(_KIND + variable, key)
+        return credentials.place
+
+    def remove(self, variable: str) -> bool:
+        """Forget a key; False when there was none."""
+        addresses = self.addresses()
+        if addresses.pop(variable, None) is None:
+            return False
+        UserCredentials(self._file).delete(_KIND + variable)
+        self._remember(addresses)
+        return True
+
+    def _remember(self, addresses: Mapping[str, str]) -> None:
+        entries = sorted(f"{name} {address}".rstrip() for name, address in addresses.items())
+        write_private(self._index, json.dumps(entries) + "\n")
+
+
+class _WithStoredKeys(dict[str, str]):
+    """An environment with stored keys; `stored` are the variables whose key is one, with the base URL it is for."""
+
+    def __init__(self, environ: Mapping[str, str], stored: Mapping[str, str]) -> None:
+        super().__init__(environ)
+        self.stored = stored
+
+
+def with_key(environ: Mapping[str, str], variable: str, key: str, address: str) -> Mapping[str, str]:
+    """Return `environ` with `key` for the base URL `address`, in place of what `variable` had."""
+    stored = environ.stored if isinstance(environ, _WithStoredKeys) else dict[str, str]()
+    return _WithStoredKeys({**environ, variable: key}, {**stored, variable: address})
+
+
+def is_stored(environ: Mapping[str, str], variable: str) -> bool:
+    """Return whether the key of `variable` is one that was stored."""
+    return isinstance(environ, _WithStoredKeys) and variable in environ.stored
+
+
+def address_of(environ: Mapping[str, str], variable: str) -> str:
+    """Return the base URL whose host alone gets the key of `variable`; "" where it was given for none in particular."""
+    return environ.stored.get(variable, "") if isinstance(environ, _WithStoredKeys) else ""

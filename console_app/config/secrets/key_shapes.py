@@ -1,5 +1,5 @@
-"""What keys look like that nobody told us of: by the prefixes that their makers give them, by the field that they stand
-in, or by the frame of a private key. Each is told from ordinary text, so that a log hides no words.
+"""Finds keys that nobody told us of: by the prefixes of their makers, by the field that they stand in, or by the frame
+of a private key. Each is told from ordinary text, so that a log hides no words.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _SHAPES = (
 
 
 def without_shapes(text: str) -> str:
-    """`text` with everything hidden that has the shape of a key."""
+    """Return `text` with everything hidden that has the shape of a key."""
     small = text.lower()
     for words, shape in _SHAPES:
         if any(word in small for word in words):
@@ -80,12 +80,12 @@ def without_shapes(text: str) -> str:
 
 
 def has_key(text: str) -> bool:
-    """Whether a word of `text`, or of a path in it, has the shape of a key."""
+    """Return whether a word of `text`, or of a path in it, has the shape of a key."""
     return any(_KEY.fullmatch(word) for word in re.split(r"[\s/]", text))
 
 
 def open_private_key(text: str) -> int:
-    """Where a private key begins that `text` does not end, so that what comes next belongs to it; else its length."""
+    """Return where a private key begins that goes on behind `text`; its length where there is none."""
     begin = text.rfind("-----BEGIN ", max(0, len(text) - LONGEST_PEM))
     if begin < 0:
         return len(text)

@@ -1,22 +1,129 @@
 """Keeps secrets out of what is written for people: known secrets, and what is shaped like a key.
 
-Known values are found exactly, in every form that a writer may give them (`secret_forms`), since no pattern finds every
-key; the patterns are for keys that nobody told us of. One Redactor is made at the start and stands before logs, server
-logs, reports, exports and error lines; whoever learns of a secret tells it.
+Known values are found exactly, in every form that the standard writers give them, since no pattern finds every key. A
+secret that a program enciphered, compressed or wrote backwards is not found. The patterns are for keys that nobody told
+us of. One Redactor is made at the start and stands before logs, server logs, reports, exports and error lines; whoever
+learns of a secret tells it.
 """
 
 from __future__ import annotations
 
+import base64
 import codecs
+import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import quote, quote_plus
 
 from console_app.config.secrets.key_shapes import HIDDEN, LONGEST_PEM, open_private_key, without_shapes
-from console_app.config.secrets.secret_forms import Trie, forms
 from console_app.config.secrets.secret_sources import is_worth_hiding, secrets_of_environment
+
+_LONGEST_LINE_LEFT_ALONE = 15  # characters of a line of a secret with many lines: `-----END KEY-----` is longer
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+
+
+def _forms(secret: str) -> set[str]:
+    """Return every form of `secret`; of one with several lines also its long lines, since logs come line by line."""
+    found: set[str] = set()
+    for text in {secret, *(line for line in map(str.strip, secret.splitlines()) if _is_long(line))}:
+        found.update(_written(text))
+        found.update(_encoded(text.encode("utf-8", "surrogateescape")))
+    return {form for form in found if form}
+
+
+def _is_long(line: str) -> bool:
+    return len(line) > _LONGEST_LINE_LEFT_ALONE
+
+
+def _written(text: str) -> Iterator[str]:
+    yield text
+    data = text.encode("utf-8", "surrogateescape")
+    for quoted in (quote(data, safe=""), quote(data), quote_plus(data)):
+        yield quoted
+        yield _lower_hex(quoted)
+    for ascii_only in (True, False):
+        inner = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield inner
+        yield inner.replace("/", "\\/")
+        yield json.dumps(inner, ensure_ascii=ascii_only)[1:-1]  # JSON inside a string of JSON
+    yield repr(text)[1:-1]
+    yield repr(data)[2:-1]
+    yield text.translate(_HTML)
+    yield text.translate(_HTML).replace("&#x27;", "&#39;")
+
+
+def _lower_hex(quoted: str) -> str:
+    first, *rest = quoted.split("%")
+    return first + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
+
+
+def _encoded(data: bytes) -> Iterator[str]:
+    """Yield hex, and base64 wherever the secret begins in what was encoded: only characters that are all its own."""
+    yield data.hex()
+    yield data.hex().upper()
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + data).decode()
+        first = -(-before * 8 // 6)  # the characters that hold a bit of what stands before
+        last = (before + len(data)) * 8 // 6
+        inner = whole[first:last]
+        yield inner
+        yield inner.translate(str.maketrans("+/", "-_"))
+
+
+class _Trie:
+    """Texts by their beginnings: one pattern over all of them, and whether a text ends inside one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._root: dict[str, Any] = {}
+        self.longest = 0
+        for text in texts:
+            node = self._root
+            for character in text:
+                node = node.setdefault(character, {})
+            node[""] = {}  # a text ends here
+            self.longest = max(self.longest, len(text))
+
+    def pattern(self) -> str:
+        """Return a regular expression for the longest text at a place. Common beginnings are tried once, not once a
+        text."""
+        return _pattern(self._root)
+
+    def open_from(self, text: str) -> int:
+        """Return where the first of our texts begins that `text` ends in the middle of; its length where there is
+        none."""
+        for begin in range(max(0, len(text) - self.longest + 1), len(text)):
+            node: dict[str, Any] = self._root
+            for character in text[begin:]:
+                node = node.get(character, {})
+                if not node:
+                    break
+            if any(node):  # something goes on from here
+                return begin
+        return len(text)
+
+
+def _pattern(root: dict[str, Any]) -> str:
+    # Written without recursion: a certificate is thousands of characters deep.
+    done: dict[int, str] = {}
+    stack = [(root, False)]
+    while stack:
+        node, children_done = stack.pop()
+        if not children_done:
+            stack.append((node, True))
+            stack.extend((child, False) for character, child in node.items() if character)
+            continue
+        branches = [re.escape(character) + done.pop(id(child)) for character, child in node.items() if character]
+        if not branches:
+            done[id(node)] = ""
+            continue
+        whole = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+        # A group only where the rest may be missing: nesting them for every character would be too deep for `re`.
+        done[id(node)] = f"(?:{whole})?" if "" in node else whole
+    return done[id(root)]
+
 
 _LONGEST_LINE = 16_384  # characters that a stream may hold back while it waits for the end of a line
 
@@ -26,12 +133,12 @@ class _Finder:
     """Finds the forms of `known`; no pattern where nothing is known."""
 
     known: frozenset[str]
-    trie: Trie
+    trie: _Trie
     pattern: re.Pattern[str] | None
 
     @classmethod
     def of(cls, known: frozenset[str]) -> _Finder:
-        trie = Trie(form for secret in known for form in forms(secret))
+        trie = _Trie(form for secret in known for form in _forms(secret))
         return cls(known, trie, re.compile(trie.pattern()) if known else None)
 
 
@@ -48,21 +155,21 @@ class Redactor:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Redactor:
-        """Knows the values of the variables whose names say that they are secret, and the passwords in URLs."""
+        """Know the values of the variables whose names say that they are secret, and the passwords in URLs."""
         return cls(secrets_of_environment(environ))
 
     def add(self, *secrets: str | None) -> None:
-        """These are secret too, but for those that are too short or too common to be (`is_worth_hiding`)."""
+        """Learn secrets, but for those that are too short or too common to be (`is_worth_hiding`)."""
         self._known |= {secret.strip() for secret in secrets if secret and is_worth_hiding(secret.strip())}
         if self._beside is not None:
             self._beside.add(*secrets)
 
     def add_later(self, source: Callable[[], Iterable[str]]) -> None:
-        """What `source` gives is secret too; it is asked once, before the first text is cleaned."""
+        """Learn what `source` gives; it is asked once, before the first text is cleaned."""
         self._later = source
 
     def _current(self) -> _Finder:
-        """Built when it is first needed after a change: half a millisecond a secret."""
+        """Return the finder, built when it is first needed after a change: half a millisecond a secret."""
         if (source := self._later) is not None:
             self._later = None  # first: to read a file may log, which comes here again
             self.add(*source())
@@ -72,16 +179,17 @@ class Redactor:
         return finder
 
     def clean(self, text: str) -> str:
-        """`text` without secrets."""
+        """Return `text` without secrets."""
         return without_shapes(self.without_known(text))
 
     def without_known(self, text: str) -> str:
-        """`text` without the secrets that are known; what is only shaped like one stays."""
+        """Return `text` without the secrets that are known; what is only shaped like one stays."""
         pattern = self._current().pattern
         return text if pattern is None else pattern.sub(HIDDEN, text)
 
     def without_known_in(self, value: Any) -> Any:
-        """JSON data with every text in it cleaned of known secrets, keys included; the same object where it had none.
+        """Return JSON data with every text in it cleaned of known secrets, keys included; the same object where it had
+        none.
 
         Numbers stay: to hide one would change what the data is.
         """
@@ -101,7 +209,7 @@ class Redactor:
                 return value
 
     def cut(self, text: str) -> int:
-        """Up to where `text`, which goes on, can be cleaned by itself: behind that a secret may have begun."""
+        """Return up to where `text`, which goes on, can be cleaned by itself: behind that a secret may have begun."""
         finder = self._current()
         begin = finder.trie.open_from(text)
         if finder.pattern is not None:
@@ -125,11 +233,11 @@ class RedactedStream:
 
     @property
     def rest(self) -> str:
-        """What the last line holds so far, cleaned; a secret that has only begun is left out."""
+        """The last line so far, cleaned; a secret that has only begun is left out."""
         return self._redactor.clean(self._held[: self._redactor.cut(self._held)])
 
     def feed(self, data: bytes) -> str:
-        """What can be handed on now that `data` has come."""
+        """Return what can be handed on now that `data` has come."""
         text = self._held + self._decoder.decode(data)
         end = max(text.rfind("\n"), text.rfind("\r")) + 1
         if len(text) - end > _LONGEST_LINE:
@@ -140,7 +248,7 @@ class RedactedStream:
         return self._redactor.clean(whole) if whole else ""
 
     def flush(self) -> str:
-        """What was held back; nothing more comes, or nobody waits for it."""
+        """Return what was held back; nothing more comes, or nobody waits for it."""
         whole, self._held = self._held + self._decoder.decode(b"", True), ""
         return self._redactor.clean(whole) if whole else ""
 
@@ -157,8 +265,8 @@ class WithoutSecrets(logging.Formatter):
 
 
 def redactor_in_use(environ: Mapping[str, str]) -> Redactor:
-    """The one that stands before the log, with all that was learnt since the start; before there is a log, a new one
-    of `environ`. For last words, which come where nobody can hand anything down."""
+    """Return the redactor that stands before the log, with all that was learnt since the start, for last words: they
+    come where nobody can hand anything down. Before there is a log, it is a new one of `environ`."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler.formatter, WithoutSecrets):
             return handler.formatter.redactor

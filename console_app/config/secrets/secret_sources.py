@@ -1,4 +1,4 @@
-"""Which values are secret: of the environment, of a server in mcp.json, of a provider's table, of a kept credential."""
+"""Finds values that are secret: in the environment, URLs, headers, arguments, `auth` and kept credentials."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-if TYPE_CHECKING:
-    from console_app.config.servers.mcp_servers import ServerConfig
-    from console_app.config.settings.model import Settings
 
 SHORTEST = 6  # characters; to hide a shorter value would black out parts of ordinary words
 # Switches, levels and places that stand in the environment of many servers and in any text: no secret is one of them.
@@ -49,15 +45,17 @@ _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|bot|key)\s+")
 
 
 def is_worth_hiding(value: str) -> bool:
-    """Whether a value can be told from ordinary text: not a short one, a common word, or a place of this machine,
-    since logs and errors that hide those say nothing any more."""
+    """Return whether a value can be told from ordinary text: no short one, no common word and no place of this machine.
+
+    Logs and errors that hide those say nothing any more.
+    """
     if len(value) < SHORTEST or value.lower() in _COMMON:
         return False
     return not _is_place(value)
 
 
 def _is_place(value: str) -> bool:
-    """Whether it is a path that is there, or one below a top folder that is: an error names what is not there."""
+    """Return whether it is a path that is there, or one below a top folder that is: errors name what is not there."""
     path = os.path.expanduser(value)
     if not os.path.isabs(path):
         return False
@@ -69,17 +67,17 @@ def _is_place(value: str) -> bool:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable, header, field or flag says that its value is secret."""
+    """Return whether the name of a variable, header, field or flag says that its value is secret."""
     return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.match(name)
 
 
 def may_be_secret(name: str, value: str) -> bool:
-    """Whether the name of a variable, or the look of its value, says that it is secret."""
+    """Return whether the name of a variable, or the look of its value, says that it is secret."""
     return is_secret_name(name) or _RANDOM.fullmatch(value) is not None
 
 
 def secrets_of_environment(environ: Mapping[str, str]) -> Iterator[str]:
-    """The values of variables with a secret name, and the passwords and tokens of URLs in all others."""
+    """Yield the values of variables with a secret name, and the passwords and tokens of URLs in all others."""
     for name, value in environ.items():
         if is_secret_name(name):
             yield value
@@ -87,7 +85,7 @@ def secrets_of_environment(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def secrets_of_url(url: str, *, query: bool = True) -> Iterator[str]:
-    """User and password of a URL, and the values of its query, both as written and decoded."""
+    """Yield user and password of a URL, and the values of its query, both as written and decoded."""
     if "://" not in url:
         return
     try:
@@ -104,24 +102,8 @@ def secrets_of_url(url: str, *, query: bool = True) -> Iterator[str]:
         yield piece.partition("=")[2]
 
 
-def secrets_of_server(config: ServerConfig, *, sure: bool = False) -> Iterator[str]:
-    """Every value of `env`, `headers`, `auth`, and those in the URL and behind secret flags of the arguments.
-
-    With `sure` only those of `env` that a name or the look of the value shows to be secret: a folder or the name of a
-    project is what a server talks about, and its results would make no sense without it.
-    """
-    for name, value in config.env.items():
-        if not sure or may_be_secret(name, value):
-            yield value
-        yield from secrets_of_url(value)
-    yield from secrets_of_headers(config.headers)
-    yield from secrets_of_url(config.url or "")
-    yield from _secrets_of_auth(config.auth)
-    yield from secrets_of_arguments(config.args)
-
-
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Their values, and those without `Bearer` before them; of `Basic` what it encodes, of cookies each value."""
+    """Yield the values, with and without `Bearer` before them, what `Basic` encodes, and each value of a cookie."""
     for name, value in headers.items():
         if name.lower() in _PLAIN_HEADERS:
             continue
@@ -139,7 +121,7 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def secrets_of_arguments(words: Sequence[str]) -> Iterator[str]:
-    """Of `--api-key VALUE`, `--token=VALUE`, `NAME_TOKEN=VALUE` and of URLs."""
+    """Yield the values of `--api-key VALUE`, `--token=VALUE` and `NAME_TOKEN=VALUE`, and those in URLs."""
     before = ""
     for word in words:
         name, sign, value = word.partition("=")
@@ -151,18 +133,19 @@ def secrets_of_arguments(words: Sequence[str]) -> Iterator[str]:
         before = word
 
 
-def _secrets_of_auth(auth: str | Mapping[str, Any] | None) -> Iterator[str]:
+def secrets_of_auth(auth: str | Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the secrets in `auth` of mcp.json: a token, or fields with secret names."""
     match auth:
         case None:
             return
         case str():
             yield _SCHEME.sub("", auth)
         case _:
-            yield from secret_fields(auth)
+            yield from _secret_fields(auth)
 
 
-def secret_fields(data: Any) -> Iterator[str]:
-    """The texts of JSON data that stand under a secret name, at any depth."""
+def _secret_fields(data: Any) -> Iterator[str]:
+    """Yield the texts of JSON data that stand under a secret name, at any depth."""
     if isinstance(data, Mapping):
         for name, value in cast("Mapping[str, Any]", data).items():
             if (
@@ -173,24 +156,15 @@ def secret_fields(data: Any) -> Iterator[str]:
             ):
                 yield value
             elif not isinstance(value, str):
-                yield from secret_fields(value)
+                yield from _secret_fields(value)
     elif isinstance(data, list):
         for item in cast("list[Any]", data):
-            yield from secret_fields(item)
+            yield from _secret_fields(item)
 
 
 def secrets_of_kept(text: str) -> Iterator[str]:
-    """Of what credentials keep: a record, or one secret."""
+    """Yield the secrets in what credentials keep: a record, or one secret."""
     try:
-        yield from secret_fields(json.loads(text))
+        yield from _secret_fields(json.loads(text))
     except ValueError:
         yield text
-
-
-def secrets_of_settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
-    """Of the providers: headers, what their URLs hold, and the keys in the variables that they name."""
-    yield from secrets_of_url(settings.base_url or "")
-    for provider in settings.providers.values():
-        yield from secrets_of_headers(provider.headers)
-        yield from secrets_of_url(provider.base_url or "")
-        yield environ.get(provider.api_key_env or "", "")

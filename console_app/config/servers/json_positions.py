@@ -1,4 +1,4 @@
-"""JSON as people write it (comments, trailing commas), with the line and column of every key and value.
+"""Reads JSON as people write it (comments, trailing commas), with the line and column of every key and value.
 
 Python's own parser says where a file is broken but not where a wrong value stands, so a second walk over the text,
 with the same parser for strings and scalars, notes the position of every path.
@@ -20,7 +20,7 @@ _DECODER = json.JSONDecoder()
 
 
 class JsonError(ValueError):
-    """Text that is not JSON: `line` and `column` count from 1."""
+    """The text is no JSON. `line` and `column` count from 1."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(message)
@@ -38,19 +38,19 @@ class Document:
     repeated: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])  # keys given twice
 
     def position(self, path: Path) -> tuple[int, int]:
-        """Line and column of `path`, or of the nearest part of it that exists."""
+        """Return line and column of `path`, or of the nearest part of it that exists."""
         while path and path not in self.offsets:
             path = path[:-1]
         return line_column(self.text, self.offsets.get(path, 0))
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:
-    """Line and column, from 1, of a character of `text`."""
+    """Return line and column, from 1, of a character of `text`."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def parse(text: str) -> Document:
-    """Reads `text`. Raises JsonError with the place where it stops being JSON."""
+    """Read `text`. Raises JsonError with the place where it stops being JSON."""
     plain = _STRING_OR_COMMENT.sub(_blank, text.removeprefix("\ufeff"))
     plain = _STRING_OR_COMMA.sub(lambda match: match[0] if match[0] != "," else " ", plain)
     try:
@@ -70,7 +70,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _note(document: Document, path: Path, at: int) -> int:
-    """Notes the places of everything inside the value at `at`; returns where the value ends."""
+    """Note the places of everything inside the value at `at`; return where the value ends."""
     text = document.text
     at = _skip(text, at)
     if text[at] == "{":

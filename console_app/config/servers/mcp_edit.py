@@ -9,31 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import read_text, write_private
+from console_app.config.files import Written, read_text, write_private
 from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_servers import read_mcp_config
+from console_app.config.servers.mcp_servers import CONTAINERS, read_mcp_config
 from console_app.domain.errors import ConfigError
-
-_CONTAINERS: tuple[tuple[str, ...], ...] = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An edit that is on the disk: the text that it was made of, None where there was no file, and what was written.
-
-    Whoever goes on with these, and reads no file again, can't take what another program wrote meanwhile for the edit.
-    """
-
-    before: str | None
-    text: str
 
 
 def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> Written:
-    """Adds the server, or replaces the one of that name, in `path`; a file that isn't there begins as `start`.
+    """Add the server, or replace the one of that name, in `path`; a file that isn't there begins as `start`.
 
     Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
     """
@@ -42,20 +28,20 @@ def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str =
 
 
 def remove_server(path: Path, name: str, *, start: str = "") -> Written:
-    """Takes the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
+    """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
     before = _text(path)
     return _write(path, before, without_server(_base(before, start), name, path), "")
 
 
 def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:
-    """What is written of a server, `${VAR}` as it stands. Raises ConfigError; empty for one that isn't there."""
+    """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there. Raises ConfigError."""
     document = _parse(text, path)
     value: Any = _container(document, path)[1].get(name)
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def with_server(text: str, name: str, fields: Mapping[str, Any], path: Path) -> str:
-    """`text` with the server, under the name it has or behind the last one."""
+    """Return `text` with the server, under the name it has or behind the last one."""
     document = _parse(text, path)
     where, servers = _container(document, path)
     if name in servers:
@@ -79,7 +65,7 @@ def with_server(text: str, name: str, fields: Mapping[str, Any], path: Path) -> 
 
 
 def without_server(text: str, name: str, path: Path) -> str:
-    """`text` without the server and the comma that parted it from its neighbours."""
+    """Return `text` without the server and the comma that parted it from its neighbours."""
     document = _parse(text, path)
     where, servers = _container(document, path)
     if name not in servers:
@@ -133,10 +119,10 @@ def _parse(text: str, path: Path) -> json_positions.Document:
 
 
 def _container(document: json_positions.Document, path: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Where the servers are, and what is there."""
+    """Return the path of the servers, and what is there."""
     root = document.value
     if isinstance(root, dict):
-        for where in _CONTAINERS:
+        for where in CONTAINERS:
             value: Any = cast("dict[str, Any]", root)
             for key in where:
                 value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
@@ -149,7 +135,7 @@ def _container(document: json_positions.Document, path: Path) -> tuple[tuple[str
 
 
 def _value_span(document: json_positions.Document, where: tuple[str, ...]) -> tuple[int, int]:
-    """Where the value of a key begins and ends; of the empty path, the whole object."""
+    """Return where the value of a key begins and ends; of the empty path, the whole object."""
     text, decoder = document.text, json.JSONDecoder()
     begin = 0
     if where:

@@ -1,4 +1,4 @@
-"""Servers that other MCP clients are set up with, found where these keep their configuration. Only read, never written.
+"""Finds the servers that other MCP clients are set up with, where these keep their configuration; writes nothing.
 
 Nothing is taken over by itself: `fanout mcp import` shows what is there, and takes what it is told to.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import read_text
+from console_app.config.files import read_text
 from console_app.config.servers.mcp_edit import server_fields
 from console_app.config.servers.mcp_servers import read_mcp_config
 from console_app.domain.errors import ConfigError
@@ -28,9 +28,23 @@ class OtherClient:
     servers: Mapping[str, Mapping[str, Any]]
     problem: str = ""  # why it couldn't be read
 
+    @classmethod
+    def read(cls, path: Path, client: str = "") -> OtherClient:
+        """Read the servers of one file of any client."""
+        try:
+            text = read_text(path)
+            servers = _toml_servers(text) if path.suffix == ".toml" else _json_servers(text, path)
+        except ConfigError as error:
+            # A client's settings without any server are nothing to complain of.
+            empty = "has no key mcpServers" in error.detail
+            return cls(client, path, {}, "" if empty else error.detail)
+        except tomllib.TOMLDecodeError as error:
+            return cls(client, path, {}, f"{path}: {error}")
+        return cls(client, path, servers)
 
-def known_places(home: Path, cwd: Path, platform: str = sys.platform) -> list[tuple[str, Path]]:
-    """Where clients keep their servers: the user's, then those of the folder."""
+
+def _known_places(home: Path, cwd: Path, platform: str) -> list[tuple[str, Path]]:
+    """Return the files in which clients keep their servers: the user's, then those of the folder."""
     apps = home / "Library" / "Application Support" if platform == "darwin" else home / ".config"
     return [
         ("claude-desktop", apps / "Claude" / "claude_desktop_config.json"),
@@ -48,24 +62,11 @@ def known_places(home: Path, cwd: Path, platform: str = sys.platform) -> list[tu
     ]
 
 
-def find(home: Path, cwd: Path, platform: str = sys.platform) -> list[OtherClient]:
-    """The files that are there and hold servers, or can't be read."""
-    found = [read(path, client) for client, path in known_places(home, cwd, platform) if path.is_file()]
+def other_clients(home: Path, cwd: Path, platform: str = sys.platform) -> list[OtherClient]:
+    """Return the files of other clients that are there and hold servers, or can't be read."""
+    places = _known_places(home, cwd, platform)
+    found = [OtherClient.read(path, client) for client, path in places if path.is_file()]
     return [one for one in found if one.servers or one.problem]
-
-
-def read(path: Path, client: str = "") -> OtherClient:
-    """The servers of one file of any client."""
-    try:
-        text = read_text(path)
-        servers = _toml_servers(text) if path.suffix == ".toml" else _json_servers(text, path)
-    except ConfigError as error:
-        # A client's settings without any server are nothing to complain of.
-        empty = "has no key mcpServers" in error.detail
-        return OtherClient(client, path, {}, "" if empty else error.detail)
-    except tomllib.TOMLDecodeError as error:
-        return OtherClient(client, path, {}, f"{path}: {error}")
-    return OtherClient(client, path, servers)
 
 
 def _json_servers(text: str, path: Path) -> dict[str, dict[str, Any]]:

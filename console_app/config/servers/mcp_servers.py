@@ -1,30 +1,45 @@
-"""Which MCP servers there are: mcp.json in any of the shapes that clients write it, checked key by key.
+"""Reads MCP servers from mcp.json in any of the shapes that clients write it, checked key by key.
 
-A file that can't be read is an error with its line and column; a server that is written wrongly is a problem of that
+A file that can't be read is an error with its line and column. A server that is written wrongly is a problem of that
 server alone: it stays in the list with its reason, and the others run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from console_app.config.machine.plain_files import contents
+from console_app.config.files import contents
+from console_app.config.secrets import (
+    Redactor,
+    may_be_secret,
+    secrets_of_arguments,
+    secrets_of_auth,
+    secrets_of_headers,
+    secrets_of_url,
+)
 from console_app.config.servers import json_positions
-from console_app.config.servers.atlas_auth import KEYS as AUTH_KEYS
-from console_app.config.servers.atlas_auth import with_auth, without_effect
-from console_app.config.servers.server_roots import Roots, names_folders
 from console_app.domain.errors import ConfigError
+from console_app.domain.tools import ServerIdentity
 
 Transport = Literal["stdio", "http", "sse"]
+Roots = Literal["cwd", "none"] | tuple[str, ...]
+CONTAINERS: Final = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
+"""The keys under which clients keep their servers, the usual ones first."""
 
+# What follows these is where a launcher finds the server's program.
+_LAUNCHERS: Final = frozenset({"--directory", "--project", "--from", "--with-editable", "--prefix", "--env-file", "-C"})
 _TRANSPORTS: Final[dict[str, Transport]] = {
     "stdio": "stdio",
     "http": "http",
@@ -36,6 +51,10 @@ _TRANSPORTS: Final[dict[str, Transport]] = {
 # What other clients write for the same thing, and what they keep in the file for themselves.
 _ALIASES: Final = {"type": "transport", "serverUrl": "url", "httpUrl": "url", "requireApproval": "require_approval"}
 _OTHERS: Final = frozenset({"alwaysAllow", "autoApprove", "gallery", "icon", "note", "comment", "$schema", "version"})
+# How Atlas writes the way to prove who we are, in place of `auth` and `headers`.
+_ATLAS_KEYS: Final = frozenset({"auth_type", "auth_token", "auth_header", "oauth_config"})
+_ATLAS_KINDS: Final = ("none", "api_key", "bearer", "jwt", "oauth")
+_ATLAS_HEADER: Final = "X-API-Key"
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{([^}]*)\}")
 
 
@@ -116,14 +135,58 @@ class ServerConfig(BaseModel):
 
     @property
     def root_plan(self) -> Roots:
-        """`roots`, or what they are where nothing is said."""
+        """`roots`, or where nothing is said the working folder, or none where the arguments name folders.
+
+        Servers that take roots take them in place of the folders that their own arguments name.
+        """
         if self.roots is not None:
             return self.roots
-        return "none" if self.kind == "stdio" and names_folders(self.args, self.started_in) else "cwd"
+        return "none" if self.kind == "stdio" and _names_folders(self.args, self.started_in) else "cwd"
+
+    def root_folders(self, working: Sequence[Path]) -> tuple[Path, ...]:
+        """Return the folders that the server is told it may work in; `working` are those of the session."""
+        plan = self.root_plan
+        if isinstance(plan, str):
+            return tuple(working) if plan == "cwd" else ()
+        return tuple(Path(os.path.abspath(os.path.expanduser(root))) for root in plan)
+
+    def identity(self, folder: Path) -> ServerIdentity:
+        """Return the command with its arguments, or the URL, and never the name: approvals and rules are bound to it.
+
+        A command that names a file relative to where it is started (`folder`, where mcp.json has no `cwd`) is another
+        program in another folder, so that folder is part of it. Values of `env` and headers are not: they are often
+        keys, which change without the program being another. The text is stored and exported, so it holds no secret of
+        the entry. The digest knows every word as it is, since another secret argument may be another program.
+        """
+        clean = Redactor(self.secrets(sure=True)).clean
+        if self.url:
+            return ServerIdentity(digest=_digest([self.url]), text=clean(_without_keys(self.url)))
+        words = (self.command or "", *self.args)
+        where = folder / Path(self.cwd).expanduser() if self.cwd else folder
+        place = str(where) if self.cwd or any(_is_there(where, word) for word in words) else ""
+        # A word is cleaned before it is quoted, which would change what is looked for.
+        shown = " ".join(shlex.quote(word) if (cleaned := clean(word)) == word else cleaned for word in words)
+        text = f"{shown}, in {clean(place)}" if place else shown
+        return ServerIdentity(digest=_digest([*words, place]), text=text)
+
+    def secrets(self, *, sure: bool = False) -> Iterator[str]:
+        """Yield every value of `env`, `headers` and `auth`, and those in the URL and behind secret flags of arguments.
+
+        With `sure` only those of `env` that a name or the look of the value shows to be secret: a folder or the name of
+        a project is what a server talks about, and its results would make no sense without it.
+        """
+        for name, value in self.env.items():
+            if not sure or may_be_secret(name, value):
+                yield value
+            yield from secrets_of_url(value)
+        yield from secrets_of_headers(self.headers)
+        yield from secrets_of_url(self.url or "")
+        yield from secrets_of_auth(self.auth)
+        yield from secrets_of_arguments(self.args)
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What else mcp.json says of it for people."""
+        """The other things that mcp.json says of it for people."""
         said = {"groups": ", ".join(self.groups), "by": self.author, "help": self.help_email}
         said |= {"compliance": self.compliance_level}
         return tuple(f"{what} {value}" for what, value in said.items() if value)
@@ -133,7 +196,7 @@ class ServerConfig(BaseModel):
     def _shapes(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        fields = with_auth(cast("dict[str, Any]", data))
+        fields = _with_auth(cast("dict[str, Any]", data))
         if not isinstance(fields.get("command"), list):
             return fields
         words: list[Any] = fields["command"]
@@ -156,7 +219,7 @@ class ServerConfig(BaseModel):
 
 @dataclass(frozen=True)
 class EntryProblem:
-    """Something wrong in the file that doesn't keep it from being used. `line` and `column` count from 1."""
+    """A fault in the file that doesn't keep it from being used. `line` and `column` count from 1."""
 
     path: Path
     line: int
@@ -172,7 +235,7 @@ class EntryProblem:
 
 @dataclass(frozen=True)
 class McpConfig:
-    """What a file says: `servers` in its order (those with a problem too), `problems` to show."""
+    """The servers of a file in its order, those with a problem too, and the problems to show."""
 
     path: Path
     servers: tuple[ServerConfig, ...] = ()
@@ -180,7 +243,7 @@ class McpConfig:
 
 
 def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> McpConfig:
-    """Reads `path`. Raises ConfigError when it is missing, unreadable, not JSON or holds no list of servers."""
+    """Read `path`. Raises ConfigError when it is missing, unreadable, not JSON or holds no list of servers."""
     try:
         text = contents(path, piped=True).decode("utf-8-sig")
     except OSError as error:
@@ -193,7 +256,7 @@ def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> Mcp
 
 
 def read_mcp_config(text: str, path: Path, environ: Mapping[str, str]) -> McpConfig:
-    """Like `load_mcp_config`, from a text; `path` is only for messages."""
+    """Read a text as `load_mcp_config` reads a file; `path` is only for messages."""
     try:
         document = json_positions.parse(text)
     except json_positions.JsonError as error:
@@ -203,7 +266,7 @@ def read_mcp_config(text: str, path: Path, environ: Mapping[str, str]) -> McpCon
 
 
 class _Reader:
-    """Goes through one document and gathers servers and problems."""
+    """Reads one document, and gathers its servers and problems."""
 
     def __init__(self, document: json_positions.Document, path: Path, environ: Mapping[str, str]) -> None:
         self._document = document
@@ -226,7 +289,7 @@ class _Reader:
         if not isinstance(root, dict):
             raise self._broken((), "must be an object with a key mcpServers")
         top = cast("dict[str, Any]", root)
-        for where in (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers")):
+        for where in CONTAINERS:
             value: Any = top
             for key in where:
                 value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
@@ -271,7 +334,7 @@ class _Reader:
             return self._unusable((*where, *loc), name, f"`{loc[0]}`: {text[:1].lower()}{text[1:]}" if loc else text)
 
     def _known_fields(self, where: json_positions.Path, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        allowed = (ServerConfig.model_fields.keys() - {"name", "problem", "variables", "folder"}) | AUTH_KEYS
+        allowed = (ServerConfig.model_fields.keys() - {"name", "problem", "variables", "folder"}) | _ATLAS_KEYS
         known: dict[str, Any] = {}
         for key, value in fields.items():
             field = _ALIASES.get(key, key)
@@ -284,7 +347,7 @@ class _Reader:
                 near = get_close_matches(key.lower(), [*allowed, "type"], n=1, cutoff=0.6)
                 text = f"unknown key; did you mean `{near[0]}`?" if near else "unknown key, ignored"
                 self._add((*where, key), name, text)
-        for key, text in without_effect(known).items():
+        for key, text in _without_effect(known).items():
             self._add((*where, key), name, text)
         if fields.get("enabled") is False:  # as Atlas writes it; what one of the two switches off is off
             known["disabled"] = True
@@ -329,6 +392,17 @@ class _UnsetError(Exception):
         self.token = token
 
 
+def _names_folders(args: Sequence[str], cwd: str) -> bool:
+    """Return whether arguments name a folder that is there: as a path, with or without an option before `=`."""
+    base = os.path.abspath(os.path.expanduser(cwd))
+    for before, argument in zip(("", *args), args, strict=False):
+        path = argument.partition("=")[2] if argument.startswith("-") else argument
+        is_path = path.startswith(("~", ".")) or os.sep in path
+        if before not in _LAUNCHERS and is_path and os.path.isdir(os.path.join(base, os.path.expanduser(path))):
+            return True
+    return False
+
+
 def _leaves(where: json_positions.Path, value: Any) -> list[tuple[json_positions.Path, str]]:
     if isinstance(value, str):
         return [(where, value)]
@@ -342,3 +416,66 @@ def _leaves(where: json_positions.Path, value: Any) -> list[tuple[json_positions
 
 def _dotted(where: json_positions.Path) -> str:
     return ".".join(map(str, where))
+
+
+def _without_keys(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "a URL that can't be read"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "…" if parts.query else "", ""))
+
+
+def _is_there(folder: Path, word: str) -> bool:
+    try:
+        return bool(word) and not Path(word).is_absolute() and (folder / word).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _with_auth(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a server with `auth` and `headers` in place of Atlas's keys. Raises ValueError in words."""
+    if not _ATLAS_KEYS & fields.keys():
+        return fields
+    own = {key: value for key, value in fields.items() if key not in _ATLAS_KEYS}
+    kind, token, header = (str(fields.get(key) or "").strip() for key in ("auth_type", "auth_token", "auth_header"))
+    signing_in: Any = fields.get("oauth_config")
+    kind = kind.lower() or ("api_key" if header else "bearer" if token else "oauth" if signing_in else "none")
+    if kind not in _ATLAS_KINDS:
+        raise ValueError(f"`auth_type` is {kind!r}; known are {', '.join(_ATLAS_KINDS)}")
+    if "auth" in own:
+        raise ValueError("has both `auth` and `auth_type`: keep one")
+    if kind in ("api_key", "bearer", "jwt") and not token:
+        raise ValueError(f"`auth_type` {kind} needs an `auth_token`")
+    if header and kind != "api_key":
+        raise ValueError(f"`auth_header` goes with `auth_type` api_key, not {kind}")
+    own["auth_type"] = kind
+    match kind:
+        case "api_key":
+            headers: Any = own.get("headers") or {}
+            given = cast("dict[str, Any]", headers) if isinstance(headers, dict) else {}
+            return own | {"headers": {**given, header or _ATLAS_HEADER: token}, "auth": "none"}
+        case "bearer" | "jwt":
+            return own | {"auth": {"type": "bearer", "token": token}}
+        case _:
+            port = cast("dict[str, Any]", signing_in).get("callback_port") if isinstance(signing_in, dict) else None
+            own_port = kind == "oauth" and port is not None
+            return own | {"auth": {"type": kind, "redirect_port": port} if own_port else kind}
+
+
+def _without_effect(fields: dict[str, Any]) -> dict[str, str]:
+    """Return the keys of Atlas that change nothing for this server, each with the reason, for people."""
+    found: dict[str, str] = {}
+    signing_in: Any = fields.get("oauth_config")
+    if isinstance(signing_in, dict) and (more := sorted(cast("dict[str, Any]", signing_in).keys() - {"callback_port"})):
+        found["oauth_config"] = f"only its `callback_port` is read, not {', '.join(f'`{key}`' for key in more)}"
+    if fields.get("command") and not fields.get("url"):
+        why = "has no effect: a program that is started signs in nowhere; what it needs goes into `env`"
+        kind = str(fields.get("auth_type") or "none").lower()
+        found |= {key: why for key in ("auth_token", "auth_header", "oauth_config") if fields.get(key)}
+        found |= {"auth_type": why} if kind != "none" else {}
+    return found

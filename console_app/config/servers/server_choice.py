@@ -1,4 +1,5 @@
-"""Which mcp.json counts: the one named, else the project's once trusted, else the user's, else the bundled one."""
+"""Chooses the mcp.json that counts: the one named, else the project's once trusted, else the user's, else the bundled
+one."""
 
 from __future__ import annotations
 
@@ -7,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from console_app.config.machine.paths import Paths, project_mcp, read_text
+from console_app.config.files import IN_A_SHELL, Paths, is_trusted, project_mcp, read_text
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
-from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError, UsageError
 
 
@@ -40,7 +40,7 @@ def choose_servers(
     named_by_user: bool = False,
     named_by_project: bool = False,
 ) -> ServerChoice:
-    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
+    """Return the servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
 
     `groups` are the user's, None where that counts for nothing: a server for other groups can't be started,
     and is off unless `only` names it.
@@ -69,7 +69,7 @@ def choose_servers(
 
 
 def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
-    """The file, what to say of it, what it holds where that is what was trusted, and the project's where it was not."""
+    """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not."""
     own = paths.mcp if paths.mcp.exists() else bundled
     if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
         return own, [], None, None
@@ -78,17 +78,17 @@ def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], 
     except ConfigError as error:  # what nobody can have trusted stops nothing
         return own, [f"{error.detail}; it is not used."], None, None
     # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
-    if project.suffix not in {".toml", ".md"} and trust.is_trusted(paths, project, text):
+    if project.suffix not in {".toml", ".md"} and is_trusted(paths, project, text):
         return project, [], text, None
     note = (
         f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
-        f"To see what it would run and say yes: {trust.IN_A_SHELL}."
+        f"To see what it would run and say yes: {IN_A_SHELL}."
     )
     return own, [note], None, project
 
 
 def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
-    """The server; off, and with the reason why it can't be started, where it is for other groups than the user's."""
+    """Return the server; off, with the reason why it can't be started, where it is for other groups than the user's."""
     if groups is None or not server.groups or server.problem or set(groups) & set(server.groups):
         return server
     yours = ", ".join(groups) or "none"
@@ -101,7 +101,8 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:
-    """The first server that a user adds begins their file with the bundled servers: those are still what they were."""
+    """Return the bundled servers in a user's file that are still what they were: the first server that a user adds
+    begins the file with them."""
     try:
         ours = {server.name: _program(server) for server in load_mcp_config(bundled, environ).servers}
     except ConfigError:
@@ -114,7 +115,7 @@ def _program(server: ServerConfig) -> tuple[object, ...]:
 
 
 def _only(config: McpConfig, names: Sequence[str]) -> tuple[ServerConfig, ...]:
-    """The servers called `names`, switched on even where the file has them off; all of them without names."""
+    """Return the servers called `names`, switched on even where the file has them off; all of them without names."""
     if not names:
         return config.servers
     known = {server.name: server for server in config.servers}

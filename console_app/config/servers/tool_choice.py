@@ -1,4 +1,4 @@
-"""Which servers, tools, prompts and resources are on in a working folder: what the user picked, kept between starts.
+"""Keeps the servers, tools, prompts and resources that are on in a working folder, as the user picked them.
 
 One small file in the state folder holds the picks of all folders. It only says what differs from mcp.json, so that
 what a server adds later is on, and a file that can't be read costs nothing but the picks.
@@ -7,33 +7,34 @@ what a server adds later is on, and a file that can't be read costs nothing but 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.machine.paths import Paths, read_text, write_private
-from console_app.config.machine.records import MOST_BYTES
+from console_app.config.files import MOST_RECORD, Paths, keep_record, read_record, read_text, write_private
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain.errors import ConfigError
+from console_app.domain.tools import ToolSpec
 
 Kind = Literal["tool", "prompt", "resource"]
-KINDS: tuple[Kind, ...] = ("tool", "prompt", "resource")
+_KINDS: tuple[Kind, ...] = ("tool", "prompt", "resource")
 Item = tuple[str, Kind, str]
 """Server, kind and name (of a resource: its URI or template)."""
 
-MOST_FOLDERS = 200
+_MOST_FOLDERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`servers` are switched otherwise than mcp.json says (True: on), `off` are single things that are off."""
+    """The picks of one folder: `servers` are switched otherwise than mcp.json says (True: on), `off` are single things
+    that are off."""
 
     servers: Mapping[str, bool] = field(default_factory=dict[str, bool])
     off: frozenset[Item] = frozenset()
 
     def applied(self, servers: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
-        """The servers, switched as picked."""
+        """Return the servers, switched as picked."""
         return tuple(
             server.model_copy(update={"disabled": not self.servers[server.name]})
             if server.name in self.servers
@@ -41,57 +42,56 @@ class Selection:
             for server in servers
         )
 
+    @classmethod
+    def load(cls, paths: Paths, folder: Path) -> Selection:
+        """Return the picks for a working folder; none for a folder without, or where the file can't be read."""
+        entry = _object(_record(paths).get(str(folder.resolve())))
+        servers = {name: on for name, on in _object(entry.get("servers")).items() if isinstance(on, bool)}
+        return cls(servers, frozenset(_items(entry.get("off"))))
 
-def load_selection(paths: Paths, folder: Path) -> Selection:
-    """The picks for a working folder; none for a folder without, or where the file can't be read."""
-    try:
-        entry = _record(paths).get(str(folder.resolve()))
-    except ConfigError:
-        return Selection()
-    if not isinstance(entry, dict):
-        return Selection()
-    fields = cast("dict[str, Any]", entry)
-    servers, off = fields.get("servers"), fields.get("off")
-    return Selection(
-        servers={
-            name: on for name, on in (cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}).items()
-            if isinstance(on, bool)
-        },
-        off=frozenset(_items(off)),
-    )  # fmt: skip
-
-
-def save_selection(paths: Paths, folder: Path, selection: Selection) -> None:
-    """Keeps the picks for a working folder. Raises ConfigError when the file can't be written."""
-    try:
+    def save(self, paths: Paths, folder: Path) -> None:
+        """Keep the picks for a working folder. Raises ConfigError when the file can't be written."""
         record = _record(paths)
-    except ConfigError:
-        record = {}  # a broken file of picks is worth less than the new ones
-    record.pop(str(folder.resolve()), None)
-    off: dict[str, dict[str, list[str]]] = {}
-    for server, kind, name in sorted(selection.off):
-        off.setdefault(server, {}).setdefault(f"{kind}s", []).append(name)
-    if selection.servers or off:
-        record[str(folder.resolve())] = {"servers": dict(selection.servers), "off": off}
-    newest = dict(list(record.items())[-MOST_FOLDERS:])
-    write_private(paths.tools, json.dumps(newest, indent=2) + "\n")
+        record.pop(str(folder.resolve()), None)
+        off: dict[str, dict[str, list[str]]] = {}
+        for server, kind, name in sorted(self.off):
+            off.setdefault(server, {}).setdefault(f"{kind}s", []).append(name)
+        if self.servers or off:
+            record[str(folder.resolve())] = {"servers": dict(self.servers), "off": off}
+        newest = dict(list(record.items())[-_MOST_FOLDERS:])
+        write_private(paths.tools, json.dumps(newest, indent=2) + "\n")
 
 
-def _items(value: Any) -> list[Item]:
-    found: list[Item] = []
-    for server, kinds in (cast("dict[str, Any]", value) if isinstance(value, dict) else {}).items():
-        for kind in KINDS:
-            names: Any = cast("dict[str, Any]", kinds).get(f"{kind}s") if isinstance(kinds, dict) else None
-            listed = cast("list[Any]", names) if isinstance(names, list) else []
-            found.extend((server, kind, name) for name in listed if isinstance(name, str))
-    return found
+def keep_tool_names(path: Path, tools: Iterable[ToolSpec]) -> None:
+    """Add what servers offer now to the file at `path`: server to the names of its tools. Blocks.
+
+    A shell completes from it, since no server is started by a Tab.
+    """
+    listed: dict[str, list[str]] = {}
+    for spec in tools:
+        if spec.server:
+            listed.setdefault(spec.server, []).append(spec.tool)
+    record = read_record(path)
+    if record != (newer := {**record, **listed}):
+        keep_record(path, newer)
+
+
+def _items(value: Any) -> Iterator[Item]:
+    for server, kinds in _object(value).items():
+        for kind in _KINDS:
+            names: Any = _object(kinds).get(f"{kind}s")
+            for name in cast("list[Any]", names) if isinstance(names, list) else []:
+                if isinstance(name, str):
+                    yield server, kind, name
 
 
 def _record(paths: Paths) -> dict[str, Any]:
-    if not paths.tools.exists():
-        return {}
+    """Return the picks of all folders; {} for a broken file, which is worth less than new picks."""
     try:
-        record: Any = json.loads(read_text(paths.tools, most=MOST_BYTES))
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{paths.tools}: {error}") from None
-    return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+        return _object(json.loads(read_text(paths.tools, most=MOST_RECORD)))
+    except (ConfigError, ValueError, RecursionError):
+        return {}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,12 +1,13 @@
 """Gathers settings from flags, environment, project file, user file and defaults, and words what is wrong in them.
 
 Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
-the value. A project file comes with a checkout that anyone may have written: see `project_file`.
+the value. A project file comes with a checkout that anyone may have written: `project_file` divides it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,20 +16,23 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from console_app.config.machine.paths import Paths, project_settings, read_text
-from console_app.config.models.model_choice import chosen_provider, known_providers
-from console_app.config.settings.fallbacks import check_fallbacks
+from console_app.config.files import (
+    PROJECT_FOLDER,
+    Paths,
+    is_trusted,
+    lines_of,
+    parse_toml,
+    position,
+    project_settings,
+    read_text,
+)
 from console_app.config.settings.model import Rules, Settings, ToolRule
-from console_app.config.settings.problem_words import in_words
-from console_app.config.settings.project_file import ProjectFile, divided, lines_of
-from console_app.config.settings.settings_file import settings_file
-from console_app.config.settings.toml_text import parse_toml, position
-from console_app.config.trust import trusted as trust
+from console_app.config.settings.project_file import ProjectFile, divided
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema.reading import Schema, as_schema, followed, others, parts, properties
 
-PREFIX = "FANOUT_"
+_PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
 _MOST_FAULTS = 8  # of a project's file that are named
 _OTHER_VARIABLES = {
@@ -37,11 +41,42 @@ _OTHER_VARIABLES = {
 _NEVER_FROM_A_PROJECT = {
     "keys": "it could put an approval under a key that you press for something else",
 }
+_TAKES = {
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+
+
+class BrokenSettings(ConfigError):
+    """The settings file `path` can't be used as it is."""
+
+    def __init__(self, detail: str, hint: str, path: Path) -> None:
+        super().__init__(detail, hint)
+        self.path = path
+
+
+@contextmanager
+def settings_file(path: Path) -> Generator[None]:
+    """Raise BrokenSettings for a ConfigError of the block, with the command that opens the file."""
+    try:
+        yield
+    except ConfigError as error:
+        option = " --project" if path.parent.name == PROJECT_FOLDER else ""
+        opens = f"`fanout config edit{option}` opens it."
+        raise BrokenSettings(error.detail, f"{error.hint} {opens}".lstrip(), path) from None
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """One source of settings. `text` is what a file holds, to find keys in."""
+class _Layer:
+    """One source of settings. `text` is that of the file, to find keys in."""
 
     name: str
     values: Mapping[str, Any]
@@ -58,9 +93,52 @@ class LayeredSettings:
     sources: Mapping[str, str]
     project: ProjectFile | None = None
 
+    @classmethod
+    def load(
+        cls,
+        paths: Paths,
+        *,
+        cwd: Path,
+        flags: Mapping[str, Any],
+        environ: Mapping[str, str],
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        forgiving: bool = False,
+    ) -> LayeredSettings:
+        """Read every layer; `allow` and `deny` are the rules of the command line. Raises ConfigError for the first
+        thing wrong.
+
+        With `forgiving`, what is wrong in a project's file that nobody trusted is left out instead.
+        """
+        rules = _tool_rules(_rules_of_flags(allow, deny), "the command line")
+        layers = [
+            _Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
+            _Layer("the environment", _from_environment(environ), "environment"),
+        ]
+        files, project = _files(paths, cwd, forgiving=forgiving)
+        layers += files
+        sources: dict[str, str] = {}
+        merged: dict[str, Any] = {}
+        for layer in layers:  # strongest first
+            values = dict(layer.values)
+            if "rules" in values:
+                rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
+            for name, value in values.items():
+                sources.setdefault(name, layer.name)
+                if isinstance(value, dict):
+                    for key in cast("dict[str, Any]", value):
+                        sources.setdefault(f"{name}.{key}", layer.name)
+            merged = _merge(values, merged)
+        settings = _valid(merged, layers)
+        settings.check_fallbacks()
+        if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
+            del sources["base_url"]
+            settings = settings.model_copy(update={"base_url": None})
+        return cls(settings, tuple(rules), sources, project)
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know of where they come from."""
+        """The lines that tell the user where settings come from."""
         return (self.project.note,) if self.project is not None and self.project.note else ()
 
     @property
@@ -69,55 +147,17 @@ class LayeredSettings:
         return (self.project.wrong,) if self.project is not None and self.project.wrong else ()
 
 
-def load_settings(
-    paths: Paths,
-    *,
-    cwd: Path,
-    flags: Mapping[str, Any],
-    rules: Rules,
-    environ: Mapping[str, str],
-    forgiving: bool = False,
-) -> LayeredSettings:
-    """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong; with
-    `forgiving`, what is wrong in a project's file that nobody trusted is left out instead."""
-    layers = [
-        Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
-        Layer("the environment", _from_environment(environ), "environment"),
-    ]
-    files, project = _files(paths, cwd, forgiving=forgiving)
-    layers += files
-    sources: dict[str, str] = {}
-    merged: dict[str, Any] = {}
-    found_rules = _tool_rules(rules, "the command line")
-    for layer in layers:  # strongest first
-        values = dict(layer.values)
-        if "rules" in values:
-            found_rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
-        for name, value in values.items():
-            sources.setdefault(name, layer.name)
-            if isinstance(value, dict):
-                for key in cast("dict[str, Any]", value):
-                    sources.setdefault(f"{name}.{key}", layer.name)
-        merged = _merge(values, merged)
-    settings = _valid(merged, layers)
-    check_fallbacks(settings)
-    if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
-        del sources["base_url"]
-        settings = settings.model_copy(update={"base_url": None})
-    return LayeredSettings(settings, tuple(found_rules), sources, project)
-
-
-def _is_of_another_provider(settings: Settings, file: Layer | None, sources: Mapping[str, str]) -> bool:
-    """Whether the base URL stands in the user's file, for the provider of its model, and another one was chosen."""
+def _is_of_another_provider(settings: Settings, file: _Layer | None, sources: Mapping[str, str]) -> bool:
+    """Return whether the base URL stands in the user's file, for the provider of its model, and another was chosen."""
     if file is None or sources.get("base_url") != file.name or sources.get("model") in (None, file.name):
         return False
     meant = settings.model_copy(update={"model": file.values.get("model")})
-    providers = known_providers(settings)
-    return chosen_provider(meant, providers) != chosen_provider(settings, providers)
+    providers = settings.known_providers()
+    return meant.chosen_provider(providers) != settings.chosen_provider(providers)
 
 
-def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:
-    """The rules of --allow-tool and --deny-tool. Raises UsageError for one that can't be read."""
+def _rules_of_flags(allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    """Read the rules of --allow-tool and --deny-tool. Raises UsageError for one that can't be read."""
     try:
         return Rules(allow=tuple(allow), deny=tuple(deny))
     except ValidationError as error:
@@ -126,19 +166,19 @@ def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Variables that begin like ours and name no setting: most likely typos."""
-    known = {PREFIX + name.upper() for name in Settings.model_fields if name not in _TABLES} | _OTHER_VARIABLES
-    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    """Return the variables that begin like ours and name no setting: most likely typos."""
+    known = {_PREFIX + name.upper() for name in Settings.model_fields if name not in _TABLES} | _OTHER_VARIABLES
+    return sorted(name for name in environ if name.startswith(_PREFIX) and name not in known)
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     names = (name for name in Settings.model_fields if name not in _TABLES)
-    return {name: value for name in names if (value := environ.get(PREFIX + name.upper()))}
+    return {name: value for name in names if (value := environ.get(_PREFIX + name.upper()))}
 
 
-def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], ProjectFile | None]:
-    """The project's layer as far as it counts, then the user's."""
-    user = list[Layer]()
+def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], ProjectFile | None]:
+    """Read the project's layer as far as it counts, then the user's."""
+    user = list[_Layer]()
     if paths.settings.exists():
         with settings_file(paths.settings):
             user.append(_read(paths.settings, "user"))
@@ -153,7 +193,7 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], Pr
             if not forgiving:
                 raise
             return user, ProjectFile(str(path), False, (), f"{error.detail}; nothing in it counts.")
-        trusted = trust.is_trusted(paths, path, layer.text)
+        trusted = is_trusted(paths, path, layer.text)
         if faults and (trusted or not forgiving):
             raise faults[0]
     named = "; ".join(f"line {fault.detail.removeprefix(f'{path}:')}" for fault in faults[:_MOST_FAULTS])
@@ -164,14 +204,17 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[Layer], Pr
     return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)), wrong)
 
 
-def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
+def _read(path: Path, kind: Literal["project", "user"]) -> _Layer:
     text = read_text(path)
-    return Layer(str(path), parse_toml(text, path), kind, text)
+    return _Layer(str(path), parse_toml(text, path), kind, text)
 
 
-def _usable(layer: Layer) -> tuple[Layer, list[ConfigError]]:
-    """A project's layer without what is wrong in it, part by part, and each of those parts in words: a rule that can be
-    read counts beside one that can't. Rules that deny come first: what they name is not forbidden."""
+def _usable(layer: _Layer) -> tuple[_Layer, list[ConfigError]]:
+    """Return a project's layer without the parts that are wrong, and a fault in words for each of them.
+
+    A rule that can be read counts beside one that can't. Faults of rules that deny come first: what they name is not
+    forbidden.
+    """
     values, faults = deepcopy(dict(layer.values)), list[ConfigError]()
     for name, why in _NEVER_FROM_A_PROJECT.items():
         if values.pop(name, None) is not None:
@@ -213,20 +256,20 @@ def _leave_out(values: dict[str, Any], key: Sequence[str | int]) -> None:
     del holder[key[-1]]
 
 
-def _check(layer: Layer) -> None:
-    """What is wrong in a file is told, also where something stronger stands in its place."""
+def _check(layer: _Layer) -> None:
+    """Raise ConfigError for what is wrong in a file, also where a stronger layer stands in its place."""
     _rules_of(layer, layer.values.get("rules", {}))
     _valid(_without(layer.values, "rules"), [layer])
 
 
-def _valid(values: Mapping[str, Any], layers: Sequence[Layer]) -> Settings:
+def _valid(values: Mapping[str, Any], layers: Sequence[_Layer]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         raise _worded(error.errors()[0], Settings, layers) from None
 
 
-def _rules_of(layer: Layer, table: Any) -> Rules:
+def _rules_of(layer: _Layer, table: Any) -> Rules:
     try:
         return Rules.model_validate(table)
     except ValidationError as error:
@@ -241,7 +284,7 @@ def _tool_rules(rules: Rules, source: str) -> list[ToolRule]:
 
 
 def _merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
-    """Both together; tables are merged key by key."""
+    """Return both together; tables are merged key by key."""
     result = dict(weaker)
     for name, value in stronger.items():
         below = result.get(name)
@@ -253,9 +296,9 @@ def _merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, 
 
 
 def _worded(
-    problem: ErrorDetails, model: type[BaseModel], layers: Sequence[Layer], above: tuple[str, ...] = ()
+    problem: ErrorDetails, model: type[BaseModel], layers: Sequence[_Layer], above: tuple[str, ...] = ()
 ) -> ConfigError:
-    """A problem as one line: where it stands, what is wrong, what was perhaps meant."""
+    """Return a problem as one line: its place, what is wrong, and what was perhaps meant."""
     key = _written_key((*above, *problem["loc"]), layers)
     layer = next((layer for layer in layers if _has(layer.values, key)), layers[0])
     name = ".".join(str(part) for part in key)
@@ -266,8 +309,16 @@ def _worded(
     return ConfigError(f"{_place(layer, key)}: {what}", hint)
 
 
-def _written_key(key: tuple[str | int, ...], layers: Sequence[Layer]) -> tuple[str | int, ...]:
-    """`key` without what pydantic adds to it (the branch of a union): its longest part that a layer has."""
+def in_words(problem: ErrorDetails) -> str:
+    """Return what is wrong with a value, to follow its name: "takes a whole number", "should be 'parallel'"."""
+    if takes := _TAKES.get(problem["type"]):
+        return f"takes {takes}"
+    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return message[:1].lower() + message[1:]
+
+
+def _written_key(key: tuple[str | int, ...], layers: Sequence[_Layer]) -> tuple[str | int, ...]:
+    """Return the longest part of `key` that a layer has: pydantic adds to it, as the branch of a union."""
     for length in range(len(key), 0, -1):
         if any(_has(layer.values, key[:length]) for layer in layers):
             return key[:length]
@@ -285,12 +336,12 @@ def _has(values: Any, key: Sequence[str | int]) -> bool:
     return True
 
 
-def _place(layer: Layer, key: Sequence[str | int]) -> str:
+def _place(layer: _Layer, key: Sequence[str | int]) -> str:
     match layer.kind:
         case "flag":
             return f"--{str(key[0]).replace('_', '-')}"
         case "environment":
-            return PREFIX + str(key[0]).upper()
+            return _PREFIX + str(key[0]).upper()
         case "project" | "user":
             line, column = position(layer.text, key)
             return f"{layer.name}:{line}:{column}"
@@ -307,7 +358,7 @@ def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[Bas
 
 
 def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> list[str]:
-    """The keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
+    """Return the keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
     schema = model.model_json_schema()
     table: Schema = schema
     for name in path:

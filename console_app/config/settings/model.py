@@ -1,24 +1,77 @@
 """The settings a user can make: their names, types and defaults, as one strict model.
 
 Plain pydantic: pydantic-settings would double the import time of a start (0.2 s) and can't say in which line of which
-file a wrong key stands. Where values come from is `layers`' part.
+file a wrong key stands. Where values come from is the part of `layers`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from console_app.config.models.endpoint import check_base_url, check_variable
+from console_app.config.secrets import secrets_of_headers, secrets_of_url
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.endpoint import Api
 from console_app.domain.engine_settings import DEFAULTS, Dispatch, StrategyName, ToolChoice
+from console_app.domain.errors import ConfigError
 from console_app.domain.rules import RuleText, parse_rule
 from console_app.domain.sampling import Sampling
 
+OFFLINE = "offline"
+OFFLINE_MODEL = "rehearsal"
+SCRIPTED = "scripted"
+_VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
 _PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ENDPOINTS = ("/chat/completions", "/responses", "/messages", "/models")
+
+
+def _check_variable(name: str) -> str:
+    """Return `name` if a variable can be called so: a key pasted in its place is refused, and not repeated."""
+    if _VARIABLE.fullmatch(name) is None:
+        raise ValueError("has to be the name of an environment variable, not the key itself")
+    return name
+
+
+def check_base_url(url: str) -> str:
+    """Return `url` without a trailing slash; ValueError says what is wrong with it."""
+    if any(ord(character) <= 0x20 or ord(character) >= 0x7F for character in url):
+        raise ValueError("has a space or another character that no URL has")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError("is no URL: write it as http://HOST:PORT, with a number as the port") from None
+    no_port = port == 0 or parts.netloc.endswith(":")
+    if parts.scheme not in ("http", "https") or not parts.hostname or no_port:
+        raise ValueError("is no URL: write it as http://HOST or https://HOST, with the path that the endpoint has")
+    if parts.query or parts.fragment:
+        raise ValueError("may not have a query or a fragment")
+    trimmed = url.rstrip("/")
+    for ending in _ENDPOINTS:
+        if trimmed.endswith(ending):
+            rest = trimmed.removesuffix("/v1/messages").removesuffix(ending).rstrip("/")
+            raise ValueError(f"is one endpoint of the API, not its base: write {rest}")
+    return trimmed
+
+
+# Short, since it is sent with each request.
+_SYSTEM_PROMPT = """\
+You are the assistant of Fanout, a terminal console that runs tool calls in parallel.
+
+Use the tools when they help; prefer them to working things out from memory. Calls of one answer run at the same time, \
+so ask for all calls that don't depend on each other in one answer, and only those that need an earlier result in a \
+later one. Read each result before you go on; one that failed says why: mend the call, take another way, or say what \
+could not be done.
+
+Answer in Markdown that reads well in a terminal. Be brief and exact; don't repeat tool results at length, the user \
+sees them.
+"""
 
 
 def _joined(value: Any) -> Any:
@@ -46,8 +99,13 @@ ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
 BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "finished"]
 
 
+def vendor_of(model: str) -> str | None:
+    """Return the provider whose models are called so, None for an unknown name."""
+    return next((vendor for start, vendor in _VENDORS.items() if model.lower().startswith(start)), None)
+
+
 class ModelSettings(Sampling, frozen=True):
-    """What can be said of one model, or of every model of a provider."""
+    """The settings of one model, or of every model of a provider."""
 
     protocol: Literal["auto", "native", "text", "xml"] | None = Field(
         default=None, description="how the model is given tools; auto: as it turns out"
@@ -64,7 +122,7 @@ class ProviderSettings(ModelSettings, frozen=True):
 
     api: Api | None = Field(default=None, description="the wire format that the endpoint speaks")
     base_url: BaseUrl | None = Field(default=None, description="the endpoint: with /v1, Anthropic's without")
-    api_key_env: Annotated[str, AfterValidator(check_variable)] | None = Field(
+    api_key_env: Annotated[str, AfterValidator(_check_variable)] | None = Field(
         default=None, description="the variable that holds its key"
     )
     headers: dict[str, str] = Field(default_factory=dict, description="sent with every request; may hold keys")
@@ -74,8 +132,16 @@ class ProviderSettings(ModelSettings, frozen=True):
     )
 
 
+BUILT_IN: Mapping[str, ProviderSettings] = {
+    "openai": ProviderSettings(api="openai-chat", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
+    "anthropic": ProviderSettings(api="anthropic", api_key_env="ANTHROPIC_API_KEY", model="claude-sonnet-5-5"),
+    "openai-responses": ProviderSettings(api="openai-responses", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
+    "ollama": ProviderSettings(api="openai-chat"),
+}
+
+
 class UiSettings(BaseModel, frozen=True, extra="forbid"):
-    """`[ui]`: how the console shows itself."""
+    """`[ui]`: the ways in which the console shows itself."""
 
     motion: bool = Field(default=True, description="spinners turn and lists glide; elapsed times go on without")
     screen_reader: bool = Field(default=False, description="the console as lines, with nothing drawn")
@@ -127,6 +193,73 @@ class Settings(Sampling, frozen=True):
     providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
         default_factory=dict[str, ProviderSettings]
     )
+
+    @property
+    def prompt(self) -> str:
+        """The system prompt that models are sent: one of Fanout's own, unless `system_prompt` says otherwise."""
+        return _SYSTEM_PROMPT if self.system_prompt is None else self.system_prompt
+
+    def known_providers(self) -> dict[str, ProviderSettings]:
+        """Return built-in providers with what the configuration changes in them, then the configuration's own.
+
+        Raises ConfigError for one whose name is taken, or that lacks `api`.
+        """
+        providers = dict(BUILT_IN)
+        for name, own in self.providers.items():
+            if name in (OFFLINE, SCRIPTED):
+                raise ConfigError(f"the provider name {name} is taken", f"Rename [providers.{name}].")
+            below = providers.get(name)
+            if below is None and own.api is None:
+                hint = 'Add api = "openai-chat", "openai-responses" or "anthropic".'
+                raise ConfigError(f"[providers.{name}] lacks api", hint)
+            changes = {key: getattr(own, key) for key in own.model_fields_set}
+            providers[name] = below.model_copy(update=changes) if below else own
+        return providers
+
+    def chosen_provider(self, among: Iterable[str]) -> str:
+        """Return the provider of the model that is set; "openai" where none is."""
+        name = self.model or ""
+        found = name.partition("/")[0]
+        return found if found in (*among, OFFLINE, SCRIPTED) else vendor_of(name) or "openai"
+
+    def fallback_of(self, provider: str, model: str) -> str:
+        """Return PROVIDER/MODEL that stands in for `model` of `provider`, "" for none.
+
+        What the model's own table says counts, then what its provider's says, then the setting for all models, which
+        ends a chain.
+        """
+        table = self.providers.get(provider)
+        own = (table.models.get(model, ModelSettings()).fallback or table.fallback) if table else None
+        name = own or self.fallback or ""
+        return "" if name == f"{provider}/{model}" and own is None else name
+
+    def check_fallbacks(self) -> None:
+        """Raise ConfigError for a chain of fallbacks that comes back to a model of it."""
+        starts = [
+            f"{name}/{model}"
+            for name, table in self.providers.items()
+            for model in (*table.models, table.model)
+            if model
+        ]
+        if self.model and "/" in self.model:
+            starts.append(self.model)
+        for start in starts:
+            chain = [start]
+            while following := self.fallback_of(*chain[-1].split("/", 1)):
+                chain.append(following)
+                if following in chain[:-1]:
+                    raise ConfigError(
+                        f"the fallbacks go round in a circle: {' -> '.join(chain)}",
+                        "Take `fallback` out of one of them in config.toml.",
+                    )
+
+    def secrets(self, environ: Mapping[str, str]) -> Iterator[str]:
+        """Yield the headers of providers, what their URLs hold, and the keys in the variables that they name."""
+        yield from secrets_of_url(self.base_url or "")
+        for provider in self.providers.values():
+            yield from secrets_of_headers(provider.headers)
+            yield from secrets_of_url(provider.base_url or "")
+            yield environ.get(provider.api_key_env or "", "")
 
 
 def _rule(text: str) -> str:

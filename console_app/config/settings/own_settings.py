@@ -1,25 +1,171 @@
-"""The settings as a front end shows and changes them: read anew each time, written into the user's own file."""
+"""Settings as a person reads and changes them: value, source, meaning, and the text of a new value.
+
+A change is written into a config.toml and leaves everything else in it, comments and order, as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
+from typing import Any, Literal, cast
 
-from console_app.config.machine.paths import read_text
-from console_app.config.settings.layers import LayeredSettings
-from console_app.config.settings.model import Settings
-from console_app.config.settings.setting_list import Setting, setting_list
-from console_app.config.settings.settings_file import BrokenSettings, settings_file
-from console_app.config.settings.toml_text import parse_toml
-from console_app.config.settings.written_settings import remove_setting, replace_file, write_setting
-from console_app.domain.errors import ConfigError
+from pydantic import BaseModel, ValidationError
 
-NEXT_START = "It holds from the next start on."
+from console_app.config.files import parse_toml, read_text, write_private
+from console_app.config.secrets import HIDDEN
+from console_app.config.settings.layers import BrokenSettings, LayeredSettings, in_words, settings_file
+from console_app.config.settings.model import Settings, UiSettings
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.safe_text import one_line
+from console_app.domain.schema.reading import choices, properties, resolved, text
+
+Kind = Literal["bool", "choice", "number", "text", "list", "table"]
+_KINDS: Mapping[str, Kind] = {
+    "boolean": "bool",
+    "integer": "number",
+    "number": "number",
+    "array": "list",
+    "object": "table",
+}
+
+MEANINGS: Mapping[str, str] = {
+    "model": "which model answers, as PROVIDER/MODEL",
+    "base_url": "address of the endpoint, in place of the provider's own",
+    "fallback": "model that answers while another is overloaded or out of reach",
+    "theme": "colours of the console",
+    "protocol": "how tools are offered and calls are read",
+    "policy": "how the calls of one answer run",
+    "dispatch": "eager: a call runs once its own arguments are complete; batch: after the answer",
+    "strategy": "how a turn goes on from answer to answer",
+    "builtin_tools": "Fanout's own tools that the model is offered",
+    "tool_choice": "whether requests leave calling to the model, forbid or demand it",
+    "dedupe": "equal calls that only read run once",
+    "finish_todos": "open to-do items keep a turn from completing",
+    "never_parallel": "SERVER.TOOL patterns that never run beside another call of the same tool",
+    "limits": "calls at once of a server or a SERVER.TOOL pattern",
+    "approval_mode": "what runs without asking you",
+    "max_steps": "most requests of a turn",
+    "max_calls": "most calls of one answer that run",
+    "max_parallel": "most calls at once",
+    "max_price": "US dollars that a turn may cost; 0 is no limit",
+    "max_turn_tokens": "tokens that a turn may use",
+    "max_result_chars": "most characters of a result that the model reads",
+    "call_timeout": "seconds without progress before a call times out; 0 is no limit",
+    "timeout": "seconds that a whole turn may take; 0 is no limit",
+    "approval_timeout": "seconds until a waiting call is denied; 0 is no limit",
+    "question_timeout": "seconds until a server's question is cancelled; 0 is no limit",
+    "system_prompt": "what the model is told before the conversation",
+    "save_sessions": "conversations are kept",
+    "mcp_config": "the file of MCP servers, in place of the usual ones",
+    "groups": "groups you are in, for servers that are for some only",
+    "injected": "arguments that tools get which name them",
+    "keys": "keys by the id of what they do",
+    "providers": "endpoints of your own: base_url, headers, models, context_window",
+    "max_tokens": "most tokens of an answer",
+    "temperature": "how freely the model writes, 0 to 2",
+    "stop": "texts that end an answer",
+    "effort": "how much the model thinks before it answers",
+    "parallel_tool_calls": "whether several calls an answer are asked for or refused by name",
+    "cache": "whether requests are marked for the provider's cache",
+    "extra_body": "goes into every request as it is",
+    "notifications": "how you are told of what waits or ended while the terminal has no focus: bell, osc9, osc777",
+    "window_title": "the window's title says what the console does",
+    **{f"ui.{name}": str(field.description) for name, field in UiSettings.model_fields.items()},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. `value` is plain data, None where it is not set; `waiting` is the value in a file without trust."""
+
+    name: str
+    value: Any
+    source: str  # "default", or who set it
+    kind: Kind
+    choices: tuple[str, ...]  # of a "choice"
+    optional: bool  # whether it may be unset
+    meaning: str
+    waiting: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The value in one line, for people."""
+        return shown(self.value)
+
+
+def setting_list(layered: LayeredSettings) -> list[Setting]:
+    """Return all settings, in the order of `MEANINGS`."""
+    project = layered.project
+    lines = project.lines if project is not None and not project.trusted else ()
+    waiting = {name: value for name, _, value in (line.partition(" = ") for line in lines)}
+
+    def one(name: str, meaning: str) -> Setting:
+        value, source = plain(attrgetter(name)(layered.settings)), layered.sources.get(name, "default")
+        return Setting(name, value, source, *_shape_of(name), meaning, waiting.get(name, ""))
+
+    return [one(name, meaning) for name, meaning in MEANINGS.items()]
+
+
+def _shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
+    """Return the kind of a setting, its choices, and whether it may be unset."""
+    whole = UiSettings.model_json_schema() if name.startswith("ui.") else _schema()
+    schema, optional, _ = resolved(properties(whole)[name.removeprefix("ui.")], whole)
+    if named := choices(schema):
+        return "choice", tuple(map(str, named)), optional
+    return _KINDS.get(text(schema, "type"), "text"), (), optional
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain data; headers, which may hold keys, are hidden."""
+    if isinstance(value, BaseModel):
+        fields = {name: plain(getattr(value, name)) for name in value.model_fields_set}
+        if "headers" in fields:
+            fields["headers"] = dict.fromkeys(fields["headers"], HIDDEN)
+        return fields
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [plain(item) for item in cast("tuple[Any, ...]", value)]
+    return str(value) if isinstance(value, Path) else value
+
+
+def shown(value: Any) -> str:
+    """Return a plain value in one line."""
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return "true" if value else "false"
+        case list():
+            return ", ".join(map(str, cast("list[Any]", value))) or "none"
+        case dict():
+            return ", ".join(map(str, cast("dict[str, Any]", value))) or "none"
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return " ".join(str(value).split())
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return Settings.model_json_schema()
 
 
 class OwnSettings:
-    """`load` reads all layers anew; `apply` has a changed setting hold now and says whether it could. Both, and what
-    reads or writes here, may take a while: files."""
+    """The settings as a front end shows and changes them: read anew each time, written into the user's own file.
+
+    `load` reads all layers anew; `apply` has a changed setting hold now and says whether it could. Both read or write
+    files, as the methods do, so they are for a thread.
+    """
+
+    NEXT_START = "It holds from the next start on."
 
     def __init__(self, path: Path, load: Callable[[], LayeredSettings], apply: Callable[[str, Settings], bool]) -> None:
         self.path = path
@@ -27,20 +173,20 @@ class OwnSettings:
         self._apply = apply
 
     def read(self) -> Sequence[Setting]:
-        """All settings. Raises ConfigError where a file is wrong."""
+        """Read all settings. Raises ConfigError where a file is wrong."""
         return setting_list(self._load())
 
     def write(self, name: str, text: str) -> None:
-        """Writes a setting. Raises UsageError for what can't be, ConfigError for a file that can't be changed."""
+        """Write a setting as `write_setting` does."""
         write_setting(self.path.resolve(), name, text)  # a link stays one
 
     def remove(self, name: str) -> bool:
-        """Takes a setting out of the file; False when it isn't there."""
+        """Take a setting out of the file; False when it isn't there."""
         return remove_setting(self.path.resolve(), name)
 
     def take_effect(self, name: str) -> str:
-        """Has a changed setting hold: "" where it does from now on, else when it will, what outranks it, or what is
-        wrong beside it."""
+        """Have a changed setting hold, and return "" where it does from now on; else the words say when it will, what
+        outranks it, or what is wrong beside it."""
         try:
             layered = self._load()
         except ConfigError as error:
@@ -48,31 +194,33 @@ class OwnSettings:
         source = layered.sources.get(name, "default")
         if source not in ("default", str(self.path)):
             return f"Your file is changed, but {source} outranks it."
-        return "" if self._apply(name, layered.settings) else NEXT_START
+        return "" if self._apply(name, layered.settings) else self.NEXT_START
 
     def to_edit(self) -> Path:
-        """The file that is broken, which may be the project's; else the user's own."""
+        """Return the file that is broken, which may be the project's; else the user's own."""
         return error.path if (error := self._broken()) is not None else self.path
 
     def text(self, path: Path) -> str:
-        """A file as it is written, "" where there is none. Raises ConfigError where it can't be read."""
+        """Return a file as it is written, "" where there is none. Raises ConfigError where it can't be read."""
         return read_text(path) if path.exists() else ""
 
     def replace(self, path: Path, text: str) -> str:
-        """Another text in place of the file's, and what is wrong still where a file was broken before, else "". Raises
-        ConfigError for a text that would break it, and then the file is as it was."""
+        """Put another text in place of the file's; where a file was broken before, say what is wrong still, else "".
+
+        Raises ConfigError for a text that would break the file, which is then as it was.
+        """
         was_broken, before = self._broken(), self.text(path)
         file = path.resolve() if path == self.path else path  # your own link stays one
         if was_broken is None:
             with settings_file(path):
                 parse_toml(text, path)
-        replace_file(file, text)
+        _replace_file(file, text)
         try:
             self._load()
         except ConfigError as error:
             if was_broken is not None:
                 return error.detail
-            replace_file(file, before)
+            _replace_file(file, before)
             raise
         return ""
 
@@ -84,3 +232,135 @@ class OwnSettings:
         except ConfigError:
             pass  # a flag or a variable, which no file mends
         return None
+
+
+_YES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_ONE_KEY = {"keys", "limits", "injected", "extra_body"}  # tables whose names may hold dots
+_NUMBERS = ("context_window", "max_tokens", "temperature")  # of a provider's table
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the parts of a setting's name, as in `max_steps`, `limits.files` or `providers.local.base_url`. Raises
+    UsageError for one that doesn't exist."""
+    first, _, rest = name.partition(".")
+    if first not in Settings.model_fields:
+        import difflib  # only needed to word an error
+
+        close = difflib.get_close_matches(first.lower(), Settings.model_fields, 1, 0.5)
+        hint = f"Did you mean {close[0]}?" if close else "`fanout config list` shows them all."
+        raise UsageError(f"there is no setting {one_line(first, 60)}.", hint)
+    kind = _shape_of(first)[0]
+    if bool(rest) != (kind == "table"):
+        what = "is a table: name a key of it" if kind == "table" else "is no table"
+        raise UsageError(f"{first} {what}.", f"As in {first}.NAME." if kind == "table" else "")
+    if not rest:
+        return (first,)
+    return (first, rest) if first in _ONE_KEY else (first, *rest.split("."))
+
+
+def write_setting(path: Path, name: str, text: str) -> Any:
+    """Set `name` to the value that `text` says, and return it. Raises UsageError for a name or value that can't be, and
+    ConfigError for a file that is broken or can't be written."""
+    parts = parts_of(name)
+    value = _read(parts, text)
+    _change(path, parts, value)
+    return value
+
+
+def remove_setting(path: Path, name: str) -> bool:
+    """Take `name` out of the file, also one that is no setting; False when it isn't there. Raises as `write_setting`
+    does."""
+    try:
+        parts = parts_of(name)
+    except UsageError:
+        parts = tuple(name.split("."))
+        if _at(_read_file(path)[1], parts) is None:
+            raise
+    return _change(path, parts, None)
+
+
+def _read(parts: Sequence[str], text: str) -> Any:
+    """Read a text as the value of a setting; the model judges whether it may be that."""
+    kind = _shape_of(".".join(parts) if parts[0] == "ui" else parts[0])[0]
+    text = text.strip()
+    if kind == "bool":
+        return _YES.get(text.lower(), text)
+    if kind == "list":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if kind == "number" or parts[0] in ("limits", "injected", "extra_body") or parts[-1] in _NUMBERS:
+        return _number(text)
+    return text
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text.replace("_", ""))
+        except ValueError:
+            pass
+    return text
+
+
+def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of the file, "" where there is none, and its values."""
+    with settings_file(path):
+        text = read_text(path) if path.exists() else ""
+        return text, parse_toml(text, path)
+
+
+def _change(path: Path, parts: Sequence[str], value: Any) -> bool:
+    import tomlkit  # 30 ms, and only when something is changed
+    from tomlkit.exceptions import TOMLKitError
+
+    text, before = _read_file(path)
+    if value is not None:
+        _check(parts, value)  # before the file is touched
+    elif _at(before, parts) is None:
+        return False
+    try:
+        document = tomlkit.parse(text)
+        table = cast("dict[str, Any]", document)
+        for part in parts[:-1]:
+            table = cast("dict[str, Any]", table.setdefault(part, tomlkit.table(is_super_table=part != parts[-2])))
+        if value is None:
+            del table[parts[-1]]
+        else:
+            table[parts[-1]] = value
+        new = tomlkit.dumps(document)
+    except TOMLKitError as error:
+        raise ConfigError(
+            f"{path}: {'.'.join(parts)} can't be changed from here: {error}", "Change it there."
+        ) from None
+    if _at(parse_toml(new, path), parts) != value:
+        raise ConfigError(f"{path}: {'.'.join(parts)} can't be changed from here", "Change it there by hand.")
+    _replace_file(path, new)
+    return True
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Put another text in place of a settings file's. Raises ConfigError, also for a file that its owner has protected:
+    the folder alone would let it be replaced."""
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+        raise ConfigError(f"{path} is write-protected", "Nothing was changed. `chmod u+w` on it lets it be.")
+    write_private(path, text)
+
+
+def _check(parts: Sequence[str], value: Any) -> None:
+    """Raise UsageError where the setting can't be that; faults of other settings in the file are not told of here."""
+    nested: Any = value
+    for part in reversed(parts[1:]):
+        nested = {part: nested}
+    try:
+        Settings.model_validate({parts[0]: nested})
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        if problem["type"] == "extra_forbidden":
+            raise UsageError(f"there is no setting {one_line('.'.join(parts), 80)}.") from None
+        shown = one_line(value if isinstance(value, str) else str(value), 60)
+        raise UsageError(f"{'.'.join(parts)} {in_words(problem)}; not {shown}.") from None
+
+
+def _at(values: Any, parts: Sequence[str]) -> Any:
+    for part in parts:
+        values = cast("dict[str, Any]", values).get(part) if isinstance(values, dict) else None
+    return values

@@ -1,28 +1,26 @@
-"""What a project's `.fanout/config.toml` may say: at once what only tightens, the rest once you trusted that very file.
+"""Divides a project's `.fanout/config.toml`: what only tightens counts at once, the rest once you trusted it.
 
 The file comes with a checkout that anyone may have written. It is an allow-list: what isn't known to be harmless waits.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from console_app.config.files import IN_A_SHELL
 from console_app.config.settings.model import Settings
-from console_app.config.trust.trusted import IN_A_SHELL
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 
-LONGEST_VALUE = 2_000  # characters of one value that a list shows
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A project's settings. `lines` are what takes trust, as `name = value`; they count only when it is `trusted`.
-    `wrong` says what can't be used, and counts for nothing."""
+    """A project's settings. `lines` are those that take trust, as `name = value`; they count only when it is `trusted`.
+    `wrong` tells of those that can't be used, which count for nothing."""
 
     path: str
     trusted: bool
@@ -31,7 +29,7 @@ class ProjectFile:
 
     @property
     def note(self) -> str:
-        """What the user should know at the start; "" where there is nothing that takes trust."""
+        """A line for the user at the start; "" where nothing takes trust."""
         if not self.lines:
             return ""
         if self.trusted:
@@ -83,8 +81,8 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A project's table, valid as `Settings` and `Rules`, as what counts at once and what takes trust. `below` are the
-    settings without it."""
+    """Divide a project's table, valid as `Settings` and `Rules`, into what counts at once and what takes trust. `below`
+    are the settings without it."""
     said = Settings.model_validate({name: value for name, value in values.items() if name != "rules"})
     at_once: dict[str, Any] = {}
     by_trust: dict[str, Any] = {}
@@ -103,22 +101,7 @@ def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any],
 
 
 def _divide(
-    table: Any,
-    at_once: dict[str, Any],
-    by_trust: dict[str, Any],
-    name: str,
-    harmless: Callable[[str, Any], bool],
+    table: Any, at_once: dict[str, Any], by_trust: dict[str, Any], name: str, harmless: Callable[[str, Any], bool]
 ) -> None:
     for key, value in cast("dict[str, Any]", table).items():
         (at_once if harmless(key, value) else by_trust).setdefault(name, {})[key] = value
-
-
-def lines_of(table: Mapping[str, Any], above: str = "", longest: int = LONGEST_VALUE) -> Iterator[str]:
-    """`name = value` for everything in a table, names with dots between; each in one line of safe text of at most
-    `longest` characters (0: whole)."""
-    for name, value in table.items():
-        whole = f"{above}{name}"
-        if isinstance(value, dict) and value:
-            yield from lines_of(cast("dict[str, Any]", value), f"{whole}.", longest)
-        else:
-            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", longest)

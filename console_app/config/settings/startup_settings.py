@@ -6,22 +6,20 @@ a file is told then; here it counts as not said.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import Paths, project_settings
-from console_app.config.machine.plain_files import contents
-from console_app.config.settings.toml_text import MOST_TOML
+from console_app.config.files import Paths, parse_toml, project_settings, read_text
+from console_app.domain.errors import ConfigError
 
 DEFAULT_THEME = "fanout-dark"
 
 
 @dataclass(frozen=True, slots=True)
 class StartupSettings:
-    """How the console looks, and what its keys are: binding id to keys, with commas between them."""
+    """The look of the console and its keys: binding id to keys, with commas between them."""
 
     theme: str = DEFAULT_THEME
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -30,8 +28,8 @@ class StartupSettings:
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
-    """What the settings will say, unless something is wrong in them. `flag` is --theme; of the keys of a project's file
-    none count, as in the settings."""
+    """Read what the settings will say, unless something is wrong in them. `flag` is --theme; keys in a project's file
+    don't count, as in the settings."""
     user = _table(paths.settings)
     project = _table(project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))
@@ -45,13 +43,13 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(contents(path, most=MOST_TOML).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        return parse_toml(read_text(path), path)
+    except (ConfigError, ValueError):
         return {}
 
 
 def _keys(table: Mapping[str, Any]) -> dict[str, str]:
-    """A binding's keys are a text, or a list of texts."""
+    """Return the keys of each binding as one text; they are written as a text, or a list of texts."""
     return {
         name: keys if isinstance(keys, str) else ",".join(map(str, cast("list[Any]", keys)))
         for name, keys in table.items()

@@ -1,0 +1,26 @@
+"""What a project brings along and waits for the user's trust: servers, settings and commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.config.trust.custom_commands import CustomCommand as CustomCommand
+    from console_app.config.trust.custom_commands import CustomCommands as CustomCommands
+    from console_app.config.trust.server_files import Changes as Changes
+    from console_app.config.trust.server_files import ServerFiles as ServerFiles
+    from console_app.config.trust.server_files import Untrusted as Untrusted
+    from console_app.config.trust.trust_report import FileToTrust as FileToTrust
+    from console_app.config.trust.trust_report import ProjectTrust as ProjectTrust
+    from console_app.config.trust.trust_report import files_to_trust as files_to_trust
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "custom_commands": "CustomCommand CustomCommands",
+            "server_files": "Changes ServerFiles Untrusted",
+            "trust_report": "FileToTrust ProjectTrust files_to_trust",
+        },
+    )

@@ -15,16 +15,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config.machine.paths import PROJECT_FOLDER, Paths, read_text
-from console_app.config.trust import trusted as trust
+from console_app.config.files import PROJECT_FOLDER, Paths, is_trusted, read_text
 from console_app.domain.errors import ConfigError
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
 
-FOLDER = "commands"
+_FOLDER = "commands"
 MOST_FILES = 500  # of one folder
-MOST_TEXT = 200_000  # characters of one
-MOST_NAMED = 6
+_MOST_TEXT = 200_000  # characters of one
+_MOST_NAMED = 6
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(.*)")
@@ -34,8 +33,8 @@ _OTHERS_NAME = re.compile(r"mcp__(.+?)(?:__(.+))?")  # how others write a tool o
 
 @dataclass(frozen=True, slots=True)
 class CustomCommand:
-    """A command. `allowed_tools` are patterns of server.tool that its turn runs without asking, `model` is
-    PROVIDER/MODEL, or "" for the one that answers now."""
+    """A command. Its turn runs `allowed_tools`, patterns of server.tool, without asking; `model` is PROVIDER/MODEL, or
+    "" for the one that answers now."""
 
     name: str
     text: str
@@ -45,9 +44,35 @@ class CustomCommand:
     model: str = ""
     allowed_tools: tuple[str, ...] = ()
 
+    @classmethod
+    def read(cls, file: Path, text: str) -> CustomCommand:
+        """Read one file. Raises ConfigError where it can't be a command."""
+        name = file.stem.lower()
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"{file}: a command's name has letters, digits, - and _ only", "Rename the file.")
+        if len(text) > _MOST_TEXT:
+            raise ConfigError(f"{file}: {len(text):,} characters, and a command has at most {_MOST_TEXT:,}")
+        front = _FRONT_MATTER.match(text)
+        if front is None and text.startswith("---\n"):
+            raise ConfigError(f"{file}: its front matter has no end", "End it with a line of ---.")
+        fields: Mapping[str, str] = _fields(file, front[1]) if front else {}
+        body = text[front.end() :].strip() if front else text.strip()
+        if not body:
+            raise ConfigError(f"{file}: it has no text to send")
+        model = _scalar(fields.get("model", ""))
+        return cls(
+            name=name,
+            text=body,
+            path=file,
+            description=_scalar(fields.get("description", "")) or body.splitlines()[0].lstrip("# "),
+            argument_hint=_scalar(fields.get("argument-hint", "")),
+            model=model if "/" in model else "",  # an alias of another program says nothing here
+            allowed_tools=tuple(_tools(file, fields.get("allowed-tools", ""))),
+        )
+
     def prompt(self, rest: str) -> str:
-        """What is sent with `rest` behind the name; words in quotes are one argument. Without a place for it in the
-        text it stands at the end."""
+        """Return what is sent with `rest` behind the name; words in quotes are one argument. `rest` stands at the end
+        of a text without a place for it."""
         words = _words(rest)
 
         def filled(found: re.Match[str]) -> str:
@@ -62,87 +87,63 @@ class CustomCommand:
 
 @dataclass(frozen=True, slots=True)
 class CustomCommands:
-    """Those of a user in a working folder, a line for each file that is none, and the names of those that wait for
-    trust."""
+    """The commands of a user in a working folder, a line for each file that is none, and the names of those that wait
+    for trust."""
 
     commands: tuple[CustomCommand, ...] = ()
     problems: tuple[str, ...] = ()
     untrusted: frozenset[str] = frozenset()
 
+    @classmethod
+    def find(cls, paths: Paths, folder: Path) -> CustomCommands:
+        """Read both folders; of two commands with one name the user's own stands. Reads files, so it is for a
+        thread."""
+        found: dict[str, CustomCommand] = {}
+        problems: list[str] = []
+        untrusted: set[str] = set()
+        project = folder / PROJECT_FOLDER / _FOLDER
+        for file in (*_files(paths.config / _FOLDER), *_files(project)):
+            try:
+                text = read_text(file)
+                if file.is_relative_to(project) and not is_trusted(paths, file, text):
+                    untrusted.add(file.stem.lower())
+                    continue  # what waits for trust is told for all files of a project together
+                command = CustomCommand.read(file, text)
+                if (other := found.get(command.name)) is not None:
+                    raise ConfigError(f"{file}: {other.path} has that name already", "Rename one of them.")
+                found[command.name] = command
+            except ConfigError as error:
+                problems.append(one_line(error.line, 300))
+        for top in (paths.config / _FOLDER, project):
+            if sum(1 for _ in _files(top, MOST_FILES + 1)) > MOST_FILES:
+                line = f"{top}: only {MOST_FILES} files of commands are read, and it has more."
+                problems.append(one_line(line, 300))
+        return cls(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
 
-def find(paths: Paths, folder: Path) -> CustomCommands:
-    """Reads both folders. Of two with one name the user's own stands. Reads files, so it is for a thread."""
-    found: dict[str, CustomCommand] = {}
-    problems: list[str] = []
-    untrusted: set[str] = set()
-    project = folder / PROJECT_FOLDER / FOLDER
-    for file in (*_files(paths.config / FOLDER), *_files(project)):
-        try:
-            text = read_text(file)
-            if file.is_relative_to(project) and not trust.is_trusted(paths, file, text):
-                untrusted.add(file.stem.lower())
-                continue  # what waits for trust is told for all files of a project together
-            command = read_command(file, text)
-            if (other := found.get(command.name)) is not None:
-                raise ConfigError(f"{file}: {other.path} has that name already", "Rename one of them.")
-            found[command.name] = command
-        except ConfigError as error:
-            problems.append(one_line(error.line, 300))
-    for top in (paths.config / FOLDER, project):
-        if sum(1 for _ in _files(top, MOST_FILES + 1)) > MOST_FILES:
-            problems.append(one_line(f"{top}: only {MOST_FILES} files of commands are read, and it has more.", 300))
-    return CustomCommands(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
-
-
-def told(found: CustomCommands, taken: Collection[str] = ()) -> str:
-    """What came of reading them, in one line, "" where there is none; `taken` are names that can't be had."""
-    read = [one.name for one in found.commands if one.name not in taken]
-    wrong = len(found.problems) + len(found.commands) - len(read)
-    waiting = len(found.untrusted)
-    more = f" and {len(read) - MOST_NAMED} more" if len(read) > MOST_NAMED else ""
-    names = f" (/{', /'.join(read[:MOST_NAMED])}{more})" if read else ""
-    parts = (
-        f"{len(read):,} read{names}" if read or wrong or waiting else "",
-        f"{wrong:,} with a problem" if wrong else "",
-        f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for your trust" if waiting else "",
-    )
-    said = ", ".join(filter(None, parts))
-    return f"Your own commands: {said}." if said else ""
-
-
-def project_files(folder: Path) -> list[Path]:
-    """The files of a project's commands."""
-    return list(_files(folder / PROJECT_FOLDER / FOLDER))
+    def summary(self, taken: Collection[str] = ()) -> str:
+        """Return what came of reading them, in one line, "" where there is none; `taken` are names that can't be
+        had."""
+        read = [one.name for one in self.commands if one.name not in taken]
+        wrong = len(self.problems) + len(self.commands) - len(read)
+        waiting = len(self.untrusted)
+        more = f" and {len(read) - _MOST_NAMED} more" if len(read) > _MOST_NAMED else ""
+        names = f" (/{', /'.join(read[:_MOST_NAMED])}{more})" if read else ""
+        parts = (
+            f"{len(read):,} read{names}" if read or wrong or waiting else "",
+            f"{wrong:,} with a problem" if wrong else "",
+            f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for your trust" if waiting else "",
+        )
+        said = ", ".join(filter(None, parts))
+        return f"Your own commands: {said}." if said else ""
 
 
-def read_command(file: Path, text: str) -> CustomCommand:
-    """One file. Raises ConfigError where it can't be a command."""
-    name = file.stem.lower()
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"{file}: a command's name has letters, digits, - and _ only", "Rename the file.")
-    if len(text) > MOST_TEXT:
-        raise ConfigError(f"{file}: {len(text):,} characters, and a command has at most {MOST_TEXT:,}")
-    front = _FRONT_MATTER.match(text)
-    if front is None and text.startswith("---\n"):
-        raise ConfigError(f"{file}: its front matter has no end", "End it with a line of ---.")
-    fields: Mapping[str, str] = _fields(file, front[1]) if front else {}
-    body = text[front.end() :].strip() if front else text.strip()
-    if not body:
-        raise ConfigError(f"{file}: it has no text to send")
-    model = _scalar(fields.get("model", ""))
-    return CustomCommand(
-        name=name,
-        text=body,
-        path=file,
-        description=_scalar(fields.get("description", "")) or body.splitlines()[0].lstrip("# "),
-        argument_hint=_scalar(fields.get("argument-hint", "")),
-        model=model if "/" in model else "",  # an alias of another program says nothing here
-        allowed_tools=tuple(_tools(file, fields.get("allowed-tools", ""))),
-    )
+def command_files(folder: Path) -> list[Path]:
+    """Return the files of a project's commands."""
+    return list(_files(folder / PROJECT_FOLDER / _FOLDER))
 
 
 def _files(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
-    """The Markdown files under `folder`, by name; a link out of it is followed by nobody."""
+    """Yield the Markdown files under `folder`, by name; links out of it are not followed."""
     found: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -153,7 +154,7 @@ def _files(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
 
 
 def _fields(file: Path, front: str) -> Mapping[str, str]:
-    """`name: value` lines; indented lines and list entries belong to the name above them."""
+    """Read lines of `name: value`; indented lines and list entries belong to the name above them."""
     fields: dict[str, str] = {}
     name = ""
     for number, line in enumerate(front.splitlines(), 2):
@@ -176,7 +177,7 @@ def _scalar(value: str) -> str:
 
 
 def _tools(file: Path, value: str) -> Iterator[str]:
-    """Patterns of server.tool. Tools of other programs (`Bash(git:*)`) have no server and say nothing here."""
+    """Yield patterns of server.tool. Tools of other programs (`Bash(git:*)`) have no server and say nothing here."""
     text = value.strip()
     text = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     for part in re.split(r",(?![^(]*\))|\n", text):

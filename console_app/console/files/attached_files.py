@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from console_app.config.machine.plain_files import NotPlain, opened
+from console_app.config.files import NotPlain, opened
 from console_app.console.files.file_mentions import LineRange
 from console_app.console.files.project_files import walk
 from console_app.domain.amounts import size

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from console_app.config.secrets.child_environment import for_own_programs
+from console_app.config.secrets import for_own_programs
 from console_app.domain.amounts import size
 from console_app.domain.errors import FanoutError
 from console_app.providers import LARGEST_FILE, picture_type

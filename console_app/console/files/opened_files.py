@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from console_app.config.secrets.child_environment import for_own_programs
+from console_app.config.secrets import for_own_programs
 
 PATIENCE = 3.0  # seconds in which an opener that fails has said so
 

@@ -15,7 +15,7 @@ import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from console_app.config.secrets.child_environment import for_own_programs
+from console_app.config.secrets import for_own_programs
 from console_app.domain.errors import FanoutError
 
 FALLBACKS = ("nano", "vim", "vi")

@@ -12,7 +12,7 @@ import os
 import time
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
 

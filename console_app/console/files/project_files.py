@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.config.machine.plain_files import opened
+from console_app.config.files import opened
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

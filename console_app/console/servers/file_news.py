@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from console_app.config.servers.server_files import Changes, ServerFiles, Untrusted, changes
+from console_app.config.trust import Changes, ServerFiles, Untrusted
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_choice import ServerChoice
+    from console_app.config.servers import ServerChoice
 
 MOST_NAMED = 6
 
@@ -64,7 +64,7 @@ class FileNews:
                 self._ui.toast("No mcp.json is read here.")
                 return
             before, now = self._files.choice, choice.servers
-            found = changes(before.servers, now)
+            found = Changes.between(before.servers, now)
             await self._switches.reload(choice, found)
             await asyncio.to_thread(self._files.take, choice)
         except FanoutError as error:
@@ -77,7 +77,7 @@ class FileNews:
         self._ui.tell("info", f"{one_line(str(choice.path), 200)}: {what}.")
 
     async def _trusts(self, refused: Untrusted) -> bool:
-        found = changes(self._files.choice.servers, refused.servers)
+        found = Changes.between(self._files.choice.servers, refused.servers)
         said = (refused.said[name] for name in (*found.added, *found.changed))
         lines = (f"{one_line(str(refused.path), 400)} has changed:", described(found), *said)
         if not await self._ui.trusts("\n".join(lines)):

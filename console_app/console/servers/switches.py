@@ -14,19 +14,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.config.machine.paths import Paths, read_text
-from console_app.config.servers import mcp_edit
-from console_app.config.servers.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.servers.server_choice import ServerChoice, for_groups
-from console_app.config.servers.tool_choice import Kind, Selection, save_selection
-from console_app.config.trust import trusted as trust
+from console_app.config.files import Paths, Written, read_text, trust_edit
+from console_app.config.servers import (
+    Kind,
+    Selection,
+    ServerChoice,
+    ServerConfig,
+    for_groups,
+    put_server,
+    read_mcp_config,
+    remove_server,
+    server_fields,
+)
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
 from console_app.domain.errors import ServerError
 from console_app.mcp_client import HubSwitch
 
 if TYPE_CHECKING:
-    from console_app.config.servers.server_files import Changes
+    from console_app.config.trust import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
     from console_app.mcp_client import Hub, ServerStatus
@@ -178,7 +184,7 @@ class HubSwitches:
         return self._defaults.get(name, True)
 
     async def apply(self, selection: Selection) -> None:
-        save_selection(self._paths, self._folder, selection)
+        selection.save(self._paths, self._folder)
         self.selection = selection
         self._hub.select(selection.off)
         for status in self._hub.statuses():
@@ -197,7 +203,7 @@ class HubSwitches:
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switches a server on as the screen does, and keeps that for this folder; its tools, once it is up."""
         selection = replace(self.selection, servers={**self.selection.servers, name: True})
-        save_selection(self._paths, self._folder, selection)
+        selection.save(self._paths, self._folder)
         self.selection = selection
         return await self._hub_switch.switch_on(name)
 
@@ -253,10 +259,10 @@ class HubSwitches:
 
     def written(self, name: str) -> Mapping[str, Any]:
         source = self._source
-        return mcp_edit.server_fields(read_text(source), name, source) if source is not None else {}
+        return server_fields(read_text(source), name, source) if source is not None else {}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        edit = self._edit(lambda start: put_server(self.file, name, fields, start=start))
         await self._wrote()
         config = self._configured(name, edit)
         self._wake(name)
@@ -266,7 +272,7 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
-        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
+        self._edit(lambda start: remove_server(self.file, name, start=start))
         await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
@@ -276,15 +282,15 @@ class HubSwitches:
         if self.on_write is not None:
             await asyncio.to_thread(self.on_write)
 
-    def _edit(self, write: Callable[[str], mcp_edit.Written]) -> mcp_edit.Written:
+    def _edit(self, write: Callable[[str], Written]) -> Written:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
         start = read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
-        trust.trust_edit(self._paths, self.file, edit)
+        trust_edit(self._paths, self.file, edit)
         self._source, self._bundled = self.file, False
         return edit
 
-    def _configured(self, name: str, edit: mcp_edit.Written) -> ServerConfig:
+    def _configured(self, name: str, edit: Written) -> ServerConfig:
         """The server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from console_app.config.servers.tool_choice import Item, Selection
+from console_app.config.servers import Item, Selection
 from console_app.console.servers.switches import Offered, ServerSwitches
 from console_app.domain.safe_text import one_line
 

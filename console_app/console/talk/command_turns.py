@@ -16,7 +16,7 @@ from console_app.domain.rules import parse_rule
 from console_app.engine import Rule
 
 if TYPE_CHECKING:
-    from console_app.config.trust.custom_commands import CustomCommand
+    from console_app.config.trust import CustomCommand
     from console_app.console.models import Models
     from console_app.engine import Engine
 

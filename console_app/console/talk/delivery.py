@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.events import Event, TurnFinished
-from console_app.sessions.recorder import recorded, to_store
+from console_app.sessions import Recorder
 
 if TYPE_CHECKING:
     from console_app.domain.ports.store import SessionStore
@@ -29,7 +29,7 @@ class Delivery:
     stored."""
 
     def __init__(self, store: SessionStore | None, ui: UiPort, heard: Callable[[Event], None]) -> None:
-        self._store = store
+        self._recorder = Recorder(store)
         self._ui = ui
         self._heard = heard
         self.closing = False
@@ -37,16 +37,15 @@ class Delivery:
 
     async def one(self, event: Event) -> None:
         """An event that belongs to nothing that goes on."""
-        if self._store is not None and (kept := to_store([event])):
-            await self._store.append(kept)
+        await self._recorder.one(event)
         self._show(event)
 
     async def all_of(self, activity: Activity) -> str:
         """Everything that happens in `activity`, which was entered; how a turn ended, "failed" after a fault."""
         outcome = "failed"
-        for store in (self._store, None):
+        for recorder in (self._recorder, Recorder(None)):  # where storing fails, the rest is shown all the same
             try:
-                async for events in recorded(activity, store):
+                async for events in recorder.slices(activity):
                     for event in events:
                         if isinstance(event, TurnFinished):
                             outcome = event.outcome

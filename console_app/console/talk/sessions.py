@@ -19,9 +19,7 @@ from console_app.domain.transcript import Transcript
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
-    from console_app.sessions.library import Library, Opened
-    from console_app.sessions.places import ForkPoint
-    from console_app.sessions.tables import SessionInfo
+    from console_app.sessions import ForkPoint, Library, Opened, SessionInfo
 
 EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
 NOT_SAVED = "Sessions are not kept in this console: save_sessions is off."
@@ -125,10 +123,10 @@ class Sessions:
         return opened is not None
 
     async def _show(self, opened: Opened) -> None:
-        from console_app.sessions.library import collector_at_rest
+        from console_app.sessions import Library
 
         self._conversation.another_session()
-        with collector_at_rest():
+        with Library.collector_at_rest():
             await self._ui.show_stored(opened.events)
             transcript = Transcript.of(opened.events)
         self._collector.session_opened(len(opened.events) > LONG)
@@ -138,7 +136,7 @@ class Sessions:
 
     async def _opened(self, library: Library, session_id: str) -> Opened | None:
         """The session, or what the user wants of one that is open elsewhere; None for nothing."""
-        from console_app.sessions.library import SessionInUse
+        from console_app.sessions import SessionInUse
 
         try:
             return await library.open(session_id)
@@ -163,7 +161,7 @@ class Sessions:
 
     async def fork(self, turn: str = "") -> None:
         """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
-        from console_app.sessions.places import ForkPoint, end_of_turn, places
+        from console_app.sessions import ForkPoint
 
         if (library := self.stored(begun=True)) is None or await self._stays_busy():
             return
@@ -174,14 +172,14 @@ class Sessions:
             except FanoutError as error:
                 self._ui.tell("error", error.line)
                 return
-            point = await self._pick([*places(events), ForkPoint("after everything", events[-1].seq, 0)])
+            point = await self._pick([*ForkPoint.all_of(events), ForkPoint("after everything", events[-1].seq, 0)])
             if point is None or await self._stays_busy():
                 return
 
         async def copied(library: Library) -> str:
             end = point.up_to if point is not None else None
             if point is None:
-                end = end_of_turn(await library.store.load(source), int(turn)) if turn.isdecimal() else None
+                end = ForkPoint.end_of(await library.store.load(source), int(turn)) if turn.isdecimal() else None
                 if end is None:
                     self._ui.toast(f"There is no turn {one_line(turn, 20)}. /fork alone shows all places.")
                     return ""
@@ -317,7 +315,7 @@ class Sessions:
 
     async def export(self, words: str = "", session_id: str = "") -> None:
         """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
-        from console_app.sessions.export import MOVING, export, form_and_path, write_new
+        from console_app.sessions import MOVING, exported, form_and_path, write_new
 
         if (library := self.stored(begun=not session_id)) is None:
             return
@@ -333,7 +331,7 @@ class Sessions:
             return
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
-            text = await asyncio.to_thread(export, events, form, info.title, library.redactor)
+            text = await asyncio.to_thread(exported, events, form, info.title, library.redactor)
             suffix = "trace.json" if form == "trace" else form
             name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{suffix}")
             written = await asyncio.to_thread(write_new, self._folder / name, text)

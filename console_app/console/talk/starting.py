@@ -14,7 +14,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.sessions.replay import Replay
+    from console_app.sessions import Replay
 
 log = logging.getLogger(__name__)
 

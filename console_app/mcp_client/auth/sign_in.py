@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from console_app.config.secrets.credentials import Credentials
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.secrets import Credentials
+from console_app.config.servers import ServerConfig
 from console_app.domain.json_text import as_object
 from console_app.domain.questions import Elicitation
 from console_app.mcp_client.connecting.asking import Asking

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from console_app.config.machine.browser_page import page_in_use
-from console_app.config.machine.web_browser import start_browser
+from console_app.config.machine import page_in_use, start_browser
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.plain_answer import PlainAnswer

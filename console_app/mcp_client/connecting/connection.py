@@ -14,12 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.secrets.credentials import Credentials
-from console_app.config.secrets.redaction import Redactor
-from console_app.config.secrets.secret_sources import secrets_of_server
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.config.servers.server_identity import identity_of
-from console_app.config.servers.server_roots import folders, roots_in_words
+from console_app.config.secrets import Credentials, Redactor
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
@@ -89,15 +85,15 @@ class Connection:
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config = config
-        self.identity = identity_of(config, Path.cwd() / config.folder)
+        self.identity = config.identity(Path.cwd() / config.folder)
         self.listed_tools = ListedTools(config, shared.definitions)
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
         self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
         self.catalogue = Catalogue(
             config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS, shared.changed
         )
-        shared.redactor.add(*secrets_of_server(config))
-        self._given = Redactor(secrets_of_server(config, sure=True), shared.redactor)  # what the server may give back
+        shared.redactor.add(*config.secrets())
+        self._given = Redactor(config.secrets(sure=True), shared.redactor)  # what the server may give back
         self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
@@ -246,14 +242,13 @@ class Connection:
             await to_the_end(channel.close())
 
     def _surroundings(self, module: Any) -> Surroundings:
-        roots = self.config.root_plan
         return module.Surroundings(
             self.config.name,
             self._say,
             self._shared.asking,
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
-            None if roots == "none" else lambda: folders(roots, self._shared.asking.roots),
+            None if self.config.root_plan == "none" else lambda: self.config.root_folders(self._shared.asking.roots),
             self._given,
         )
 
@@ -416,6 +411,7 @@ class Connection:
         """The server as it is now."""
         version, info, instructions = self._about
         offers = self.catalogue.offers
+        roots = ", ".join(map(str, self.config.root_folders(self._shared.asking.roots))) or "none"
         return ServerStatus(
             name=self.config.name,
             state=self.state,
@@ -433,5 +429,5 @@ class Connection:
             problems=offers.problems,
             log_level=self.catalogue.log_level,
             runs=self.identity.text,
-            facts=(roots_in_words(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
+            facts=(f"roots {roots}", *self.config.facts),
         )

@@ -13,8 +13,8 @@ import time
 from collections import deque
 from pathlib import Path
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
-from console_app.config.secrets.redaction import RedactedStream, Redactor
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.secrets import RedactedStream, Redactor
 from console_app.domain.safe_text import one_line
 
 LARGEST_FILE = 1_000_000  # bytes

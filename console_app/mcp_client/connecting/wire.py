@@ -30,7 +30,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.events import Level
 from console_app.domain.json_text import as_object
 from console_app.domain.ports.toolset import CallReporter

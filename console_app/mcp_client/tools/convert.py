@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from console_app.config.machine.paths import PRIVATE_FILE, private_folder
+from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.json_text import as_object
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line

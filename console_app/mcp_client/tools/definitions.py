@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.machine.records import read_record, texts, write_record
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.files import read_record, texts, write_record
+from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ConfigError
 from console_app.domain.json_text import as_object
 from console_app.mcp_client.connecting.status import RejectedTool

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from console_app.config.secrets.key_shapes import HIDDEN
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import HIDDEN, Redactor
 from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, is_loopback, origin
 from console_app.domain.safe_text import one_line
 

@@ -20,7 +20,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from console_app.config.models.known_refusals import Refusals
+from console_app.config.models import Refusals
 from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.safe_text import one_line

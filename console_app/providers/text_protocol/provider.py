@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from console_app.config.models.known_dialects import KnownDialects
+from console_app.config.models import KnownDialects
 from console_app.domain.errors import ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.ports.provider import (

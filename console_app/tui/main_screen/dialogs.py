@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.settings.own_settings import NEXT_START
+from console_app.config.settings import OwnSettings
 from console_app.console.console import Console
 from console_app.console.reports.call_text import call_text
 from console_app.domain.approvals import ApprovalMode
@@ -107,7 +107,7 @@ class Dialogs:
 
         async def applied(name: str) -> str:
             later = await asyncio.to_thread(own.take_effect, name)
-            if later == NEXT_START:
+            if later == OwnSettings.NEXT_START:
                 value = next((one.value for one in await asyncio.to_thread(own.read) if one.name == name), None)
                 if value is not None and await self._use_setting(name, value, use_mode):
                     later = ""

@@ -16,9 +16,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.config.settings.own_settings import NEXT_START, OwnSettings
-from console_app.config.settings.setting_list import Setting
-from console_app.config.settings.settings_file import BrokenSettings
+from console_app.config.settings import BrokenSettings, OwnSettings, Setting
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.dialog import Dialog, DialogBox
@@ -233,7 +231,7 @@ class SettingsScreen(Dialog[None]):
                 return f"Kept. Still wrong: {wrong} · f4 opens it"
             now = {one.name: one.value for one in await asyncio.to_thread(self._own.read)}
             if not old:
-                return f"Kept. {NEXT_START}"  # what held before was never read here
+                return f"Kept. {OwnSettings.NEXT_START}"  # what held before was never read here
             changed = [name for name, value in now.items() if value != old.get(name)]
             later = [name for name in changed if await self._applied(name)]
             return f"Kept. From the next start on: {', '.join(later)}." if later else "Kept. It holds from now on."

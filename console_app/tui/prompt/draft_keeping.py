@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from console_app.sessions.drafts import PromptDraft, PromptDrafts
+from console_app.sessions import PromptDraft, PromptDrafts
 from console_app.tui.prompt.prompt import Prompt
 
 if TYPE_CHECKING:
-    from console_app.sessions.library import Library
+    from console_app.sessions import Library
 
 PAUSE = 0.3  # seconds between two writes while someone types
 

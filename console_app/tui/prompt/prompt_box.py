@@ -24,7 +24,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
-from console_app.config.machine.browser_page import page_in_use
+from console_app.config.machine import page_in_use
 from console_app.console.completion import Completion, Completions, Token, token_before
 from console_app.console.files.file_mentions import file_mentions, written_path
 from console_app.domain.errors import FanoutError

@@ -14,7 +14,7 @@ from functools import partial
 from console_app.console.services import Services
 from console_app.console.timing import Timers, Timing
 from console_app.domain.events import Event
-from console_app.sessions.replay import Replay, Time
+from console_app.sessions import Replay
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import ConversationView
 from console_app.tui.recording.svg import Recording, Row, Screen, row_of
@@ -43,7 +43,7 @@ class Due:
         self.stopped = True
 
 
-class SteppedTime(Time, Timing):
+class SteppedTime(Timing):
     """Time that passes when it is told to. One sleeper at a time: the replay."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class SteppedReplay(Replay):
     """A replay in stepped time, which says when it has ended."""
 
     def __init__(self, events: Sequence[Event], speed: float, time: SteppedTime) -> None:
-        super().__init__(events, speed, time)
+        super().__init__(events, speed, clock=time.now, sleep=time.sleep)
         self._stepped = time
 
     async def play(self) -> AsyncIterator[Event]:

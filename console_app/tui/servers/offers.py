@@ -22,7 +22,7 @@ from console_app.tui.ui import Ui
 from console_app.tui.widgets.fuzzy import best
 
 if TYPE_CHECKING:
-    from console_app.config.servers.tool_choice import Item
+    from console_app.config.servers import Item
     from console_app.console.servers.switches import Offered
     from console_app.tui.servers.workbench import Workbench
 

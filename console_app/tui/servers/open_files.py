@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.config.machine.browser_page import BrowserPage, page_in_use
+from console_app.config.machine import BrowserPage, page_in_use
 from console_app.console.files.opened_files import open_file
 from console_app.domain.amounts import size
 from console_app.domain.safe_text import one_line

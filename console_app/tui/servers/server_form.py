@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
-from console_app.config.servers.typed_server import Typed, explained, fields_of, problems, typed_from
+from console_app.config.servers import Typed
 from console_app.domain.safe_text import is_safe, one_line, visible
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.hinted_input import HintedInput
@@ -40,7 +40,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
         self._written = written
         self._taken = taken
         self._file = file
-        self._first = typed_from(name, written)
+        self._first = Typed.of(name, written)
         self._tried = False
 
     def compose(self) -> ComposeResult:
@@ -97,7 +97,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
 
     def _tell(self) -> dict[str, str]:
         typed = self._typed
-        wrong = problems(typed, self._taken)
+        wrong = typed.problems(self._taken)
         if not is_safe(typed.name):
             wrong.setdefault("name", "has characters that can't be seen")
         for field in ("name", "target", "lines"):
@@ -106,7 +106,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             line = self.query_one(f"#{field}-problem", Static)
             line.update(Content(f"✗ {text}"))
             line.set_class(bool(text), "-said")
-        self.query_one("#explained", Static).update(Content(one_line(explained(typed), 300)))
+        self.query_one("#explained", Static).update(Content(one_line(typed.explained(), 300)))
         return wrong
 
     def action_save(self) -> None:
@@ -117,7 +117,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             self.query_one(f"#{next(iter(wrong))}").focus()
         else:
             typed = self._typed
-            self.dismiss((typed.name, fields_of(typed, self._written)))
+            self.dismiss((typed.name, typed.fields(self._written)))
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -26,10 +26,7 @@ from console_app.domain.remarks import DENIED, without_remarks
 from console_app.domain.safe_text import one_line
 from console_app.domain.shown_results import own_error
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.sessions.database import StoreError
-from console_app.sessions.library import Library
-from console_app.sessions.store import SearchHit, Store
-from console_app.sessions.tables import SessionInfo
+from console_app.sessions import Library, SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.dialog import Dialog, DialogBox

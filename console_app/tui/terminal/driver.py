@@ -29,8 +29,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
-from console_app.config.machine.browser_page import page_in_use
-from console_app.config.machine.web_browser import start_browser
+from console_app.config.machine import page_in_use, start_browser
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.canvas import Canvas, is_shared, may_be_asked
 from console_app.tui.terminal.edge import cleaned

@@ -10,14 +10,14 @@ from xml.sax.saxutils import escape
 
 from rich.style import Style
 
-from console_app.config.machine.paths import PRIVATE_FILE
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.files import PRIVATE_FILE
+from console_app.config.secrets import Redactor
 from console_app.domain.amounts import measured, plural
 from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView, TurnView
-from console_app.sessions.trace_events import as_trace
+from console_app.sessions import as_trace
 from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
 from console_app.tui.timeline.chart import (

@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.types import CSSPathType
 from textual.widget import Widget
 
-from console_app.config.secrets.redaction import Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain.amounts import measured
 from console_app.domain.call_spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
 from console_app.domain.errors import FanoutError

@@ -11,7 +11,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript_parts import CallView

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from tests.mcp_client.oauth_site import Browser, running_site
 from tests.tui.parts import calls, chat, see, seen, until
 from tests.tui.questions.stage import Stage, stage

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.config.servers import ServerConfig
 from tests.mcp_client.conftest import FIXTURES
 from tests.patience import PATIENCE, until_so
 from tests.tui.server_offers.conftest import OpenConsole

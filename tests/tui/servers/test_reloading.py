@@ -12,11 +12,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.config.machine.paths import Paths
-from console_app.config.servers.server_choice import ServerChoice, choose_servers
-from console_app.config.servers.server_files import ServerFiles
-from console_app.config.servers.tool_choice import Selection
-from console_app.config.trust import trusted as trust
+from console_app.config.files import Paths, is_trusted, trust
+from console_app.config.servers import Selection, ServerChoice, choose_servers
+from console_app.config.trust import ServerFiles
 from console_app.console.servers.switches import HubSwitches
 from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
@@ -67,7 +65,7 @@ async def opened(folder: Path) -> AsyncGenerator[Place]:
     paths, file, bundled = Paths.find({"FANOUT_HOME": str(folder / "home")}), folder / "mcp.json", folder / "b.json"
     bundled.write_text('{"mcpServers": {}}')
     write(file, one=[], two=[], three=[])
-    trust.trust(paths, file)
+    trust(paths, file)
 
     def choose() -> ServerChoice:
         return choose_servers(paths, folder, mcp_config=None, bundled=bundled)
@@ -123,7 +121,7 @@ async def test_what_changed_is_asked_about_and_only_that_starts_again(tmp_path: 
         await until(place.pilot, lambda: all(one.state == "ready" for one in place.hub.statuses()), "all ready")
         assert [one.name for one in place.hub.statuses()] == ["one", "two", "four"]
         assert [place.begun(name) for name in ("one", "two", "four")] == [1, 2, 1]
-        assert trust.is_trusted(place.paths, place.file)
+        assert is_trusted(place.paths, place.file)
         assert [choice.path for choice in place.reloaded] == [place.file]
 
         await place.reload()  # the second time there is nothing to do
@@ -150,7 +148,7 @@ async def test_a_no_leaves_everything_as_it_is(tmp_path: Path) -> None:
         await place.pilot.press("escape")
         await until(place.pilot, lambda: len(place.pilot.app.screen_stack) == 1)
         assert [one.name for one in place.hub.statuses()] == ["one", "two", "three"]
-        assert not trust.is_trusted(place.paths, place.file)
+        assert not is_trusted(place.paths, place.file)
 
 
 async def test_of_a_file_that_another_program_writes_meanwhile_only_what_was_written_here_runs(tmp_path: Path) -> None:
@@ -162,7 +160,7 @@ async def test_of_a_file_that_another_program_writes_meanwhile_only_what_was_wri
         await until(place.pilot, lambda: all(one.state == "ready" for one in place.hub.statuses()), "all ready")
         assert place.begun("four") == 1
         assert not intruder.exists()
-        assert not trust.is_trusted(place.paths, place.file)
+        assert not is_trusted(place.paths, place.file)
 
 
 async def test_a_broken_file_is_one_line_and_changes_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.config.servers.tool_choice import Selection
+from console_app.config.servers import Selection
 from console_app.console.servers.switches import Offered
 from console_app.mcp_client import RejectedTool, ServerState, ServerStatus
 from console_app.tui.app import FanoutApp

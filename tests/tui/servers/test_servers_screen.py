@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.config.machine.paths import Paths
-from console_app.config.servers.mcp_servers import load_mcp_config
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.tool_choice import Selection, load_selection
+from console_app.config.files import Paths
+from console_app.config.servers import Selection, ServerChoice, load_mcp_config
 from console_app.console.servers.switches import HubSwitches
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client import Hub
@@ -231,10 +229,10 @@ async def test_saving_switches_real_servers_and_is_kept_for_the_folder(
         await see(pilot, "evaluate")
         await pilot.press("down", "space", "ctrl+s")
         await until(pilot, lambda: not hub.tools())
-        assert load_selection(paths, tmp_path) == Selection({}, frozenset({("calculator", "tool", "evaluate")}))
+        assert Selection.load(paths, tmp_path) == Selection({}, frozenset({("calculator", "tool", "evaluate")}))
         await pilot.press("up", "space", "space", "ctrl+s")
         await until(pilot, lambda: hub.statuses()[0].state == "disabled")
-        assert load_selection(paths, tmp_path).servers == {"calculator": False}
+        assert Selection.load(paths, tmp_path).servers == {"calculator": False}
 
 
 async def test_a_server_is_added_connected_and_written_beside_the_bundled_ones(

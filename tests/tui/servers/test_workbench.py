@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.config.machine.paths import Paths
-from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.config.servers.server_choice import ServerChoice
-from console_app.config.servers.tool_choice import Selection
+from console_app.config.files import Paths
+from console_app.config.servers import Selection, ServerChoice, ServerConfig
 from console_app.console.servers.switches import HubSwitches
 from console_app.domain.ports.toolset import Invocation
 from console_app.mcp_client import Hub

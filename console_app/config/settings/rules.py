@@ -1,24 +1,30 @@
-"""Adds and removes rules in the user's config.toml by changing only their own characters: comments and order stay.
+"""The user's rules in config.toml, and the record of what the allow rules of files are bound to.
 
-The array is found in the text, an entry is written in or cut out, and the new text is read again before it is kept: if
-it doesn't say exactly what was meant, nothing is written.
+A rule is added or removed by changing only its own characters: comments and order stay, which tomlkit doesn't manage
+in arrays of several lines. The array is found in the text, an entry is written in or cut out, and the new text is read
+again before it is kept: if it doesn't say exactly what was meant, nothing is written.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
+import threading
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.machine.paths import Paths, read_text, write_private
+from console_app.config.files import Paths, keep_record, parse_toml, position, read_record, read_text, write_private
 from console_app.config.settings.model import Rules
-from console_app.config.settings.toml_text import parse_toml, position
 from console_app.domain.errors import ConfigError
+from console_app.domain.tools import ServerIdentity
 
 Action = Literal["allow", "ask", "deny"]
+Bound = tuple[str, str, str, tuple[ServerIdentity, ...]]  # source, rule, server, what it is bound to
+log = logging.getLogger(__name__)
 
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*rules[ \t]*\][^\n]*(?:\n|$)", re.MULTILINE)
 _TOKEN = re.compile(
@@ -29,7 +35,7 @@ _HINT = "Change it there by hand."
 
 @dataclass(frozen=True, slots=True)
 class UserRules:
-    """The user's rules, for a front end to add to and take from."""
+    """The rules in the user's config.toml, for a front end to add to and take from."""
 
     paths: Paths
 
@@ -39,24 +45,15 @@ class UserRules:
         return str(self.paths.settings)
 
     def add(self, action: Action, rule: str) -> None:
-        add_rule(self.paths, action, rule)
+        """Write a rule at the end of its array. Raises ConfigError when the file is broken or can't be written."""
+        _change(self.paths.settings, action, rule, add=True)
 
     def remove(self, action: Action, rule: str) -> None:
-        remove_rule(self.paths, action, rule)
+        """Take a rule out of its array. Raises ConfigError when it isn't there, or as `add` does."""
+        _change(self.paths.settings, action, rule, add=False)
 
 
-def add_rule(paths: Paths, action: Action, text: str) -> None:
-    """Writes a rule at the end of its array. Raises ConfigError when the file is broken or can't be written."""
-    _change(paths, action, text, add=True)
-
-
-def remove_rule(paths: Paths, action: Action, text: str) -> None:
-    """Takes a rule out of its array. Raises ConfigError when it isn't there, or as `add_rule` does."""
-    _change(paths, action, text, add=False)
-
-
-def _change(paths: Paths, action: Action, text: str, *, add: bool) -> None:
-    path = paths.settings
+def _change(path: Path, action: Action, text: str, *, add: bool) -> None:
     old = read_text(path) if path.exists() else ""
     before = parse_toml(old, path)
     rules = cast("dict[str, Any]", before.setdefault("rules", {}))
@@ -110,7 +107,7 @@ def _with(text: str, action: Action, rule: str) -> str | None:
 
 
 def _alone(text: str, at: int) -> bool:
-    """Whether the entry there stands on a line of its own, not on that of the opening bracket."""
+    """Return whether the entry at `at` stands on a line of its own, not on that of the opening bracket."""
     return "[" not in text[text.rfind("\n", 0, at) + 1 : at]
 
 
@@ -125,10 +122,7 @@ def _without(text: str, action: Action, rule: str) -> str | None:
             if behind is not None and behind[1] == ",":
                 end = behind[0] + 1
             else:  # the last entry takes the comma before it along
-                before = next(
-                    (at for at, mark in reversed(tokens[:index]) if mark == ","),
-                    None,
-                )
+                before = next((at for at, mark in reversed(tokens[:index]) if mark == ","), None)
                 if before is not None and not text[before + 1 : start].strip():
                     start = before
             return _cut(text, start, end)
@@ -136,7 +130,7 @@ def _without(text: str, action: Action, rule: str) -> str | None:
 
 
 def _cut(text: str, start: int, end: int) -> str:
-    """`text` without a part; a line that held nothing else goes whole."""
+    """Return `text` without a part; a line that held nothing else goes whole."""
     line, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     if line_end >= 0 and not text[line:start].strip() and not text[end:line_end].strip():
         return text[:line] + text[line_end + 1 :]
@@ -148,7 +142,7 @@ def _cut(text: str, start: int, end: int) -> str:
 
 
 def _array_at(text: str, action: Action) -> int | None:
-    """Where the array of an action opens, or None where it isn't written."""
+    """Return where the array of an action opens, or None where it isn't written."""
     values = _read(text) or {}
     if action not in cast("dict[str, Any]", values.get("rules", {})):
         return None
@@ -159,8 +153,42 @@ def _array_at(text: str, action: Action) -> int | None:
 
 
 def _tokens(text: str, begin: int) -> Iterator[tuple[int, str]]:
-    """The tokens of the array that opens at `begin`, its brackets included."""
+    """Yield the tokens of the array that opens at `begin`, its brackets included, each with its place."""
     for token in _TOKEN.finditer(text, begin):
         yield token.start(), token[0]
         if token[0] == "]":
             return
+
+
+class RuleServers:
+    """The record of what the allow rules of files are bound to: rule, name of the server, and the program or address.
+
+    It stands beside the rules, so that a file of rules stays as it was written and can be shared. Its methods read and
+    write the file, so they are for a thread. A record that can't be read binds nothing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def read(self) -> Iterator[Bound]:
+        """Yield every binding."""
+        for key, found in read_record(self._path).items():
+            try:
+                source, rule, server = map(str, json.loads(key))
+                identities = tuple(ServerIdentity.model_validate(one) for one in cast("list[Any]", found))
+            except (TypeError, ValueError):
+                log.warning("%s: what it says of %.200s can't be read", self._path, key)
+                continue
+            yield source, rule, server, identities
+
+    def add(self, source: str, rule: str, server: str, identity: ServerIdentity) -> None:
+        """Keep one more binding. Rules of no file (a flag, this session) end with the console."""
+        if not Path(source).is_absolute():
+            return
+        key = json.dumps([source, rule, server], ensure_ascii=False)
+        with self._lock:
+            record = read_record(self._path)
+            known = cast("list[Any]", record.get(key)) if isinstance(record.get(key), list) else []
+            if identity.model_dump() not in known:
+                keep_record(self._path, record | {key: [*known, identity.model_dump()]})

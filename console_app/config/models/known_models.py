@@ -1,20 +1,41 @@
-"""What endpoints refused for their models: shared by all that open such a model, and kept for the next start.
+"""Keeps what was learnt of models: the dialect that each writes its calls in, and what its endpoint refused.
 
-What holds for a model is written down. What holds for a conversation (reasoning, pictures), for an account's balance or
-for a length of requests is not: it is known while the console runs.
+What holds for a model is written down for the next start. What holds for a conversation (reasoning, pictures), for the
+balance of an account or for a length of requests is known only while the console runs.
 """
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.records import read_record, write_record
-from console_app.domain.errors import ConfigError
+from console_app.config.files import keep_record, read_record, texts
 
-log = logging.getLogger(__name__)
+
+class KnownDialects:
+    """The dialects in the file at `path`, each by "PROVIDER/MODEL at URL".
+
+    A dialect is kept once you approved a call that was written in it, until it is dropped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, key: str) -> str | None:
+        """Return the dialect of a model, or None."""
+        return texts(read_record(self._path)).get(key)
+
+    def keep(self, key: str, dialect: str) -> None:
+        """Note that the model writes its calls in `dialect`."""
+        keep_record(self._path, {**texts(read_record(self._path)), key: dialect})
+
+    def drop(self, key: str) -> None:
+        """Forget what the model writes."""
+        record = texts(read_record(self._path))
+        if record.pop(key, None) is not None:
+            keep_record(self._path, record)
+
 
 MOST_MODELS = 100  # in the file; the newest
 _FLAGS = (
@@ -27,7 +48,7 @@ _SETS = ("efforts", "keywords")
 
 @dataclass(slots=True)
 class Refusals:
-    """Of one endpoint and model."""
+    """The things that one endpoint refused for one model."""
 
     fields: dict[str, str | bool | None] = field(default_factory=dict[str, str | bool | None])  # left out, or changed
     efforts: set[str] = field(default_factory=set[str])
@@ -52,11 +73,11 @@ class Refusals:
     room: tuple[int, int, int] | None = None  # context and input in tokens, of a body of so many characters
 
     def clear(self) -> None:
-        """Nothing is known any more."""
+        """Forget everything."""
         self.__init__()
 
     def take_back(self, before: Refusals, after: Refusals) -> None:
-        """What was learnt between the two is known no longer; what others learnt since is."""
+        """Forget what was learnt between the two; what others learnt since stays."""
         for name in before.fields.keys() | after.fields.keys():
             if before.fields.get(name, ...) != after.fields.get(name, ...):
                 self.fields.pop(name, None)
@@ -69,7 +90,7 @@ class Refusals:
                 setattr(self, name, old)
 
     def lasting(self) -> dict[str, Any]:
-        """What is written down; {} where there is nothing."""
+        """Return what is to be written down; {} where there is nothing."""
         usual = Refusals()._plain()
         return {name: value for name, value in self._plain().items() if value != usual[name]}
 
@@ -79,7 +100,7 @@ class Refusals:
 
     @classmethod
     def read(cls, record: Any) -> Refusals:
-        """From what was written down; what is of another kind is passed over."""
+        """Take up what was written down; values of another kind are passed over."""
         found = cls()
         given = _object(record)
         fields = _object(given.get("fields"))
@@ -101,8 +122,10 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 class KnownRefusals:
-    """Of all models, by `API HOST MODEL`; in the file at `path`, if any. Another `version` of Fanout begins anew, since
-    it may ask for other things."""
+    """The refusals of all models, by `API HOST MODEL`, in the file at `path`, if any.
+
+    Another `version` of Fanout begins anew, since it may ask for other things.
+    """
 
     def __init__(self, path: Path | None = None, version: str = "") -> None:
         self._path = path
@@ -111,23 +134,23 @@ class KnownRefusals:
         self._doubtful: set[str] = set()  # models of which something was learnt that no answer bore out yet
 
     def of(self, key: str) -> Refusals:
-        """Those of a model, the same object for all who ask."""
+        """Return the refusals of a model, the same object for all who ask."""
         if key not in self._open:
             self._open[key] = Refusals.read(self._written().get(key))
         return self._open[key]
 
     def learnt(self, key: str) -> None:
-        """Something is given up for a model: whether it helps is seen by the next answer."""
+        """Note that something was given up for a model: the next answer shows whether it helps."""
         self._doubtful.add(key)
 
     def answered(self, key: str) -> None:
-        """A model's endpoint took a request as it is made now."""
+        """Keep what was learnt of a model, whose endpoint took a request as it is made now."""
         if key in self._doubtful:
             self._doubtful.remove(key)
             self.keep(key)
 
     def keep(self, key: str) -> None:
-        """Writes down what is known of a model now."""
+        """Write down what is known of a model now."""
         if self._path is None:
             return
         models, lasting = self._written(), self.of(key).lasting()
@@ -135,11 +158,8 @@ class KnownRefusals:
             return
         if lasting:
             models[key] = lasting
-        try:
-            newest = dict(list(models.items())[-MOST_MODELS:])
-            write_record(self._path, {"version": self._version, "models": newest})
-        except ConfigError as error:
-            log.warning("What a model's endpoint refused can't be kept: %s", error.line)
+        newest = dict(list(models.items())[-MOST_MODELS:])
+        keep_record(self._path, {"version": self._version, "models": newest})
 
     def _written(self) -> dict[str, Any]:
         record = read_record(self._path) if self._path is not None else {}

@@ -5,16 +5,19 @@ The places are looked up only to word an error, so the text is scanned a second 
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from console_app.domain.errors import ConfigError
+from console_app.domain.safe_text import one_line
 
-MOST_TOML = 1_000_000  # characters of a file: more would be seconds of reading
+_MOST_TOML = 1_000_000  # characters of a file: more would be seconds of reading
+_LONGEST_VALUE = 2_000  # characters of one value that a list shows
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
 _KEY = re.compile(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*=")
 _HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]")
@@ -28,9 +31,9 @@ _AT_END = re.compile(r"(.*) \(at end of document\)$", re.DOTALL)
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """The values of `text`, or a ConfigError with file, line and column."""
-    if len(text) > MOST_TOML:
-        raise ConfigError(f"{path}: it has more than {MOST_TOML:,} characters")
+    """Return the values of `text`. A ConfigError names file, line and column."""
+    if len(text) > _MOST_TOML:
+        raise ConfigError(f"{path}: it has more than {_MOST_TOML:,} characters")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -47,13 +50,24 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
 
 
 def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
-    """Line and column, from 1, of the longest leading part of `key` that is written out in `text`."""
+    """Return line and column, from 1, of the longest leading part of `key` that is written out in `text`."""
     places = _places(text)
     parts = [str(part) for part in key]
     for length in range(len(parts), 0, -1):
         if (offset := places.get(tuple(parts[:length]))) is not None:
             return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
     return 1, 1
+
+
+def lines_of(table: Mapping[str, Any], above: str = "", longest: int = _LONGEST_VALUE) -> Iterator[str]:
+    """Yield `name = value` for everything in a table, names with dots between; each in one line of safe text of at most
+    `longest` characters (0: whole)."""
+    for name, value in table.items():
+        whole = f"{above}{name}"
+        if isinstance(value, dict) and value:
+            yield from lines_of(cast("dict[str, Any]", value), f"{whole}.", longest)
+        else:
+            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", longest)
 
 
 @lru_cache(maxsize=1)  # many faults of one file are looked up
@@ -83,7 +97,7 @@ def _split(dotted: str) -> tuple[str, ...]:
 
 
 def _end_of_entry(text: str, at: int) -> int:
-    """Where the next line begins that isn't inside a bracket or a string of several lines."""
+    """Return where the next line begins that isn't inside a bracket or a string of several lines."""
     depth = 0
     for token in _TOKEN.finditer(text, at):
         match token[0]:

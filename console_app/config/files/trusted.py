@@ -1,5 +1,5 @@
-"""Which files of a project the user trusts: its mcp.json starts programs and its settings may loosen yours, so both
-are used only after a yes.
+"""Records which files of a project the user trusts: its mcp.json starts programs and its settings may loosen yours, so
+both are used only after a yes.
 
 Trust is by place and content: a file that changed since, or the same file in another folder, is asked for again. A
 link in a project to a file of another one is in that project: what the file names is there. The scripts that settings
@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.machine.paths import PROJECT_FOLDER, Paths, read_text
-from console_app.config.machine.records import read_record, write_record
-from console_app.config.servers.mcp_edit import Written
-from console_app.config.settings.toml_text import parse_toml
+from console_app.config.files.disk import read_record, read_text, write_record
+from console_app.config.files.paths import PROJECT_FOLDER, Paths
+from console_app.config.files.toml_text import parse_toml
 from console_app.domain.errors import ConfigError
 
 _SCRIPTED = "scripted/"
@@ -26,9 +26,20 @@ _NAMED = re.compile(rf"{_SCRIPTED}([^\"'\n]+)")
 IN_A_SHELL = "fanout mcp trust"  # shows what waits for trust, and asks; the console has a key and a command for it
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An edit that is on the disk: the text that it was made of, None where there was no file, and the new text.
+
+    Whoever goes on with these reads no file again, and so can't take what another program wrote meanwhile for the edit.
+    """
+
+    before: str | None
+    text: str
+
+
 def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
-    """Whether the user trusted `file` as it is now, or as it was read: `text`. A damaged record, or a file that can't
-    be read, is no yes."""
+    """Return whether the user trusted `file` as it is now, or as it was read: `text`. A damaged record, or a file that
+    can't be read, is no yes."""
     try:
         text = read_text(file) if text is None else text
         return read_record(paths.trust).get(_place(file)) == _fingerprint(text, scripts_of(file, text))
@@ -37,15 +48,15 @@ def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
 
 
 def trust(paths: Paths, file: Path, text: str | None = None, scripts: Mapping[str, str] | None = None) -> None:
-    """Remembers `file` as it was shown, `text` with its `scripts`; without these, as it is now."""
+    """Remember `file` as it was shown, `text` with its `scripts`; without these, as it is now."""
     text = read_text(file) if text is None else text
     scripts = scripts_of(file, text) if scripts is None else scripts
     write_record(paths.trust, read_record(paths.trust) | {_place(file): _fingerprint(text, scripts)})
 
 
 def scripts_of(file: Path, text: str) -> dict[str, str]:
-    """What the scripts hold that a project's settings or command names, by the names that it has for them; "" for one
-    that isn't there. Raises ConfigError for one that can't be read."""
+    """Return the texts of the scripts that a project's settings or command names, by these names; "" for one that isn't
+    there. Raises ConfigError for one that can't be read."""
     names: set[str] = set()
     if file.suffix == ".toml" and (_SCRIPTED in text or "\\" in text):  # an escape may hide it
         names = {one.removeprefix(_SCRIPTED) for one in _texts(parse_toml(text, file)) if one.startswith(_SCRIPTED)}
@@ -57,20 +68,20 @@ def scripts_of(file: Path, text: str) -> dict[str, str]:
 
 
 def trust_edit(paths: Paths, file: Path, edit: Written) -> None:
-    """A file that was trusted as it was is trusted as the user has just made it, whatever is on the disk by now."""
+    """Trust a file that was trusted before as the user has just made it, whatever is on the disk by now."""
     if edit.before is not None and is_trusted(paths, file, edit.before):
         trust(paths, file, edit.text)
 
 
 def _place(file: Path) -> str:
-    """The file within its project's folder, which alone may be reached by links."""
+    """Return the path of the file within its project's folder, which alone may be reached by links."""
     file = file.absolute()
     folder = _folder(file)
     return str(folder.resolve() / file.relative_to(folder))
 
 
 def _folder(file: Path) -> Path:
-    """That of its project."""
+    """Return the folder of the file's project."""
     return next((one.parent for one in file.parents if one.name == PROJECT_FOLDER), file.parent)
 
 
@@ -83,7 +94,7 @@ def _fingerprint(text: str, scripts: Mapping[str, str]) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a table, at any depth."""
+    """Yield every text in a table, at any depth."""
     match value:
         case str():
             yield value

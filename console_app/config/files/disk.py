@@ -1,0 +1,155 @@
+"""Reads and writes files: reading waits for nothing, what is written is private, and a damaged record is set aside.
+
+Only regular files are opened, since a pipe or a device could hold a thread up for ever. A checkout can bring both, as
+links to `/dev/zero` or a terminal, under names that are read at the start.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import stat
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from console_app.domain.errors import ConfigError
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+MOST_RECORD = 50_000_000  # bytes of a record, which Fanout itself wrote
+MOST_TEXT = 2_000_000  # of a file of configuration
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, "a folder"),
+)
+
+log = logging.getLogger(__name__)
+
+
+class NotPlain(OSError):
+    """The path leads to a pipe, a device or a folder, and to no regular file."""
+
+
+def _kind_of(mode: int) -> str:
+    return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no file")
+
+
+@contextmanager
+def opened(path: Path) -> Generator[tuple[BinaryIO, os.stat_result]]:
+    """Open a regular file for reading, and give it with its state. Raises NotPlain and OSError."""
+    if not stat.S_ISREG(mode := os.stat(path).st_mode):
+        raise NotPlain(0, _kind_of(mode))  # opening alone may do something to a device
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):  # another one since
+            raise NotPlain(0, _kind_of(found.st_mode))
+        yield file, found
+
+
+def contents(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> bytes:
+    """Return all bytes of a regular file; with `piped` of a pipe too, as a shell makes one for `<(...)`.
+
+    Raises NotPlain and OSError, the latter also for a file of more than `most` bytes.
+    """
+    if piped and not path.is_file():
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    else:
+        with opened(path) as (file, _):
+            data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return data
+
+
+def private_folder(folder: Path) -> None:
+    """Create `folder`, and every folder that is missing above it, for this user alone. Raises OSError."""
+    if not folder.parent.exists():
+        private_folder(folder.parent)  # mkdir's own `parents` would leave these to the umask
+    folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+
+
+def _make_private(folder: Path) -> None:
+    """Create a folder as `private_folder` does; a ConfigError says what stands in the way."""
+    try:
+        private_folder(folder)
+    except OSError as error:
+        raise ConfigError(
+            f"can't create the folder {folder}: {error.strerror or error}", "Set FANOUT_HOME to a folder you can write."
+        ) from None
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace the file at `path` in one step, readable by this user alone. Raises ConfigError."""
+    _make_private(path.parent)
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
+
+
+def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:
+    """Return the text of a configuration file that `contents` can read. A ConfigError names the file, and the byte that
+    isn't UTF-8."""
+    try:
+        return contents(path, most=most, piped=piped).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8", "Save the file as UTF-8.") from None
+    except NotPlain as error:
+        raise ConfigError(f"can't read {path}: it is {error.strerror} and no file") from None
+    except OSError as error:
+        raise ConfigError(f"can't read {path}: {error.strerror or error}") from None
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the JSON object in the file at `path`, {} without one. A file that holds none is logged and moved to
+    NAME.damaged."""
+    if not path.exists():
+        return {}
+    try:
+        found: Any = json.loads(read_text(path, most=MOST_RECORD))
+        if not isinstance(found, dict):
+            raise ValueError("it has to be one JSON object")
+    except (ConfigError, ValueError, RecursionError) as error:
+        log.warning("%s can't be read and is set aside: %s", path, error)
+        _set_aside(path)
+        return {}
+    return cast("dict[str, Any]", found)
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record as `write_private` does, in ASCII, since a path in it may hold any bytes. Raises ConfigError."""
+    write_private(path, json.dumps(record, indent=1) + "\n")
+
+
+def keep_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record that can be done without: where it can't be written, a line in the log says so."""
+    try:
+        write_record(path, record)
+    except ConfigError as error:
+        log.warning("%s", error.line)
+
+
+def texts(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the entries of a record that are texts, as all of them should be."""
+    return {key: value for key, value in record.items() if isinstance(value, str)}
+
+
+def _set_aside(path: Path) -> None:
+    try:
+        path.replace(path.with_name(path.name + ".damaged"))
+    except OSError as error:
+        log.warning("%s can't be set aside: %s", path, error)
