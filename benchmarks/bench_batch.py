@@ -72,8 +72,7 @@ async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]
     from console_app.batch.results_file import ResultsFile
     from console_app.batch.run import BatchRun, Limits
     from console_app.command_line.parser import parse_arguments
-    from console_app.domain.batch import WorkItem
-    from console_app.domain.batch_progress import BatchProgress
+    from console_app.domain.batch import BatchProgress, WorkItem
 
     home = Path(os.environ["FANOUT_HOME"])
     script = home / "script.toml"

@@ -33,10 +33,9 @@ from console_app.config.settings.model import Settings
 from console_app.config.settings.system_prompt import DEFAULT
 from console_app.config.trust.rule_servers import RuleServers
 from console_app.console.model_source import ConfiguredModels
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import CallPolicy, EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
@@ -46,8 +45,7 @@ from console_app.engine.rule_bindings import RuleBindings, RuleKey
 if TYPE_CHECKING:
     from console_app.config.servers.server_choice import ServerChoice
     from console_app.config.servers.tool_choice import Selection
-    from console_app.domain.ports.provider import Provider
-    from console_app.domain.ports.toolset import ServerSwitch, Toolset
+    from console_app.domain.ports import Provider, ServerSwitch, Toolset
     from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library, Opened
     from console_app.sessions.tables import SessionInfo

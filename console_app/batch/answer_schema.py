@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import references
+from console_app.domain.schema import references
 
 _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
 _LONGEST = 500  # characters of a complaint

@@ -13,7 +13,7 @@ from console_app.batch.results_file import ResultsError, ResultsFile, line_of
 from console_app.config.machine.paths import write_private
 from console_app.domain.batch import ItemResult, WorkItem
 from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.ports import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 
 CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from console_app.config.models.model_choice import SCRIPTED, ModelChoice
 from console_app.console.model_source import ConfiguredModels, warm_up
-from console_app.domain.endpoint import identity
+from console_app.domain.settings import identity
 from console_app.providers.endpoint.rate_limiter import RateLimiter
 
 if TYPE_CHECKING:
-    from console_app.domain.ports.provider import Provider
+    from console_app.domain.ports import Provider
     from console_app.providers.scripted.format import Script
 
 DEFAULT_JOBS = 32

@@ -12,9 +12,7 @@ from pydantic import ValidationError
 
 from console_app.config.machine.paths import PRIVATE_FILE
 from console_app.config.secrets.redaction import Redactor
-from console_app.domain.batch import ItemResult
-from console_app.domain.batch_progress import BatchSnapshot
-from console_app.domain.batch_words import duration, money
+from console_app.domain.batch import BatchSnapshot, ItemResult, duration, money
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import visible
 

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from console_app.config.machine.paths import PRIVATE_FILE, private_folder
 from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import json_line
 
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."

@@ -17,8 +17,7 @@ from console_app.batch.changes import CUT_SHORT, ChangeNotes
 from console_app.batch.engine import BatchEngine
 from console_app.batch.results_file import ResultsFile
 from console_app.config.secrets.redaction import Redactor
-from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
-from console_app.domain.batch_progress import BatchProgress
+from console_app.domain.batch import BATCH_EVENT, BatchEvent, BatchProgress, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
 from console_app.domain.steady_time import steady_time
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from console_app.config.machine.paths import private_folder, write_private
-from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch import BatchSnapshot
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.sessions.lock import SessionLock
 

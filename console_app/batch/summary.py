@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from console_app.domain.amounts import plural
-from console_app.domain.batch_progress import BatchSnapshot, RunningItem
-from console_app.domain.batch_words import duration, money
+from console_app.domain.batch import BatchSnapshot, RunningItem, duration, money
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 

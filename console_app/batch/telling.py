@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from console_app.batch.run import BatchRun
 from console_app.batch.status_files import StatusFile
-from console_app.domain.batch_progress import BatchSnapshot
-from console_app.domain.batch_words import line
+from console_app.domain.batch import BatchSnapshot
 from console_app.domain.steady_time import steady_time
 
 _TICK = 1.0  # seconds between two lines, and two looks of other terminals
@@ -45,7 +44,7 @@ class Telling:
         try:
             while not running.done():
                 snapshot = self.snapshot()
-                text, since = line(snapshot), since + 1
+                text, since = snapshot.line, since + 1
                 if tell is not None and (text != last or since >= _QUIET):
                     tell(text)
                     last, since = text, 0

@@ -27,14 +27,14 @@ from console_app.domain.batch import (
     ItemUsage,
     WorkItem,
 )
-from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.chunks import SLICE
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Attachment, UserMessage
-from console_app.domain.ports.provider import SLICE
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.ports import CallReporter, Invocation, Toolset
+from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, TypedCallsGate, find_tools, typed

@@ -30,13 +30,18 @@ from console_app.batch.template import Template
 from console_app.batch_worker import OpenWorker
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.domain.amounts import plural
-from console_app.domain.batch import BatchEvent, ItemResult, ItemTurnEvent, WorkItem
-from console_app.domain.batch_progress import BatchProgress, BatchSnapshot
-from console_app.domain.batch_words import duration, line
+from console_app.domain.batch import (
+    BatchEvent,
+    BatchProgress,
+    BatchSnapshot,
+    ItemResult,
+    ItemTurnEvent,
+    WorkItem,
+    duration,
+)
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import EVENT
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import encodable, one_line, visible
+from console_app.domain.safe_text import encodable, json_line, one_line, visible
 from console_app.domain.steady_time import steady_time
 from console_app.engine.manual_calls import ManualCall, find_tools
 from console_app.headless import servers
@@ -114,7 +119,7 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
         if setup.arguments.json:
             output.report(json_line(run.model_dump(mode="json")))
         else:
-            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {line(run)}"]:
+            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {run.line}"]:
                 output.report(visible(text))
     if not runs:
         output.error_line("No batch has run here.")
@@ -129,7 +134,7 @@ def _told(run: BatchSnapshot) -> list[str]:
         for one in run.running
     ]
     failures = [f"  {cause.count} {cause.status}: {cause.words} (as {cause.example})" for cause in run.causes]
-    return [f"{run.name}: {run.state} · {run.results}", line(run), *running, *failures]
+    return [f"{run.name}: {run.state} · {run.results}", run.line, *running, *failures]
 
 
 @dataclass(slots=True)

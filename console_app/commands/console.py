@@ -36,9 +36,9 @@ from console_app.console.talk.collector import full_looks
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.console.timing import Timing
+from console_app.domain.chunks import Chunk
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
-from console_app.domain.ports.provider import Chunk, ModelRequest
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine.engine import Engine
 from console_app.headless.standard_output import write_out

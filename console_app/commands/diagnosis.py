@@ -65,7 +65,7 @@ async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bo
 
 def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
     """Writes the report."""
-    from console_app.domain.json_text import json_line
+    from console_app.domain.safe_text import json_line
 
     for line in [json_line(doctor.as_json(findings))] if as_json else doctor.lines(findings):
         output.out(line + "\n")
@@ -73,7 +73,7 @@ def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_jso
 
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
     """The report of a program whose settings can't be read: exit code 1."""
-    from console_app.domain.json_text import json_line
+    from console_app.domain.safe_text import json_line
 
     broken = doctor.cleaned(broken_configuration(error), redactor_in_use(os.environ))
     findings = [*local_findings(Paths.find()), broken]

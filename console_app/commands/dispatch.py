@@ -18,9 +18,8 @@ from console_app.config.settings.layers import unknown_variables
 from console_app.console.models import Models
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
-from console_app.domain.json_text import json_line
-from console_app.domain.ports.provider import no_pictures
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain.ports import no_pictures
+from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.headless.interrupts import EXIT_INTERRUPTED, LEAVING, Interrupted, Interrupts, end_within
 from console_app.headless.output import OutputStreams

@@ -11,8 +11,7 @@ from typing import Any
 from console_app import wiring
 from console_app.config.trust.trust_report import files_to_trust, to_trust, trust_as_shown
 from console_app.domain.errors import UsageError
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import encodable, one_line
+from console_app.domain.safe_text import encodable, json_line, one_line
 from console_app.headless import mcp_files, server_report, servers
 from console_app.headless.asking import agreed
 from console_app.headless.interrupts import Interrupts

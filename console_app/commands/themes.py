@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from console_app import resources
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.headless.json_outputs import ThemeEntry, ThemesReport
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED
 from console_app.headless.standard_output import write_out

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from console_app.console.talk.readiness import Readiness, named
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, Transcript
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError
-from console_app.domain.transcript_parts import GO_ON
+from console_app.domain.transcript import GO_ON
 from console_app.engine.builtin_tools.specs import SERVER
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from console_app.config.models.model_choice import (
 )
 from console_app.config.settings.model import Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
-from console_app.domain.ports.provider import StandIn
+from console_app.domain.ports import StandIn
 
 if TYPE_CHECKING:
-    from console_app.domain.endpoint import ProviderConfig
-    from console_app.domain.ports.provider import Provider
+    from console_app.domain.ports import Provider
+    from console_app.domain.settings import ProviderConfig
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
 Wires = Callable[[ModelChoice], "Provider"]  # what speaks to the endpoint of a choice

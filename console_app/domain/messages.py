@@ -107,7 +107,7 @@ class AssistantMessage(Frozen):
     """What the model said: text, the calls it asked for in order, and reasoning to send back.
 
     `provider_data` is what the endpoint gave beside that, in the words of its wire format; `tool_calls` have theirs.
-    Only requests to `endpoint`, the one that gave it (`domain.endpoint.identity`), carry it.
+    Only requests to `endpoint`, the one that gave it (`domain.settings.identity`), carry it.
     """
 
     role: Literal["assistant"] = "assistant"

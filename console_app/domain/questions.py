@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.errors import FanoutError
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.sampling import Sampling
+from console_app.domain.settings import Sampling
 
 
 @dataclass(frozen=True, slots=True)

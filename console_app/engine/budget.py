@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain import events as ev
-from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.settings import EngineSettings
 
 
 class Budget:

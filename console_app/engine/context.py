@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.chunks import PlainAnswer, UsageChunk
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.plain_answer import PlainAnswer
-from console_app.domain.ports.provider import ModelRequest, Provider, UsageChunk
+from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.tools import ToolSpec
 from console_app.engine.history import AnyMessage
 

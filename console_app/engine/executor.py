@@ -19,11 +19,11 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
-from console_app.domain.deadline import MOST_LIMITS, ends_at
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import Invocation, Toolset
+from console_app.domain.chunks import UsageChunk
+from console_app.domain.ports import Invocation, Toolset
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.domain.transcript import MOST_LIMITS, ends_at
 from console_app.engine import results
 from console_app.engine.approval import Approvals
 from console_app.engine.call_execution import CallExecution

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import ProviderCallFinished, ProviderCallStarted
+from console_app.domain.chunks import ProviderCallFinished, ProviderCallStarted
 from console_app.domain.tools import Outcome
 from console_app.engine.arguments import UnreadableArguments, read
 from console_app.engine.results import INTERRUPTED

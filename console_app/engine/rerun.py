@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.approvals import Decision
 from console_app.domain.errors import ToolError
+from console_app.domain.events import Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import no_pictures
+from console_app.domain.ports import no_pictures
 from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine.activity import Activity

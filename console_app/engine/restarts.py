@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy
+from console_app.domain.events import DecidedBy
 from console_app.domain.tools import ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine.approval import checked_edit, current

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from console_app.domain.batch import ItemResult
-from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch import BatchSnapshot, ItemResult
 from console_app.domain.events import Event, TurnOutcome
 from console_app.domain.messages import Message
 from console_app.domain.tools import Artifact, Outcome

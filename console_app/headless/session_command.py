@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.domain.errors import UsageError
-from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import json_line
 from console_app.headless import session_text
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.output import OutputStreams

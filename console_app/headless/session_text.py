@@ -7,10 +7,8 @@ from dataclasses import asdict
 from datetime import datetime
 
 from console_app.domain import events as ev
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import TurnView
+from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.domain.transcript import Transcript, TurnView
 from console_app.headless.writers import call_line, compaction_line
 from console_app.sessions.recent import SHORT_ID
 from console_app.sessions.tables import Hit, SessionInfo

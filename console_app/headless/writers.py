@@ -12,12 +12,9 @@ from typing import Any, Literal, Protocol, assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
-from console_app.domain.json_text import json_line
 from console_app.domain.messages import AssistantMessage
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
-from console_app.domain.verdicts import Verdict, VerdictWord
+from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.domain.transcript import CallView, Transcript, Verdict, VerdictWord
 from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream

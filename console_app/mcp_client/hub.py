@@ -12,7 +12,7 @@ from console_app.config.secrets.redaction import Redactor
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.config.servers.tool_choice import Item
 from console_app.domain.errors import ToolError
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.connection import Connection

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from console_app.domain.ports.provider import SLICE, Chunk
+from console_app.domain.chunks import SLICE, Chunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView, StepView, TurnView
+from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
 from console_app.sessions.trace_events import as_trace
 
 FORMATS = ("md", "html", "jsonl", "trace")

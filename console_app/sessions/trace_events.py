@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from console_app.config.secrets.redaction import Redactor
-from console_app.domain.call_spans import WORDS, Span, spans_of, steps_with_calls
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.domain.transcript import CallView, TurnView
+from console_app.domain.transcript.times import PHASES, Span, spans_of
 
 MOST_TEXT = 500  # characters of arguments and errors that go along
 
 
 def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = None) -> str:
     """The calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
-    calls = [call for turn in turns for step in turn.steps for call in step.batch.calls]
+    calls = [call for turn in turns for call in turn.calls]
     begin = min((call.announced_at for call in calls), default=0.0)
     events = list(_events(turns, begin, now))
     began = datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds")
@@ -33,7 +33,7 @@ def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = 
 
 def _events(turns: Sequence[TurnView], begin: float, now: float) -> Iterator[dict[str, Any]]:
     for turn in turns:
-        steps = steps_with_calls(turn)
+        steps = turn.steps_with_calls
         if not steps:
             continue
         ended = "" if turn.outcome is not None else " (not finished)"
@@ -68,7 +68,7 @@ def _bar(span: Span, call: CallView, turn: int, line: int, begin: float) -> dict
             facts["error"] = one_line(call.error, MOST_TEXT)
     return {
         "ph": "X",
-        "name": one_line(call.label, 80) if running else WORDS[span.phase],
+        "name": one_line(call.label, 80) if running else PHASES[span.phase],
         "cat": span.phase,
         "ts": start,
         "dur": stop - start,

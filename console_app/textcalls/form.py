@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any, Literal, Protocol
 
-from console_app.domain.schema.reading import type_of
+from console_app.domain.schema import type_of
 from console_app.textcalls.model import is_list, is_object
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas

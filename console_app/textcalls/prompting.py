@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from console_app.domain.schema.reading import as_schema, properties, required, text
+from console_app.domain.schema import as_schema, properties, required, text
 from console_app.textcalls.form import WrittenCall
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.patterns import lazily

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol
 
-from console_app.domain.schema.reading import properties, required
+from console_app.domain.schema import properties, required
 from console_app.textcalls.dictation import Dictated, Near, told
 from console_app.textcalls.folding import fold, signless
 from console_app.textcalls.model import ParsedCall, Schema

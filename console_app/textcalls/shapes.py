@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.schema.reading import as_schema, declares_members
+from console_app.domain.schema import as_schema, declares_members
 from console_app.textcalls.literals import decode_json
 from console_app.textcalls.model import Arguments, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily

@@ -13,7 +13,7 @@ from console_app.batch.changes import interrupted, notes_of
 from console_app.batch.items import ItemPlan, make_items
 from console_app.batch.rows import read_rows
 from console_app.domain.batch import ItemUsage
-from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import json_line
 from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of

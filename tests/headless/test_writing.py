@@ -15,10 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import is_safe, visible
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.safe_text import is_safe, json_line, visible
+from console_app.domain.transcript import CallView, Transcript
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
 from console_app.headless.writers import TextWriter, call_line

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports.provider import Chunk
+from console_app.domain.chunks import Chunk
 from console_app.providers.anthropic.answer import AnthropicAnswer
 from console_app.providers.openai_chat.answer import ChatAnswer
 from console_app.providers.openai_responses.answer import ResponsesAnswer

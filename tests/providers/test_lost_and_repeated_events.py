@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, Chunk
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from console_app.providers.stream.labelled_calls import NEVER_BEGUN, NOT_MARKED
 from console_app.providers.stream.unowned import PAIRED, UNOWNED
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of, notices_of, text_of

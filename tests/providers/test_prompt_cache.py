@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import Sampling
 from console_app.domain.tools import ToolCall
 from console_app.providers.openai_chat.request import chat_messages
 from console_app.providers.requests.cache_marks import MARK, forwards_marks, mark_anthropic, mark_chat

@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.given import SaidOfTools, inputs
 from console_app.providers.text_protocol.provider import MUCH

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.anthropic.request import anthropic_messages
 from console_app.providers.factory import open_provider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.domain.ports.provider import Chunk, ReasoningChunk, TextChunk, TextReplaced
+from console_app.domain.chunks import Chunk, ReasoningChunk, TextChunk, TextReplaced
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.textcalls import ReadingLevel

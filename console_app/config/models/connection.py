@@ -18,8 +18,8 @@ from console_app.config.secrets.stored_keys import StoredKeys, WithStoredKeys, a
 from console_app.config.settings.model import ProviderSettings, Settings
 from console_app.config.settings.toml_text import parse_toml
 from console_app.config.settings.written_settings import write_setting
-from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError
+from console_app.domain.settings import VENDOR_URLS, Api, origin
 
 USUAL_PORTS: Mapping[int, str] = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", "net", "ai", "io", "dev", "co", "xyz"}

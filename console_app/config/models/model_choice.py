@@ -15,8 +15,8 @@ from console_app.config.secrets.key_shapes import has_key
 from console_app.config.secrets.stored_keys import address_of, is_stored
 from console_app.config.settings.fallbacks import fallback_of
 from console_app.config.settings.model import ModelSettings, ProviderSettings, Settings
-from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
+from console_app.domain.settings import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 
 OFFLINE = "offline"
 OFFLINE_MODEL = "rehearsal"

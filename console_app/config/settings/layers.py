@@ -26,7 +26,7 @@ from console_app.config.settings.toml_text import parse_toml, position
 from console_app.config.trust import trusted as trust
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import Schema, as_schema, followed, others, parts, properties
+from console_app.domain.schema import Schema, as_schema, followed, others, parts, properties
 
 PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}

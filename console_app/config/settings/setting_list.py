@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from console_app.config.settings.layers import LayeredSettings
 from console_app.config.settings.model import Settings, UiSettings
-from console_app.domain.schema.reading import choices, properties, resolved, text
+from console_app.domain.schema import choices, properties, resolved, text
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
 _KINDS: Mapping[str, Kind] = {

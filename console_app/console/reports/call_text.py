@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.domain.amounts import plural
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 
 if TYPE_CHECKING:
     from console_app.mcp_client.traffic import RawMessage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.amounts import plural
-from console_app.domain.ports.provider import protocol_label
+from console_app.domain.ports import protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import CHARACTERS_A_TOKEN, NEARLY_FULL, breakdown
 from console_app.engine.engine import Engine

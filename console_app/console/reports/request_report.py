@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from console_app.domain.amounts import plural
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.engine.context import LEFT_OUT
 from console_app.engine.engine import Engine
 from console_app.engine.history import AnyMessage

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from console_app.console.talk.delivery import Delivery
 from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
-from console_app.domain.by_hand import MANUAL
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.steady_time import steady_time
+from console_app.domain.transcript import MANUAL
 from console_app.engine import manual_calls
 from console_app.engine.turn import Turn
 
 if TYPE_CHECKING:
     from console_app.console.files.attachments import Attachments
-    from console_app.domain.ports.store import SessionStore
+    from console_app.domain.ports import SessionStore
     from console_app.engine.compaction import Compacting
     from console_app.engine.engine import Engine
     from console_app.engine.rerun import Rerun

@@ -15,7 +15,7 @@ from console_app.domain.events import Event, TurnFinished
 from console_app.sessions.recorder import recorded, to_store
 
 if TYPE_CHECKING:
-    from console_app.domain.ports.store import SessionStore
+    from console_app.domain.ports import SessionStore
     from console_app.engine.activity import Activity
 
 FAULT = "Fanout failed"

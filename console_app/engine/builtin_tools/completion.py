@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from console_app.domain.todo import TodoItem
+from console_app.domain.events import TodoItem
 from console_app.domain.tools import Outcome
 from console_app.engine.builtin_tools.specs import FINISHED
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from console_app.domain.todo import TodoItem, TodoStatus
+from console_app.domain.events import TodoItem, TodoStatus
 
 MOST_ITEMS = 200
 _LINE = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[\s*(?P<mark>[xX~\-/]?)\s*\]\s+(?P<boxed>\S.*)$")

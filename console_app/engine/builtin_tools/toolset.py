@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
-from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
+from console_app.domain.ports import CallReporter, Invocation, ServerSwitch, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.arguments import compact

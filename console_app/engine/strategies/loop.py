@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from console_app.domain.engine_settings import ToolChoice
+from console_app.domain.settings import ToolChoice
 from console_app.domain.tools import Outcome
 from console_app.engine.builtin_tools.specs import FINISHED, SPECS
 from console_app.engine.strategies.strategy import Ending, Phase, StepResult, Strategy, TurnSteps

@@ -19,7 +19,7 @@ from mcp.client.auth.utils import extract_resource_metadata_from_www_auth, issue
 from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
 from pydantic import BaseModel, ValidationError
 
-from console_app.domain.endpoint import is_loopback
+from console_app.domain.settings import is_loopback
 from console_app.mcp_client.auth.callback import SignInRefused
 from console_app.mcp_client.auth.sign_in import AuthPlan, StoredSignIn
 from console_app.mcp_client.connecting import faults

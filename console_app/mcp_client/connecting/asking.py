@@ -16,7 +16,7 @@ from typing import Final
 
 from console_app.config.machine.browser_page import page_in_use
 from console_app.config.machine.web_browser import start_browser
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.domain.questions import (
     Elicitation,
     ElicitationAnswer,
@@ -28,7 +28,7 @@ from console_app.domain.questions import (
     Unanswered,
     one_of,
 )
-from console_app.domain.schema.fields import cleaned, problems
+from console_app.domain.schema.forms import cleaned, problems
 from console_app.domain.web_address import is_web_page
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of

@@ -27,10 +27,10 @@ from pydantic import FileUrl
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain import questions
 from console_app.domain.errors import FanoutError
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.sampling import Sampling
-from console_app.domain.schema.fields import secrets_in
+from console_app.domain.schema.forms import secrets_in
+from console_app.domain.settings import Sampling
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.running_calls import WireCall
 from console_app.mcp_client.connecting.wire import Wire

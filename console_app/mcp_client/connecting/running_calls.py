@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from console_app.domain.events import Level
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.mcp_client.tools.atlas_updates import carries_files
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own

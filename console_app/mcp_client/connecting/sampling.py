@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from console_app.domain.chunks import PlainAnswer
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.plain_answer import PlainAnswer
-from console_app.domain.ports.provider import ModelRequest, Provider
+from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.questions import Sampled, SamplingMessage, SamplingRequest
 
 _FIRST_MESSAGE = "(The conversation begins with the assistant.)"

@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from console_app._version import __version__
 from console_app.config.secrets.redaction import Redactor
 from console_app.domain.events import Level
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.callbacks import Callbacks

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.domain.tools import Artifact, ToolResult
 from console_app.mcp_client.tools.convert import ResultFiles
 

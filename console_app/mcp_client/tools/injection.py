@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.domain.schema.reading import properties, without_members
+from console_app.domain.schema import properties, without_members
 from console_app.domain.tools import INJECTED, ToolSpec
 from console_app.mcp_client.connecting.status import ServerStatus
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, cast
 
-from console_app.domain.schema.reading import faults
+from console_app.domain.schema import faults
 
 # Levels of JSON, two for each level of properties: fifty of those fit. What reads and writes JSON on the way to a model
 # gives up at 200.

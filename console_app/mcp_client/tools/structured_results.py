@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.tame_patterns import matches
+from console_app.domain.schema.tame_patterns import matches
 from console_app.mcp_client.tools.schema_check import check_schema, measure
 from console_app.mcp_client.transport import cut_of
 

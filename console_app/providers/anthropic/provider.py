@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.providers.anthropic.answer import AnthropicAnswer
 from console_app.providers.anthropic.request import anthropic_body
 from console_app.providers.concessions.learnt import Concession

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.schema.reading import object_of
+from console_app.domain.ports import ModelRequest
+from console_app.domain.schema import object_of
+from console_app.domain.settings import ProviderConfig, identity
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.anthropic.answer import FORMAT, THINKING
 from console_app.providers.requests.pictures import Picture, pictures_of

@@ -18,7 +18,7 @@ from typing import Any
 
 from console_app.config.models.known_refusals import Refusals
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolCall
 from console_app.providers.concessions import parameter_names, schema_keywords

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from console_app.domain.schema.reading import properties, rename_members
+from console_app.domain.schema import properties, rename_members
 from console_app.providers.stream.loose_json import arr, obj
 
 _LONGEST: Final = 64

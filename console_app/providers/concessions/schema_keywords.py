@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from console_app.domain.schema.reading import as_schema, item, mapped, own_types, words_in
+from console_app.domain.schema import as_schema, item, mapped, own_types, words_in
 from console_app.providers.stream.loose_json import arr, obj, text
 
 # What can go without making the schema wrong: it only says less.

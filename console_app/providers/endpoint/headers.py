@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.settings import ProviderConfig
 from console_app.providers.endpoint.address import EndpointAddress
 
 PLACEHOLDER = "none"  # what a server on this machine gets for a key: some want one, whatever it is

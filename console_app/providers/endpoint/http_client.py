@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.settings import ProviderConfig
 from console_app.providers.endpoint.address import EndpointAddress
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from console_app.domain.endpoint import is_loopback
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import is_loopback
 
 
 def proxy_in_use(url: str) -> str:

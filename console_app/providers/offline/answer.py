@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import Outcome
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
 from console_app.providers.offline.planner import Plan, plan_all

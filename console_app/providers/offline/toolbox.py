@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.schema.reading import as_schema, choices, properties, required, types
+from console_app.domain.schema import as_schema, choices, properties, required, types
 from console_app.domain.tools import ToolSpec
 
 ENABLE = "enable_server"  # the tool that asks the user for a server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.domain.ports.provider import CallClosed, Chunk, NoticeChunk, ReasoningSoFar
+from console_app.domain.chunks import CallClosed, Chunk, NoticeChunk, ReasoningSoFar
 from console_app.domain.tools import ToolSpec
 from console_app.providers.openai_chat.calls import ChatCalls
 from console_app.providers.openai_chat.kept import CALL_FIELDS, TEXT_FIELDS, KeptFields

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.domain.chunks import Chunk, ProviderData, ReasoningFinished, ReasoningSoFar
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import Chunk, ProviderData, ReasoningFinished, ReasoningSoFar
 from console_app.providers.stream.loose_json import arr, obj, text
 
 FORMAT = "openai-chat"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.tools import ToolSpec
 from console_app.providers.openai_chat.kept import FORMAT, TEXT_FIELDS, content_of
 from console_app.providers.requests.pictures import Picture, pictures_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.domain.chunks import NoticeChunk, ReasoningFinished
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.providers.openai_responses.items import Item, Items, PartKey

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.providers.concessions.optional_fields import refused_field, without
 from console_app.providers.endpoint.openai_client import OpenAIWireProvider
 from console_app.providers.faults.fault import Fault

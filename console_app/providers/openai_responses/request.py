@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, identity
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.openai_responses.answer import FORMAT
 from console_app.providers.requests.pictures import pictures_of

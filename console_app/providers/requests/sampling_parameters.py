@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from console_app.domain.endpoint import Api
-from console_app.domain.sampling import Effort, Sampling
+from console_app.domain.settings import Api, Effort, Sampling
 
 # None: the format has no such parameter.
 PARAMETERS: Mapping[str, Mapping[Api, str | None]] = {

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.schema.reading import object_of, properties
+from console_app.domain.schema import object_of, properties
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.stream.loose_json import arr
 

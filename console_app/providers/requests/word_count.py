@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 
 _LONG = 20_000  # characters; a longer text is counted by its beginning, since results of megabytes are common
 

@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
-from console_app.domain.errors import AnswerInterrupted, ContextOverflow, ProviderError, ToolsRefused
-from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
     CallOpened,
     FinishChunk,
-    ModelRequest,
     NoticeChunk,
     ReasoningChunk,
     ReasoningFinished,
@@ -25,6 +22,9 @@ from console_app.domain.ports.provider import (
     TextReplaced,
     UsageChunk,
 )
+from console_app.domain.errors import AnswerInterrupted, ContextOverflow, ProviderError, ToolsRefused
+from console_app.domain.messages import Reasoning
+from console_app.domain.ports import ModelRequest
 from console_app.providers.playback import Beat, Hang
 from console_app.providers.requests.word_count import request_words
 from console_app.providers.scripted.format import (

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from console_app.domain.chunks import Chunk
 from console_app.domain.errors import ProviderError
 from console_app.domain.messages import ToolMessage, UserMessage
-from console_app.domain.ports.provider import Chunk, ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.providers.playback import Beat, playing
 from console_app.providers.scripted.format import Script
 from console_app.providers.scripted.player import Player, play

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk
+from console_app.domain.chunks import Chunk, FinishChunk, FinishReason, NoticeChunk
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.error_bodies import error_message as error_message

@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, ProviderData
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, ProviderData
 from console_app.providers.stream.chunk_buffer import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
 from console_app.providers.stream.unowned import CallInPieces, Unowned

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from console_app.domain.ports.provider import CallDelta, Chunk, ReasoningChunk, TextChunk
+from console_app.domain.chunks import CallDelta, Chunk, ReasoningChunk, TextChunk
 
 
 class ChunkBuffer:

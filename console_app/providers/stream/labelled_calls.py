@@ -13,13 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import (
-    CallBroken,
-    CallClosed,
-    CallOpened,
-    NoticeChunk,
-    ProviderData,
-)
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, NoticeChunk, ProviderData
 from console_app.providers.stream.call_accumulator import arguments_text
 from console_app.providers.stream.chunk_buffer import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools

@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
+from console_app.domain.chunks import NoticeChunk
 from console_app.domain.errors import ProviderError
-from console_app.domain.ports.provider import NoticeChunk
 from console_app.providers.stream.answer import ServerFault, WireAnswer, error_message
 from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended
 from console_app.providers.stream.read_ahead import ReadAhead

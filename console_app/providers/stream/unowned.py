@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from console_app.domain.ports.provider import CallBroken
+from console_app.domain.chunks import CallBroken
 from console_app.providers.stream.loose_json import object_problem
 from console_app.providers.stream.offered_tools import OfferedTools
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
-from console_app.domain.ports.provider import Chunk
+from console_app.domain.chunks import Chunk
 from console_app.providers.text_protocol.reading import AnswerReader
 
 SLICE = 1000  # characters that are read at once: 10 ms of whatever is written

@@ -16,9 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 from console_app.config.models.known_dialects import KnownDialects
-from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -26,21 +24,25 @@ from console_app.domain.ports.provider import (
     Chunk,
     FinishChunk,
     FinishReason,
-    LearnsRefusals,
-    ModelRequest,
     NoticeChunk,
-    ProtocolMode,
-    Provider,
     ProviderCallFinished,
     ReasoningChunk,
     TextChunk,
+)
+from console_app.domain.errors import ProviderError, ToolsRefused
+from console_app.domain.messages import AssistantMessage, UserMessage
+from console_app.domain.ports import (
+    LearnsRefusals,
+    ModelRequest,
+    ProtocolMode,
+    Provider,
     effort_for,
     endpoint_of,
     no_pictures,
     speaks,
 )
-from console_app.domain.sampling import Effort
-from console_app.domain.schema.reading import properties
+from console_app.domain.schema import properties
+from console_app.domain.settings import Effort
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.given import (
     SaidOfTools,

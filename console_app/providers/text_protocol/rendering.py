@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import Any
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.textcalls import ToolSignature, render_calls, render_results, stop_strings, system_section
 

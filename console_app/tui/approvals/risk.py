@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from console_app.domain.risk import RiskWord
+from console_app.domain.tools import RiskWord
 
 RISK_COLOURS: Mapping[RiskWord, str] = {
     "reads": "$success",

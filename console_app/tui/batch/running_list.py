@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from console_app.domain.batch_progress import Lane, RunningItem
-from console_app.domain.batch_words import duration
+from console_app.domain.batch import Lane, RunningItem, duration
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.tui.lineview import spinner

@@ -16,7 +16,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import Field, form_of
+from console_app.domain.schema.forms import Field, form_of
 from console_app.domain.tools import ToolSpec
 from console_app.engine.manual_calls import ManualCall
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import Field
+from console_app.domain.schema.forms import Field
 
 
 class _LeftOut(Enum):

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static, TextArea
 
 from console_app.domain.safe_text import is_safe
-from console_app.domain.schema.fields import Field, parse_scalar
+from console_app.domain.schema.forms import Field, parse_scalar
 from console_app.tui.forms.check_list import CheckList
 from console_app.tui.forms.choice_line import ChoiceLine
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget

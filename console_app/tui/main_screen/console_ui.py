@@ -15,7 +15,6 @@ from console_app.console.console import Console
 from console_app.console.services import Services
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
-from console_app.domain.by_hand import without_success
 from console_app.domain.events import Event, Level
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView
@@ -117,7 +116,7 @@ class ConsoleUi(Ui):
 
     def _came_to(self, event: ev.TurnFinished) -> str:
         turn = self.shown.transcript.turn
-        if event.outcome == "completed" and turn is not None and (failed := without_success(turn)):
+        if event.outcome == "completed" and turn is not None and (failed := turn.without_success):
             return f"over, and {plural(len(failed), 'call')} of it did not succeed"
         return "done" if event.outcome == "completed" else event.outcome.replace("_", " ")
 

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 
 from console_app.console.talk.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import Elicitation, ElicitationAnswer
-from console_app.domain.schema.fields import fields_asked
+from console_app.domain.schema.forms import fields_asked
 from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
 from console_app.tui.forms.field_widgets import widget_for
 from console_app.tui.questions.view import AskedView, message_of

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.servers.tool_facts import MOST_CALLS, PastCall, calls_node, nodes_of
 from console_app.tui.servers.tree_dialog import TreeDialog

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
-from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
+from console_app.domain.transcript import BatchView, CallView, LogLine
+from console_app.domain.transcript.views import GrowingText
 from console_app.engine import results
 from console_app.engine.results import shared
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock

@@ -19,7 +19,7 @@ from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.tool_choice import Selection
 from console_app.console.servers.switches import HubSwitches
 from console_app.console.services import Services
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.screen import ChatScreen

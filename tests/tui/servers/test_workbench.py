@@ -18,7 +18,7 @@ from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.tool_choice import Selection
 from console_app.console.servers.switches import HubSwitches
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.traffic import MOST_MESSAGES
 from console_app.tui.app import FanoutApp

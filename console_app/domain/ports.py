@@ -1,31 +1,23 @@
-"""The port to a model: a request goes in, chunks come out.
-
-A provider turns its wire format into chunks; all that is odd about an endpoint is settled before a chunk leaves it.
-Text that comes in through a port is valid: no lone surrogates, which can be neither stored nor sent.
-"""
+"""The ports to the outside: a model's provider, a set of tools, a store for sessions."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from console_app.domain.engine_settings import ToolChoice
-from console_app.domain.events import Level
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.sampling import Effort, Sampling
-from console_app.domain.tools import Outcome, ToolSpec
-
-ProtocolMode = Literal["auto", "native", "text", "xml"]
+from console_app.domain.chunks import Chunk, UsageChunk
+from console_app.domain.events import Event, Level
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.settings import Effort, Sampling, ToolChoice
+from console_app.domain.tools import ToolResult, ToolSpec
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
-# "paused": the provider broke off its own work, and goes on with it once it has the answer so far back.
-FinishReason = Literal["stop", "tool_calls", "length", "filtered", "paused"]
+ProtocolMode = Literal["auto", "native", "text", "xml"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,184 +33,6 @@ class ModelRequest:
     conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own
     summed_up: tuple[UserMessage | AssistantMessage | ToolMessage, ...] = ()  # that a summary stands for: not sent
     called_before: frozenset[str] = frozenset()  # models that made calls of their own in it, undone or not; "": unnamed
-
-
-@dataclass(frozen=True, slots=True)
-class TextChunk:
-    """Visible text of the answer."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TextReplaced:
-    """The visible text so far was not all of it meant to be seen: `text` replaces everything since the start."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningChunk:
-    """Reasoning, to be shown."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningFinished:
-    """A whole piece of reasoning that joins the history."""
-
-    reasoning: Reasoning
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningSoFar:
-    """What would join the history if no more came, once a call of the answer may run; ReasoningFinished follows it."""
-
-    reasoning: Reasoning
-
-
-@dataclass(frozen=True, slots=True)
-class CallOpened:
-    """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0."""
-
-    index: int
-    id: str  # the provider's, "" when it gave none
-    name: str
-    origin: Literal["native", "text"] = "native"
-    dialect: str = ""  # of a call that is read from text: how it is written
-
-
-@dataclass(frozen=True, slots=True)
-class CallDelta:
-    """More of the JSON text of a call's arguments."""
-
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallClosed:
-    """The call's arguments are complete: `arguments` is their whole JSON text, "" when the model wrote none.
-
-    `sure` says that the provider marked the end of this call, so that it may start while the answer still streams.
-    `must_ask`, when not empty, is why a person has to approve this call, whatever rules and modes say.
-    """
-
-    index: int
-    arguments: str
-    raw: str = ""
-    repaired: tuple[str, ...] = ()
-    sure: bool = True
-    must_ask: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CallBroken:
-    """A call that can't be run: `problem` says in one sentence what could not be read, `raw` is what was there."""
-
-    index: int
-    problem: str
-    raw: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CallWithdrawn:
-    """What looked like a call was none (text protocols only): its panel goes away."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderCallStarted:
-    """The provider runs a tool of its own (web search, code, an MCP connector). `id` is the provider's, `arguments` the
-    JSON text of an object, "" while they are not known, `server` the MCP server that the provider reaches."""
-
-    id: str
-    name: str
-    server: str = ""
-    arguments: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderCallFinished:
-    """What came of it, for people: the model has it. `arguments` where they are known only now."""
-
-    id: str
-    outcome: Outcome
-    content: str = ""
-    arguments: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderData:
-    """What the endpoint wants back unchanged: with the call at `index`, or with the message where that is None.
-
-    Takes the place of what came before for the same one.
-    """
-
-    data: dict[str, Any]
-    index: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UsageChunk:
-    """Tokens of the request, as the provider counts them."""
-
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int | None = None
-    cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RetryChunk:
-    """The request failed before anything was shown and is about to be sent again."""
-
-    attempt: int
-    delay: float  # seconds
-    why: str
-    most: int | None = None  # tries there are at most, where that is known
-
-
-@dataclass(frozen=True, slots=True)
-class NoticeChunk:
-    """Something the user should know of the request (a fallback taken, a field refused).
-
-    `without_reasoning_of` is the source of reasoning that the endpoint refused, and that the history forgets.
-    """
-
-    text: str
-    level: Level = "info"
-    without_reasoning_of: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FinishChunk:
-    """The model said that its answer is complete. Always the last chunk; a stream without it was cut off."""
-
-    reason: FinishReason
-
-
-Chunk = (
-    TextChunk
-    | TextReplaced
-    | ReasoningChunk
-    | ReasoningFinished
-    | ReasoningSoFar
-    | CallOpened
-    | CallDelta
-    | CallClosed
-    | CallBroken
-    | CallWithdrawn
-    | ProviderCallStarted
-    | ProviderCallFinished
-    | ProviderData
-    | UsageChunk
-    | RetryChunk
-    | NoticeChunk
-    | FinishChunk
-)
 
 
 class Provider(Protocol):
@@ -267,7 +81,7 @@ class HasEndpoint(Protocol):
 
     @property
     def endpoint(self) -> str:
-        """Which endpoint it is (`domain.endpoint.identity`)."""
+        """Which endpoint it is (`domain.settings.identity`)."""
         ...
 
 
@@ -363,3 +177,83 @@ def protocol_label(provider: Provider) -> str:
 def no_pictures(provider: Provider) -> str:
     """Why the model of `provider` is shown no pictures; "" where nothing is known against it."""
     return provider.no_pictures if speaks(provider, KnowsPictures) else ""
+
+
+class CallReporter(Protocol):
+    """What a running call may say before it ends. All return at once and may be called from any task."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """`progress` of `total` (None: unknown), with what is being done."""
+        ...
+
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        """One line of the tool's or server's log. `sure` is False where it may be another call's: shown, but no news
+        that puts off the deadline. `dropped` lines came right before it, too fast to be told one by one."""
+        ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """Open while a person is asked on the call's behalf: its deadline doesn't run. May be open several times."""
+        ...
+
+    def asked(self, what: str) -> None:
+        """The call's server asks the user something: open until `answered` with the same words."""
+        ...
+
+    def answered(self, what: str, how: str) -> None:
+        """What came of a question, in a word or a few."""
+        ...
+
+    def used(self, usage: UsageChunk) -> None:
+        """Tokens that the call's server spent through the model (MCP sampling): they count with the session's."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A call about to run: `arguments` is exactly what was approved."""
+
+    call_id: str
+    spec: ToolSpec
+    arguments: Mapping[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class ServerSwitch(Protocol):
+    """The servers that are configured and switched off: a model may ask for one of them, and the user decides."""
+
+    def off(self) -> Mapping[str, str]:
+        """What each of them is for, by name: the words of mcp.json, maybe none."""
+        ...
+
+    def runs(self, name: str) -> str:
+        """The program or address of one of them, for whoever is asked whether to switch it on; "" of none of them."""
+        ...
+
+    async def switch_on(self, name: str) -> Sequence[ToolSpec]:
+        """Switches one on, as the user would; its tools, once it is up. Raises FanoutError when it can't be."""
+        ...
+
+    def why_missing(self, tool: str) -> str:
+        """Why no tool of that wire name is offered, where that is known of its server: it is down or off, or left the
+        tool out; else ""."""
+        ...
+
+
+class Toolset(Protocol):
+    """Tools that can be called. Calls run concurrently; cancelling the awaiting task cancels the call at its server."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """The tools that are on now, in a stable order, with unique wire names."""
+        ...
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """Runs one call. A failure is a result (`failed`) or a ToolError; the engine sets deadlines."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Keeps the events of a session, in order, before they are shown."""
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Stores events durably; shown-only ones are drafts, which go when the message they add up to is stored."""
+        ...

@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.deadline import ends_at
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
-from console_app.domain.verdicts import Verdict, verdict_of
+from console_app.domain.transcript.verdicts import Verdict, verdict_of
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
+MANUAL = "/call "  # how a prompt begins that is calls made by hand
+MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
+
+
+def ends_at(news_at: float, counts_from: float, limit: float) -> float:
+    """Return when a call ends: `limit` seconds after its newest news, but at most MOST_LIMITS times that after
+    `counts_from`, when it started or a person last gave it its whole time."""
+    return min(news_at + limit, counts_from + limit * MOST_LIMITS)
 
 
 @dataclass(slots=True)
@@ -232,9 +239,37 @@ class TurnView:
     cost: float | None = None  # None: no price is known
 
     @property
+    def calls(self) -> list[CallView]:
+        """The calls of all its answers."""
+        return [call for step in self.steps for call in step.batch.calls]
+
+    @property
+    def steps_with_calls(self) -> list[StepView]:
+        """The answers that called something."""
+        return [step for step in self.steps if step.batch.calls]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the turn or one of its calls still goes on."""
+        return self.outcome is None or any(call.state is not CallState.FINISHED for call in self.calls)
+
+    def reach(self, now: float) -> tuple[float, float]:
+        """Return when its calls begin and end: from the first that was announced to the last that ended."""
+        begin = min((call.announced_at for call in self.calls), default=self.started_at)
+        ends = [now if call.finished_at is None else call.finished_at for call in self.calls]
+        return begin, max(*ends, begin + 0.001) if ends else begin + 1.0
+
+    @property
     def cut_off(self) -> list[CallView]:
-        """Its calls that could not come to their end, as the console did before; you may run them again."""
-        return [call for step in self.steps for call in step.batch.calls if call.was_cut_off]
+        """The calls that could not come to their end, as the console did before; you may run them again."""
+        return [call for call in self.calls if call.was_cut_off]
+
+    @property
+    def without_success(self) -> list[CallView]:
+        """The calls made by hand that did not succeed: no answer follows that would speak of them."""
+        if not self.prompt.startswith(MANUAL):
+            return []
+        return [call for call in self.calls if call.verdict is not None and not call.verdict.is_good]
 
     @property
     def broke_off(self) -> bool:

@@ -29,7 +29,7 @@ from console_app.domain.schema.reading import (
     resolved,
     text,
 )
-from console_app.domain.tame_patterns import matches
+from console_app.domain.schema.tame_patterns import matches
 
 Kind = Literal["text", "lines", "number", "integer", "switch", "choice", "choices", "object", "list", "json"]
 
