@@ -13,14 +13,14 @@ from functools import cache
 from html import unescape
 from itertools import islice
 
-from console_app.textcalls.conclusions import Places
+from console_app.textcalls.bodies.draft import Places
+from console_app.textcalls.bodies.shapes import NAME_KEYS
+from console_app.textcalls.dialects.table import DIALECTS, SECTIONS
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ScanProblem
 from console_app.textcalls.patterns import any_of, lazily, lead_word
-from console_app.textcalls.shapes import NAME_KEYS
 from console_app.textcalls.source import WINDOW
-from console_app.textcalls.table import DIALECTS, SECTIONS
 from console_app.textcalls.tool_schemas import ToolSchemas
-from console_app.textcalls.vocabulary import CHAT_TOKENS
 
 _MOST = 200  # marks that are looked at
 _REACH = 200

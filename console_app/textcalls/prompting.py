@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from console_app.domain.schema import as_schema, properties, required, text
-from console_app.textcalls.form import WrittenCall
+from console_app.textcalls.dialects.form import WrittenCall
+from console_app.textcalls.dialects.table import BY_NAME
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.patterns import lazily
-from console_app.textcalls.table import BY_NAME
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 

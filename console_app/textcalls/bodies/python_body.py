@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from console_app.textcalls.draft import Draft
-from console_app.textcalls.framing import PYTHON, frame
-from console_app.textcalls.literals import KEYWORD, LiteralReader
+from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.framing import PYTHON, frame
+from console_app.textcalls.bodies.literals import KEYWORD, LiteralReader
+from console_app.textcalls.bodies.region import Region, close_region
 from console_app.textcalls.model import Arguments, Unreadable, is_object
 from console_app.textcalls.patterns import any_of, lazily
-from console_app.textcalls.region import Region, close_region
 from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 

@@ -4,11 +4,11 @@ example.
 
 from dataclasses import replace
 
-from console_app.textcalls.draft import CallAttempt
+from console_app.textcalls.bodies.draft import CallAttempt
 from console_app.textcalls.model import IS_PYTHON
+from console_app.textcalls.openings.position import Place
+from console_app.textcalls.openings.scan_state import ScanState
 from console_app.textcalls.patterns import compiled, lazily
-from console_app.textcalls.position import Place
-from console_app.textcalls.scan_state import ScanState
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading
 
 INFOS = frozenset((

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
-from console_app.textcalls.draft import Draft, Reopening
-from console_app.textcalls.framing import JSON, frame
-from console_app.textcalls.literals import decode_json
+from console_app.textcalls.bodies.draft import Draft, Reopening
+from console_app.textcalls.bodies.framing import JSON, frame
+from console_app.textcalls.bodies.literals import decode_json
+from console_app.textcalls.bodies.region import Region, close_region
 from console_app.textcalls.model import Arguments, Unreadable
-from console_app.textcalls.nested_tags import nested_value
-from console_app.textcalls.patterns import any_of, compiled, lazily
-from console_app.textcalls.region import Region, close_region
+from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
 from console_app.textcalls.source import Match, Reading, Source
-from console_app.textcalls.table_parts import IDENT
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _STRAY = "something other than a parameter stands in it"
@@ -358,3 +356,25 @@ def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match,
 def _unnamed(pattern: str) -> str:
     """A pattern whose groups bear no names, to be used beside itself."""
     return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
+
+
+def nested_value(raw: str, prefix: str) -> Any:
+    """A value written as tags that each bear a prefix: items make a list, other names an object, the rest is text."""
+    tag = re.compile(rf"{re.escape(prefix)}<(/?)([\w.-]+)>")
+    stack: list[tuple[str, list[tuple[str, Any]], int]] = [("", [], 0)]
+    for found in tag.finditer(raw):
+        closing, name = found.groups()
+        if not closing:
+            stack.append((name, [], found.end()))
+        elif len(stack) > 1 and stack[-1][0] == name:
+            _, members, begin = stack.pop()
+            stack[-1][1].append((name, _members(members) if members else raw[begin : found.start()]))
+        else:
+            return raw
+    return _members(stack[0][1]) if len(stack) == 1 and stack[0][1] else raw
+
+
+def _members(members: list[tuple[str, Any]]) -> Any:
+    if all(name == "item" for name, _ in members):
+        return [value for _, value in members]
+    return dict(members)

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from console_app.textcalls.dialect import Dialect
-from console_app.textcalls.draft import Draft, Reopening
+from console_app.textcalls.bodies.draft import Draft, Reopening
+from console_app.textcalls.bodies.region import Region
+from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.table import BY_NAME, SECTIONS
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
-from console_app.textcalls.openers import CLOSERS, THINK_ENDS
+from console_app.textcalls.openings.openers import CLOSERS, THINK_ENDS
+from console_app.textcalls.openings.position import Place, Structure
 from console_app.textcalls.output import BESIDE_TEXT, IN_SENTENCE, NO_TOOL, ScanOutput
 from console_app.textcalls.patterns import any_of, lazily, partly
-from console_app.textcalls.position import Place, Structure
-from console_app.textcalls.region import Region
 from console_app.textcalls.source import Match, Reading, Source
-from console_app.textcalls.table import BY_NAME, SECTIONS
 from console_app.textcalls.tool_schemas import ToolSchemas
-from console_app.textcalls.vocabulary import CHAT_TOKENS
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""

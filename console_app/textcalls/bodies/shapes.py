@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain.schema import as_schema, declares_members
-from console_app.textcalls.literals import decode_json
+from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.model import Arguments, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas

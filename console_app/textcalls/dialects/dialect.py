@@ -3,13 +3,16 @@
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from console_app.textcalls.bracket_body import BracketBody
-from console_app.textcalls.form import Form
-from console_app.textcalls.json_body import JsonBody
-from console_app.textcalls.named_body import NamedBody
-from console_app.textcalls.python_body import PythonBody
-from console_app.textcalls.tag_body import TagBody
+from console_app.textcalls.bodies.json_body import JsonBody
+from console_app.textcalls.bodies.named_body import BracketBody, NamedBody
+from console_app.textcalls.bodies.python_body import PythonBody
+from console_app.textcalls.bodies.tag_body import TagBody
+from console_app.textcalls.dialects.form import Form
 
+JSON = JsonBody()
+SEP = r"<\|sep\|>"
+CALL = '{"name": "$name", "arguments": $arguments}'
+PARAMETERS = '{"name": "$name", "parameters": $arguments}'
 Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody | BracketBody
 
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from console_app.textcalls.leading import LABEL, WRAPPERS, ends_in_colon, is_example
+from console_app.textcalls.openings.segments import LABEL, WRAPPERS, ends_in_colon, is_example
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 

@@ -1,12 +1,11 @@
 """The table of dialects: its parts, by how they are marked, and what is looked up in it. A new dialect is a row."""
 
-from console_app.textcalls.dialect import Dialect
-from console_app.textcalls.table_shapes import SHAPED
-from console_app.textcalls.table_tags import TAGGED
-from console_app.textcalls.table_tokens import TOKENED
-from console_app.textcalls.table_values import VALUED
+from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.shapes import SHAPED
+from console_app.textcalls.dialects.tags import TAGGED
+from console_app.textcalls.dialects.tokens import TOKENED
 
-DIALECTS: tuple[Dialect, ...] = TAGGED + VALUED + TOKENED + SHAPED
+DIALECTS: tuple[Dialect, ...] = TAGGED + TOKENED + SHAPED
 
 BY_NAME: dict[str, Dialect] = {dialect.name: dialect for dialect in DIALECTS}
 

@@ -3,18 +3,13 @@
 from functools import partial
 from typing import Any
 
-from console_app.textcalls.draft import Draft
-from console_app.textcalls.framing import JSON, JSON_DATA, Frame, frame
-from console_app.textcalls.json_body import lists_calls
-from console_app.textcalls.literals import UNQUOTED_KEY, decode_json
-from console_app.textcalls.model import Unreadable, is_list, is_object
-from console_app.textcalls.openers import HALF_LINE, LINE
-from console_app.textcalls.output import IN_SENTENCE
-from console_app.textcalls.patterns import lazily
-from console_app.textcalls.python_body import PythonBody
-from console_app.textcalls.region import Region
-from console_app.textcalls.scan_state import ScanState
-from console_app.textcalls.shapes import (
+from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.framing import JSON, JSON_DATA, Frame, frame
+from console_app.textcalls.bodies.json_body import lists_calls
+from console_app.textcalls.bodies.literals import UNQUOTED_KEY, decode_json
+from console_app.textcalls.bodies.python_body import PythonBody
+from console_app.textcalls.bodies.region import Region
+from console_app.textcalls.bodies.shapes import (
     ARGUMENT_KEYS,
     CALL_KEYS,
     HALF_NAMED,
@@ -29,6 +24,11 @@ from console_app.textcalls.shapes import (
     shape,
     spread,
 )
+from console_app.textcalls.model import Unreadable, is_list, is_object
+from console_app.textcalls.openings.openers import HALF_LINE, LINE
+from console_app.textcalls.openings.scan_state import ScanState
+from console_app.textcalls.output import IN_SENTENCE
+from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import Reading
 
 _REST_OF_LINE = lazily(r"[^\n]*")

@@ -1,11 +1,11 @@
 """The table of dialects without markers: labels, fences, the names of tools, and bare shapes."""
 
-from console_app.textcalls.dialect import Dialect
-from console_app.textcalls.form import Form
-from console_app.textcalls.named_body import NamedBody
-from console_app.textcalls.python_body import PythonBody
-from console_app.textcalls.table_parts import ACTION, ACTION_INPUT, CALL, IDENT, JSON, PARAMETERS, label
-from console_app.textcalls.tag_body import TagBody
+from console_app.textcalls.bodies.named_body import NamedBody
+from console_app.textcalls.bodies.python_body import PythonBody
+from console_app.textcalls.bodies.tag_body import TagBody
+from console_app.textcalls.dialects.dialect import CALL, JSON, PARAMETERS, Dialect
+from console_app.textcalls.dialects.form import Form
+from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, label
 
 SHAPED: tuple[Dialect, ...] = (
     Dialect(

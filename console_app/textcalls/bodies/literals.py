@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from console_app.textcalls.framing import DEPTH_CAP, PYTHON
+from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON
 from console_app.textcalls.model import Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 

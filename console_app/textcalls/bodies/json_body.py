@@ -5,13 +5,13 @@ taught.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from console_app.textcalls.draft import Draft
-from console_app.textcalls.framing import JSON, Frame, frame
-from console_app.textcalls.literals import decode_json
+from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.framing import JSON, Frame, frame
+from console_app.textcalls.bodies.literals import decode_json
+from console_app.textcalls.bodies.region import Region, close_region
+from console_app.textcalls.bodies.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
 from console_app.textcalls.model import Unreadable
 from console_app.textcalls.patterns import compiled, lazily
-from console_app.textcalls.region import Region, close_region
-from console_app.textcalls.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
 from console_app.textcalls.source import Reading, Source
 
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from console_app.textcalls.draft import Draft
-from console_app.textcalls.framing import Frame
+from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.framing import Frame
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.patterns import any_of, compiled, lazily, partly
 from console_app.textcalls.source import Reading, Source
-from console_app.textcalls.vocabulary import CHAT_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 import re
 from functools import cache
 
-from console_app.textcalls.dialect import Dialect
+from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.table import DIALECTS, SECTIONS
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 from console_app.textcalls.patterns import any_of, held_back, lazily, lead_word
-from console_app.textcalls.table import DIALECTS, SECTIONS
-from console_app.textcalls.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 
 LABELS = (
     "Action:", "ACTION:", "Action :", "ACTION :", "**Action", "**ACTION", "Observation:", "OBSERVATION:",
