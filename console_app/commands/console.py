@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
-    "console_app.headless.doctor",
     "console_app.commands.diagnosis",
     "console_app.providers.factory",
     "console_app.providers.openai_chat.provider",
@@ -91,7 +90,7 @@ def replay_session(arguments: Namespace) -> int:
 
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
-    from console_app.headless.session_command import moving_format
+    from console_app.commands.sessions import moving_format
     from console_app.sessions.export import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
     from console_app.tui.recording.cast import as_cast
@@ -283,9 +282,8 @@ class ConsoleParts:
 
     async def _diagnose(self) -> Sequence[str]:
         from console_app.commands import diagnosis
-        from console_app.headless import doctor
 
-        return list(doctor.lines(await diagnosis.examine(self._setup, self._hub.statuses()), from_the_top=True))
+        return list(diagnosis.lines(await diagnosis.examine(self._setup, self._hub.statuses()), from_the_top=True))
 
     async def _start(self) -> None:
         await self._hub.start()

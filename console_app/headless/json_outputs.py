@@ -14,8 +14,9 @@ from console_app.domain.batch import BatchSnapshot, ItemResult
 from console_app.domain.events import Event, TurnOutcome
 from console_app.domain.messages import Message
 from console_app.domain.tools import Artifact, Outcome
-from console_app.headless.doctor import State
 from console_app.sessions.tables import Hit, SessionInfo
+
+State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
 
 
 class Output(BaseModel):

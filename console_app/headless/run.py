@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import Disk
+from console_app.console.ui_port import UiPort
+from console_app.domain.events import Event, Level
 from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
@@ -19,7 +21,6 @@ from console_app.engine.engine import Engine
 from console_app.engine.turn import Turn, as_message
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
 from console_app.headless.output import OutputStreams
-from console_app.headless.printing import Printing
 from console_app.headless.writers import (
     JsonWriter,
     OutputFormat,
@@ -34,6 +35,42 @@ from console_app.sessions.library import Library
 # The work was cut short, which a script has to notice, though there is an answer.
 STEP_LIMIT = "The step limit was reached: the answer is what could be said by then. --max-steps sets it."
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_APPROVAL, EXIT_TIME_LIMIT = 0, 1, 2, 3, 124
+
+
+class _Printing(UiPort):
+    """The UiPort of a run: events are printed, and nobody is there to be asked.
+
+    `error` is what kept the run from its end, if anything did.
+    """
+
+    def __init__(self, output: OutputStreams, transcript: Transcript, writer: Writer) -> None:
+        self._output = output
+        self._transcript = transcript
+        self._writer = writer
+        self.error = ""
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation as far as it was printed."""
+        return self._transcript
+
+    def show(self, event: Event) -> None:
+        self._transcript.apply(event)
+        self._writer.write(event)
+
+    async def next_slice(self) -> None:
+        """A slow reader slows the turn and doesn't fill the memory."""
+        await self._output.drain()
+
+    def tell(self, level: Level, text: str) -> None:
+        """A line to standard error; an error is the run's own, printed at its end."""
+        if level == "error":
+            self.error = self.error or text
+        else:
+            self._output.error_line(one_line(text, 400))
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        """Nobody looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +94,7 @@ async def run_turn(
     """One turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text."""
     transcript = Transcript.after(engine.transcript)
     writer = _writer(output, output_format, transcript, engine, results_only)
-    printing = Printing(output, transcript, writer)
+    printing = _Printing(output, transcript, writer)
     conversation = Conversation(engine, library, printing)
     if library is not None:
         Disk(library, printing)

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import sys
 
-from console_app.config.machine.paths import Paths
 from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.stored_keys import StoredKeys
 from console_app.config.settings.model import Settings
 from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import json_line, visible
+from console_app.headless.json_outputs import KeysReport
+from console_app.headless.run import EXIT_DONE
+from console_app.headless.standard_output import write_out
+from console_app.wiring import Setup
 
 
-def run_auth(action: str, provider: str | None, settings: Settings, paths: Paths) -> str:
-    """Does what `action` says (set, remove, list); what to print. Raises UsageError and ConfigError."""
-    keys = StoredKeys(paths)
-    if action == "list":
-        return "\n".join(keys.names()) or "No key is kept."
-    variable = _variable(provider, settings)
+def auth(setup: Setup) -> int:
+    """Does what the action says: set, remove, list. Raises UsageError and ConfigError."""
+    action: str = setup.arguments.action
+    keys = StoredKeys(setup.paths)
+    if action == "list" and setup.arguments.json:
+        said = json_line(KeysReport(keys=tuple(keys.names())).model_dump())
+    elif action == "list":
+        said = "\n".join(keys.names()) or "No key is kept."
+    else:
+        said = _changed(keys, action, _variable(setup.arguments.provider, setup.settings))
+    write_out(visible(said) + "\n")
+    return EXIT_DONE
+
+
+def _changed(keys: StoredKeys, action: str, variable: str) -> str:
     if action == "remove":
         return f"{variable} is forgotten." if keys.remove(variable) else f"No key for {variable} is kept."
     key = _read(variable)

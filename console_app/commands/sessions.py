@@ -7,21 +7,29 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from console_app import wiring
+from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import json_line
-from console_app.headless import session_text
+from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.domain.transcript import Transcript, TurnView
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.output import OutputStreams
+from console_app.headless.run import EXIT_DONE, RunEnding
+from console_app.headless.writers import call_line, compaction_line
 from console_app.sessions.export import MOVING, export, form_of, imported, write_new
 from console_app.sessions.library import Library
 from console_app.sessions.places import end_of_turn
 from console_app.sessions.recent import SHORT_ID
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import new_session_id
+from console_app.sessions.tables import Hit, SessionInfo
+from console_app.wiring import Setup
 
 _MOST_LISTED = 100_000
 
@@ -32,7 +40,19 @@ def moving_format(arguments: Namespace) -> str:
     return asked if asked in MOVING else ""
 
 
-class SessionCommand:
+async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Does one action on what was kept. Raises FanoutError."""
+    library = wiring.stored_sessions(setup)
+    try:
+        await _SessionCommand(setup.arguments, library, output, interrupts).run()
+    finally:
+        await library.close()
+        if (aside := library.store.set_aside) is not None:
+            output.error_line(f"The session file was damaged. It was kept as {aside}.")
+    return RunEnding(EXIT_DONE)
+
+
+class _SessionCommand:
     """One run of the command. `run` does what `arguments.action` says."""
 
     def __init__(self, arguments: Namespace, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
@@ -58,7 +78,7 @@ class SessionCommand:
         await actions[self._arguments.action]()
 
     async def _list(self) -> None:
-        line = session_text.info_json if self._arguments.json else session_text.info_line
+        line = _info_json if self._arguments.json else _info_line
         infos = await self._store.sessions(self._arguments.limit or _MOST_LISTED)
         if not infos and not self._arguments.json:
             self._output.error_line("No saved sessions yet.")
@@ -66,7 +86,7 @@ class SessionCommand:
             self._print(line(info))
 
     async def _search(self) -> None:
-        line = session_text.hit_json if self._arguments.json else session_text.hit_line
+        line = _hit_json if self._arguments.json else _hit_line
         hits = await self._store.search(" ".join(self._some("WORDS")), self._arguments.limit or 100)
         if not hits and not self._arguments.json:
             self._output.error_line("Nothing was found.")
@@ -88,7 +108,7 @@ class SessionCommand:
             for event in events:
                 self._print(json_line(event.model_dump()))
         else:
-            self._print("\n\n".join(session_text.conversation(events)))
+            self._print("\n\n".join(_conversation(events)))
 
     async def _export(self) -> None:
         info = await self._store.find(self._one("ID"))
@@ -166,3 +186,59 @@ class SessionCommand:
 
     def _print(self, line: str) -> None:
         self._output.out(line + "\n")
+
+
+def _info_line(info: SessionInfo) -> str:
+    """One session of a list."""
+    turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
+    size = f"{info.size / 1e6:.1f} MB" if info.size >= 1e6 else f"{info.size / 1e3:.1f} kB"
+    model = one_line(f"{info.provider}/{info.model}", 30)
+    title = one_line(info.title, 100)
+    return f"{info.id[:SHORT_ID]}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}"
+
+
+def _info_json(info: SessionInfo) -> str:
+    """The same for programs."""
+    return json_line(asdict(info))
+
+
+def _hit_line(hit: Hit) -> str:
+    """One place that a search found, the words in square brackets."""
+    snippet = one_line(hit.snippet.replace("\x01", "[").replace("\x02", "]"), 200)
+    return f"{hit.session_id[:SHORT_ID]}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}"
+
+
+def _hit_json(hit: Hit) -> str:
+    """The same for programs; the words that were found are not marked."""
+    return json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
+
+
+def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:
+    """What was said and done, in paragraphs. Turns that were undone are not in it."""
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    for turn in transcript.turns:
+        yield from _turn(turn)
+        yield from (f"[{compaction_line(one)}]" for one in transcript.compactions if one.turn == turn.number)
+
+
+def _turn(turn: TurnView) -> Iterator[str]:
+    prompt = visible(turn.prompt).replace("\n", "\n> ")
+    yield f"> {prompt}"
+    for step in turn.steps:
+        for thought in step.thoughts:
+            yield f"({thought.label}) {visible(thought.text)}"
+        if step.text:
+            yield visible(step.text) + (" [cut off here]" if step.interrupted else "")
+        if step.batch.calls:
+            yield "\n".join(one_line(call_line(call), 400) for call in step.batch.calls)
+        for message in step.steered:
+            yield "> while it ran: " + visible(message.content).replace("\n", "\n> ")
+    if turn.outcome not in (None, "completed"):
+        reason = f": {one_line(turn.error)}" if turn.error else ""
+        yield f"[{(turn.outcome or '').replace('_', ' ')}{reason}]"
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
