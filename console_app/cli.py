@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from console_app.headless.standard_output import forget_stdout, write_out
+from console_app.commands.standard_output import forget_stdout, write_out
 
 TYPE_CHECKING = False  # type checkers know the name; importing typing would take a tenth of the time of --version
 if TYPE_CHECKING:

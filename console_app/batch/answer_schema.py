@@ -44,7 +44,7 @@ def read(answer: str, schema: dict[str, Any]) -> Any:
     return value
 
 
-def problem_of(schema: Any) -> str:
+def schema_problem(schema: Any) -> str:
     """Why something is no JSON Schema, "" where it is one; a reference to another document, as none is read."""
     if not isinstance(schema, dict):
         return "it is no JSON object"

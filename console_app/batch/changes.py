@@ -11,18 +11,12 @@ from pathlib import Path
 
 from console_app.batch.results_file import ResultsError, ResultsFile, line_of
 from console_app.config.machine.paths import write_private
-from console_app.domain.batch import ItemResult, WorkItem
+from console_app.domain.batch import CUT_SHORT, ItemResult, WorkItem
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.ports import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 
-CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 _NOT_STARTED = "not started: that it may change something could not be noted"
-
-
-def notes_of(results: Path) -> Path:
-    """The file of notes beside a file of results."""
-    return results.with_name(f"{results.name}.changes")
 
 
 class ChangeNotes:
@@ -31,10 +25,15 @@ class ChangeNotes:
     def __init__(self, results: ResultsFile) -> None:
         """Reads what an earlier run left. Raises ResultsError or UsageError."""
         self._results = results
-        self._path = notes_of(results.path)
+        self._path = self.path_of(results.path)
         self._file = ResultsFile(self._path, look=results.look) if self._path.exists() else None
         self._open = set(self._file.earlier.statuses) if self._file is not None else set[str]()
         self._noting: dict[str, asyncio.Task[bool]] = {}
+
+    @staticmethod
+    def path_of(results: Path) -> Path:
+        """The file of notes beside a file of results."""
+        return results.with_name(f"{results.name}.changes")
 
     def __contains__(self, item_id: str) -> bool:
         """Whether the item is noted and has no result."""
@@ -90,7 +89,7 @@ class ChangeNotes:
                 self._file = ResultsFile(self._path)
             except FanoutError:
                 return False
-        if not await self._file.append(interrupted(item)):
+        if not await self._file.append(ItemResult.interrupted(item)):
             return False
         self._open.add(item.id)
         return True
@@ -114,8 +113,3 @@ class NotedChanges:
             if not noted:
                 return ToolResult(outcome=Outcome.FAILED, content=_NOT_STARTED, error=_NOT_STARTED)
         return await self._inner.call(invocation, reporter)
-
-
-def interrupted(item: WorkItem) -> ItemResult:
-    """The result of an item that was cut short after it may have changed something."""
-    return ItemResult(id=item.id, item=item.digest, status="interrupted", error=CUT_SHORT, source=item.source)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from console_app.commands.standard_output import write_out
 from console_app.config.models.model_choice import known_providers
 from console_app.config.secrets.stored_keys import StoredKeys
 from console_app.config.settings.model import Settings
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import json_line, visible
+from console_app.headless import EXIT_DONE
 from console_app.headless.json_outputs import KeysReport
-from console_app.headless.run import EXIT_DONE
-from console_app.headless.standard_output import write_out
 from console_app.wiring import Setup
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app import resources, wiring
+from console_app.commands.standard_output import write_out
 from console_app.config.machine.paths import Paths, make_private, project_mcp, project_settings
 from console_app.config.secrets.child_environment import for_own_programs
 from console_app.config.secrets.redaction import Redactor
@@ -26,6 +27,7 @@ from console_app.config.settings.written_settings import parts_of, remove_settin
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import encodable, json_line, one_line, visible
+from console_app.headless import EXIT_DONE, EXIT_USAGE
 from console_app.headless.json_outputs import (
     ListedSetting,
     PlaceEntry,
@@ -36,8 +38,6 @@ from console_app.headless.json_outputs import (
     SettingsReport,
     ValidationReport,
 )
-from console_app.headless.run import EXIT_DONE, EXIT_USAGE
-from console_app.headless.standard_output import write_out
 from console_app.wiring import Setup
 
 _EDITORS = ("nano", "vim", "vi")

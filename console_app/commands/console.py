@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
+from console_app.commands.standard_output import write_out
 from console_app.config.machine.crash_report import write_report
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.config.servers.server_files import ServerFiles
@@ -41,7 +42,6 @@ from console_app.domain.errors import ConfigError, ProviderError, ToolError, Usa
 from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine.engine import Engine
-from console_app.headless.standard_output import write_out
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from console_app import wiring
 from console_app._version import __version__
+from console_app.commands.standard_output import write_out
 from console_app.config.machine import paths as places
 from console_app.config.machine.extras import installed, optional
 from console_app.config.machine.paths import Paths
@@ -27,8 +28,12 @@ from console_app.config.settings.layers import unknown_variables
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.headless.standard_output import write_out
 from console_app.wiring import Setup
+
+if TYPE_CHECKING:
+    from console_app.headless import Interrupts, OutputStreams, TimeToEnd
+    from console_app.headless.json_outputs import State
+    from console_app.mcp_client.connecting.status import ServerStatus
 
 _GLYPHS: Mapping[State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
 _ENOUGH = 100_000_000  # bytes of disk
@@ -183,12 +188,6 @@ def _session_file(path: Path) -> Finding:
         return Finding("Storage", "sessions", "fine", f"{path}, {size}")
     return Finding("Storage", "sessions", "wrong", f"{path}: {answer}", "Fanout sets it aside with the next start.")
 
-
-if TYPE_CHECKING:
-    from console_app.headless.interrupts import Interrupts, TimeToEnd
-    from console_app.headless.json_outputs import State
-    from console_app.headless.output import OutputStreams
-    from console_app.mcp_client.connecting.status import ServerStatus
 
 _PATIENCE = 20.0  # seconds for all servers to start
 

@@ -16,9 +16,19 @@ from console_app.console.models import Models
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
 from console_app.domain.ports import no_pictures
 from console_app.domain.transcript import Transcript
-from console_app.headless.interrupts import EXIT_INTERRUPTED, LEAVING, Interrupted, Interrupts, end_within
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
+from console_app.headless import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    LEAVING,
+    Interrupted,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    end_within,
+    run_turn,
+)
 from console_app.sessions.library import Library
 from console_app.wiring import Setup
 
@@ -187,8 +197,7 @@ async def _preload(models: Models, *, servers: bool, window: bool) -> None:
 
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate
-    from console_app.headless import servers
-    from console_app.headless.manual_calls import NamedTools, needed_servers, read_calls
+    from console_app.headless import NamedTools, needed_servers, read_calls, servers
 
     calls = read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)

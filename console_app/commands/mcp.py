@@ -17,11 +17,8 @@ from console_app.commands.server_report import ServerCheck
 from console_app.config.trust.trust_report import files_to_trust, to_trust, trust_as_shown
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable, json_line, one_line
-from console_app.headless import servers
-from console_app.headless.interrupts import Interrupts
+from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding, servers
 from console_app.headless.json_outputs import ServerEntry
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.mcp_client.connecting.asking import open_in_browser
 from console_app.mcp_client.connecting.status import ServerState
 from console_app.wiring import Setup

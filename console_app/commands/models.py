@@ -9,10 +9,8 @@ from console_app.config.models.model_choice import OFFLINE, OFFLINE_MODEL, chose
 from console_app.console.model_source import ModelListing
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.safe_text import json_line, one_line
-from console_app.headless.interrupts import Interrupts
+from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding
 from console_app.headless.json_outputs import ModelEntry, ModelsReport
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.providers import catalog
 from console_app.wiring import Setup
 

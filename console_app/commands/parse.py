@@ -7,10 +7,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from console_app.commands.standard_output import write_out
 from console_app.config.machine.paths import read_text
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import json_line
-from console_app.headless.standard_output import write_out
 from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools

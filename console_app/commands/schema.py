@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
+from console_app.commands.standard_output import write_out
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import json_line
 from console_app.headless.json_outputs import OUTPUTS, SchemaEntry, SchemasReport, schema
-from console_app.headless.standard_output import write_out
 
 
 def run_schema(arguments: Namespace) -> int:

@@ -18,10 +18,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.domain.transcript import Transcript, TurnView
-from console_app.headless.interrupts import Interrupts
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, RunEnding
-from console_app.headless.writers import call_line, compaction_line
+from console_app.headless import EXIT_DONE, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
 from console_app.sessions.export import MOVING, export, form_of, imported, write_new
 from console_app.sessions.library import Library
 from console_app.sessions.places import end_of_turn

@@ -9,6 +9,7 @@ import hashlib
 import heapq
 import json
 import re
+import time
 from array import array
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from console_app.domain.tools import CallState, Frozen, Outcome
 ItemStatus = Literal[
     "completed", "failed", "invalid", "step_limit", "timed_out", "approval", "cancelled", "interrupted"
 ]
+CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 RESULT_VERSION = 1  # of `ItemResult`: a reader may refuse a higher one
 RunState = Literal["starting", "running", "stopping", "ended"]
 _RATE_OVER = 60.0  # seconds that the rate is taken of
@@ -107,6 +109,19 @@ class ItemResult(Frozen):
     finished_at: float = 0.0
     tries: int = 1  # answers that were asked for: 2 where the first one didn't fit its schema
     source: str = ""
+
+    @classmethod
+    def cancelled(cls, item: WorkItem) -> ItemResult:
+        """The result of an item that was stopped before it began."""
+        now = time.time()
+        return cls(
+            id=item.id, item=item.digest, status="cancelled", source=item.source, started_at=now, finished_at=now
+        )
+
+    @classmethod
+    def interrupted(cls, item: WorkItem) -> ItemResult:
+        """The result of an item that was cut short after it may have changed something."""
+        return cls(id=item.id, item=item.digest, status="interrupted", error=CUT_SHORT, source=item.source)
 
     @property
     def ok(self) -> bool:

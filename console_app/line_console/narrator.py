@@ -13,7 +13,7 @@ from console_app.domain.amounts import measured
 from console_app.domain.events import DecidedBy, Decision, TodoStatus
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import GO_ON, CallView
-from console_app.headless.writers import compaction_line
+from console_app.headless import compaction_line
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.wording import brief_arguments, came_of, label_of
 

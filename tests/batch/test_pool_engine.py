@@ -11,10 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.batch.changes import ChangeNotes
-from console_app.batch.engine import BatchEngine
-from console_app.batch.results_file import ResultsFile
-from console_app.batch.run import BatchRun, Limits
+from console_app.batch import BatchEngine, BatchRun, ChangeNotes, Limits, ResultsFile
 from console_app.domain.batch import BatchProgress, ItemCall, WorkItem
 from tests.batch import changing_server
 from tests.batch.conftest import results

@@ -17,7 +17,7 @@ from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.headless.output import OutputStreams
+from console_app.headless import OutputStreams
 from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines
