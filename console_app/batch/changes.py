@@ -106,7 +106,7 @@ class NotedChanges:
         return self._inner.tools()
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
-        """See Toolset. The deadline of the call doesn't run while the note is written."""
+        """Run one call. Its deadline doesn't run while the note is written."""
         if not invocation.spec.annotations.read_only:
             with reporter.held():
                 noted = await self._note()

@@ -56,7 +56,7 @@ class Template:
         return list(dict.fromkeys(field for _, field in self._parts if field is not None))
 
     def missing(self, fields: Mapping[str, Any]) -> list[str]:
-        """What it names and `fields` doesn't have."""
+        """Return the fields that the template names and `fields` doesn't have."""
         return [name for name in self.fields if _look_up(fields, name) is _MISSING]
 
     def filled(self, fields: Mapping[str, Any]) -> str:
@@ -194,7 +194,7 @@ def _csv_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[i
 
 @dataclass(frozen=True, slots=True)
 class ItemPlan:
-    """What is done with each row. `each` are values of a field, each of which makes an item of its own."""
+    """The plan for each row. `each` are values of a field, each of which makes an item of its own."""
 
     prompt: Template | None = None  # None: the item's own `prompt`, or the line
     system: Template | None = None

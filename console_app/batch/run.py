@@ -85,7 +85,7 @@ class Limits:
 
 
 class BatchRun:
-    """See the module. `seen` is told every event, `fault` is what the engine died of."""
+    """One run of the items on an engine. `seen` is told every event, `fault` is what the engine died of."""
 
     def __init__(
         self,

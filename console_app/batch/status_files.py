@@ -1,4 +1,4 @@
-"""Where a run tells other terminals how far it is, and hears from them that it should stop: one file a run."""
+"""The files by which a run tells other terminals how far it is, and hears from them that it should stop."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class SharedModels:
 
     @property
     def jobs(self) -> int:
-        """How many turns at once use what the endpoints allow; `DEFAULT_JOBS` while none has said."""
+        """The number of turns at once that use what the endpoints allow; `DEFAULT_JOBS` while none has said."""
         known = [fits for limiter in self._limiters.values() if (fits := limiter.fits) is not None]
         return sum(known) if known else DEFAULT_JOBS
 

@@ -463,7 +463,7 @@ def _check_report(path: Path, taken: set[Path]) -> None:
 
 @dataclass(slots=True)
 class _Estimate:
-    """Of the items of one model: one request each, without the steps that calls add. `cost` None: price not known."""
+    """An estimate for the items of one model: one request each, without further steps. `cost` None: price not known."""
 
     model: str
     items: int = 0

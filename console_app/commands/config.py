@@ -202,7 +202,7 @@ def _toml(value: Any) -> str:
 
 
 def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
-    """What `list` and `get` print. Raises UsageError for a name that can't be."""
+    """Yield the lines of `list` and `get`. Raises UsageError for a name that can't be."""
     words: list[str] = getattr(arguments, "words", [])
     match arguments.action, words:
         case "list", []:
@@ -294,7 +294,7 @@ def _value(layered: LayeredSettings, name: str) -> Any:
 
 
 def _outranked(layered: LayeredSettings, name: str, path: Path) -> str:
-    """What says otherwise and is stronger than a file."""
+    """Return the remark about a layer that says otherwise and is stronger than a file."""
     source = layered.sources.get(name if name in MEANINGS else name.partition(".")[0], "default")
     return f"; {source} outranks it" if source not in ("default", str(path)) and "." not in name else ""
 

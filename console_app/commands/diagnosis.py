@@ -87,7 +87,7 @@ def _report(findings: Sequence[Finding]) -> dict[str, object]:
 
 
 def _versions() -> Iterator[Finding]:
-    """Of Fanout, Python and what it runs on."""
+    """Look at the versions of Fanout, Python and the libraries."""
     for name, version in installed().items():
         if version is None:
             yield Finding("Versions", name, "wrong", "not installed", "Install Fanout again.")
@@ -193,7 +193,7 @@ _PATIENCE = 20.0  # seconds for all servers to start
 
 
 def local_findings(paths: Paths) -> list[Finding]:
-    """What can be looked at without any configuration."""
+    """Return the findings that need no configuration."""
     return [*_versions(), *_terminal(os.environ), *_storage(paths)]
 
 
@@ -257,7 +257,7 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
 
 
 def _keys(setup: Setup) -> Iterator[Finding]:
-    """Which keys there are, never what they are."""
+    """Look at which keys there are, never at what they are."""
     try:
         providers = known_providers(setup.settings)
     except ConfigError as error:

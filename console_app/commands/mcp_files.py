@@ -42,7 +42,7 @@ class ServerFile:
         return [server.name for server in load_mcp_config(self.path).servers] if self.path.exists() else []
 
     def fields(self, name: str) -> dict[str, Any]:
-        """What is written of a server. Raises UsageError when there is none of that name."""
+        """Return what is written of a server. Raises UsageError when there is none of that name."""
         text = read_text(self.path) if self.path.exists() else self.start
         fields = mcp_edit.server_fields(text, name, self.path) if text else {}
         if not fields:
@@ -61,7 +61,7 @@ class ServerFile:
 def server_of(
     words: Sequence[str], *, env: Sequence[str], headers: Sequence[str], transport: str | None
 ) -> dict[str, Any]:
-    """What `add` writes: from a URL, a command with its arguments, or one JSON object."""
+    """Return what `add` writes: from a URL, a command with its arguments, or one JSON object."""
     if not words:
         raise UsageError(
             "fanout mcp add NAME needs a URL or a command", "As: fanout mcp add time -- uvx mcp-server-time"
@@ -122,7 +122,7 @@ def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path,
 
 
 def importable(file: ServerFile, *, home: Path, cwd: Path) -> ImportableReport:
-    """What there is to import."""
+    """Return the servers that there are to import."""
     there = set(file.names())
     return ImportableReport(
         clients=tuple(

@@ -1,4 +1,4 @@
-"""What `fanout mcp list` and `test` print: a line a server, and what it offers a line each."""
+"""Report on servers for `fanout mcp list` and `test`: a line a server, and what it offers a line each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDEST = 60  # characters of a column; what is longer moves its own line alone
 
 
 def offered(hub: Hub) -> Mapping[str, Sequence[Row]]:
-    """What each server offers beside tools, as it is typed in a prompt, and what about it."""
+    """Return what each server offers beside tools, as it is typed in a prompt, and what about it."""
     typed = {name: typed for typed, name in hub.typed_servers().items()}
     found: dict[str, list[Row]] = {}
     for name, prompt in hub.typed_prompts().items():
@@ -57,7 +57,7 @@ def lines(
 
 
 def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str, Sequence[Row]]) -> list[Row]:
-    """What stands below a server, ready to print."""
+    """Return the lines below a server, ready to print."""
     rows: list[Row] = [(spec.label, spec.description) for spec in tools if spec.server == status.name]
     shown = [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
     if tools:
@@ -66,13 +66,13 @@ def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str,
 
 
 def _column(texts: Iterable[str], least: int) -> int:
-    """How wide the column of these texts is."""
+    """Return the width of the column of these texts."""
     return max([least, *(len(text) for text in texts if len(text) <= _WIDEST)])
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCheck:
-    """What became of a server: `seconds` until it had settled, and each thing that is wrong with it, in one line."""
+    """The check of a server: `seconds` until it had settled, and each thing that is wrong with it, in one line."""
 
     status: ServerStatus
     seconds: float
@@ -116,7 +116,7 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
 
 
 def _reason(status: ServerStatus) -> str:
-    """Why it isn't ready, in one line, or ""."""
+    """Return why the server isn't ready, in one line, or ""."""
     off = "it is off" if status.state is ServerState.DISABLED else ""
     return one_line(status.reason, 400) or off
 

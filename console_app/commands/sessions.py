@@ -211,7 +211,7 @@ def _hit_json(hit: Hit) -> str:
 
 
 def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:
-    """What was said and done, in paragraphs. Turns that were undone are not in it."""
+    """Yield what was said and done, in paragraphs. Turns that were undone are not in it."""
     transcript = Transcript()
     for event in events:
         transcript.apply(event)

@@ -20,7 +20,7 @@ def write_out(text: str) -> None:
 
 
 def forget_stdout() -> None:
-    """What Python would still write at its end goes nowhere."""
+    """Send nowhere what Python would still write at its end."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -62,7 +62,7 @@ class WorkItem(Frozen):
 
     @cached_property
     def digest(self) -> str:
-        """What it is, whatever it is called and wherever it was written: 16 hexadecimal digits."""
+        """The hash of the item's content, whatever its id and source: 16 hexadecimal digits."""
         content = self.model_dump(exclude={"id", "source", "max_price"}, exclude_defaults=True)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -130,7 +130,7 @@ class ItemResult(Frozen):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The seconds that the item took."""
         return max(self.finished_at - self.started_at, 0.0)
 
 
@@ -250,7 +250,7 @@ class BatchSnapshot(Frozen):
 
     @property
     def failed(self) -> int:
-        """Those of them that didn't do what was asked."""
+        """The items of this run that didn't do what was asked."""
         return self.ended - self.counts.get("completed", 0)
 
     @property
@@ -260,7 +260,7 @@ class BatchSnapshot(Frozen):
 
     @property
     def line(self) -> str:
-        """How far the batch is, in words."""
+        """The progress of the batch as one line of words."""
         parts = [f"{self.ended + self.earlier}/{self.total} done"]
         if self.failed:
             parts.append(f"{self.failed} failed")
@@ -360,7 +360,7 @@ class BatchProgress:
         self._notices.append(text)
 
     def snapshot(self, now: float, *, name: str = "", results: str = "", pid: int = 0) -> BatchSnapshot:
-        """What there is to see at `now`."""
+        """Return the batch as it is at `now`."""
         rate = self._rate(now)
         todo = self.total - self.earlier - sum(self.counts.values())
         return BatchSnapshot(

@@ -49,7 +49,7 @@ class ReasoningFinished:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningSoFar:
-    """What would join the history if no more came, once a call of the answer may run; ReasoningFinished follows it."""
+    """Reasoning that joins the history if no more comes, once a call of the answer may run."""
 
     reasoning: Reasoning
 
@@ -100,7 +100,7 @@ class CallBroken:
 
 @dataclass(frozen=True, slots=True)
 class CallWithdrawn:
-    """What looked like a call was none (text protocols only): its panel goes away."""
+    """A text that looked like a call was none (text protocols only): its panel goes away."""
 
     index: int
 
@@ -118,7 +118,7 @@ class ProviderCallStarted:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCallFinished:
-    """What came of it, for people: the model has it. `arguments` where they are known only now."""
+    """The result of a tool that the provider ran, for people. `arguments` where they are known only now."""
 
     id: str
     outcome: Outcome
@@ -128,7 +128,7 @@ class ProviderCallFinished:
 
 @dataclass(frozen=True, slots=True)
 class ProviderData:
-    """What the endpoint wants back unchanged: with the call at `index`, or with the message where that is None.
+    """Data that the endpoint wants back: with the call at `index`, or with the message where that is None.
 
     Takes the place of what came before for the same one.
     """

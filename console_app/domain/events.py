@@ -46,7 +46,7 @@ class Decision(StrEnum):
 
 
 class DecidedBy(StrEnum):
-    """Who answered."""
+    """The one who answered an approval request."""
 
     USER = "user"
     RULE = "rule"
@@ -55,7 +55,7 @@ class DecidedBy(StrEnum):
 
 
 class TodoStatus(StrEnum):
-    """Where an item stands."""
+    """The progress of an item of the to-do list."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -93,7 +93,7 @@ class CallArguments(BaseEvent):
 
 
 class CallDropped(BaseEvent):
-    """What was announced proved to be no call (text protocols only): it has no result, its panel goes."""
+    """An announced call proved to be none (text protocols only): it has no result, its panel goes."""
 
     type: Literal["call.dropped"] = "call.dropped"
     call_id: str
@@ -215,7 +215,7 @@ class CallAnswered(BaseEvent):
 
 
 class CallFinished(BaseEvent):
-    """How a call ended. The last one of a call counts: there are several only with `call.restarted` between."""
+    """The end of a call. The last one of a call counts: there are several only with `call.restarted` between."""
 
     type: Literal["call.finished"] = "call.finished"
     call_id: str

@@ -50,7 +50,7 @@ class Provider(Protocol):
 
     @property
     def protocol(self) -> str:
-        """How tools are offered: native, text, xml or offline. May change after a fallback."""
+        """The way in which tools are offered: native, text, xml or offline. It may change after a fallback."""
         ...
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
@@ -77,11 +77,11 @@ def _speaks(kind: type, port: type) -> bool:
 
 
 class HasEndpoint(Protocol):
-    """What a provider that reaches a model over HTTP says beside."""
+    """A provider that reaches a model over HTTP, and can name its endpoint."""
 
     @property
     def endpoint(self) -> str:
-        """Which endpoint it is (`domain.settings.identity`)."""
+        """The endpoint's identity (`domain.settings.identity`)."""
         ...
 
 
@@ -91,7 +91,7 @@ def endpoint_of(provider: Provider) -> str:
 
 
 class KnowsTurns(Protocol):
-    """What a provider may want to be told."""
+    """A provider that wants to be told of new turns."""
 
     def turn_began(self) -> None:
         """A new turn begins: what was done for the last one alone is over."""
@@ -99,24 +99,24 @@ class KnowsTurns(Protocol):
 
 
 class KnowsEffort(Protocol):
-    """What a provider may say beside."""
+    """A provider that knows how much its model is asked to think."""
 
     def effort_for(self, asked: Effort | None) -> str:
-        """How much the model is asked to think where a request asks for `asked`; "" where nothing is said of it."""
+        """Return how much the model thinks where a request asks for `asked`; "" where nothing is said of it."""
         ...
 
 
 def effort_for(provider: Provider, asked: Effort | None) -> str:
-    """How much the model of `provider` is asked to think; "" where nothing is said of it."""
+    """Return how much the model of `provider` is asked to think; "" where nothing is said of it."""
     return provider.effort_for(asked) if speaks(provider, KnowsEffort) else ""
 
 
 class KnowsPictures(Protocol):
-    """What a provider may say beside."""
+    """A provider that knows whether its model sees pictures."""
 
     @property
     def no_pictures(self) -> str:
-        """Why its model is shown no pictures, as far as that is known; "" where it may see."""
+        """The reason why its model is shown no pictures, as far as that is known; "" where it may see."""
         ...
 
 
@@ -147,21 +147,21 @@ class StandIn:
 
 
 class HasStandIn(Protocol):
-    """What a provider with another in reserve says beside."""
+    """A provider with another in reserve."""
 
     @property
     def stand_in(self) -> StandIn | None:
-        """What answers now in place of the one that was chosen, None while that one does."""
+        """The model that answers in place of the chosen one, None while that one does."""
         ...
 
 
 def stand_in(provider: Provider) -> StandIn | None:
-    """What answers now in place of the model that was chosen for `provider`, None while that one does."""
+    """Return what answers in place of the model that was chosen for `provider`, None while that one does."""
     return provider.stand_in if speaks(provider, HasStandIn) else None
 
 
 class LearnsRefusals(Protocol):
-    """What a provider may do beside: send no more what its endpoint refused."""
+    """A provider that stops sending what its endpoint refused."""
 
     def forget_refusals(self) -> None:
         """All that was refused is sent again, until it is refused again."""
@@ -169,18 +169,18 @@ class LearnsRefusals(Protocol):
 
 
 def protocol_label(provider: Provider) -> str:
-    """How the model is given tools, with the dialect where it writes them as text."""
+    """Return the protocol of the model's tools, with the dialect where it writes calls as text."""
     dialect = provider.dialect if speaks(provider, ReadsText) else None
     return provider.protocol if dialect is None else f"{provider.protocol} {dialect}"
 
 
 def no_pictures(provider: Provider) -> str:
-    """Why the model of `provider` is shown no pictures; "" where nothing is known against it."""
+    """Return why the model of `provider` is shown no pictures; "" where nothing is known against it."""
     return provider.no_pictures if speaks(provider, KnowsPictures) else ""
 
 
 class CallReporter(Protocol):
-    """What a running call may say before it ends. All return at once and may be called from any task."""
+    """The reports that a running call may make. All return at once and may be called from any task."""
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """`progress` of `total` (None: unknown), with what is being done."""
@@ -200,7 +200,7 @@ class CallReporter(Protocol):
         ...
 
     def answered(self, what: str, how: str) -> None:
-        """What came of a question, in a word or a few."""
+        """Tell the answer to a question, in a word or a few."""
         ...
 
     def used(self, usage: UsageChunk) -> None:
@@ -222,7 +222,7 @@ class ServerSwitch(Protocol):
     """The servers that are configured and switched off: a model may ask for one of them, and the user decides."""
 
     def off(self) -> Mapping[str, str]:
-        """What each of them is for, by name: the words of mcp.json, maybe none."""
+        """Return the purpose of each server, by name: the words of mcp.json, maybe none."""
         ...
 
     def runs(self, name: str) -> str:

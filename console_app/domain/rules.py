@@ -75,7 +75,7 @@ def parse_rule(text: str) -> RuleText:
 
 
 def _arguments_start(text: str) -> int:
-    """Where the arguments begin; a bracket inside [...] belongs to the glob. -1 without any."""
+    """Return where the arguments begin, -1 without any; a bracket inside [...] belongs to the glob."""
     at = 0
     while at < len(text):
         if text[at] == "[" and (end := text.find("]", at + 2)) > 0:
@@ -222,7 +222,7 @@ def _default_matches(name: str, pattern: str, arguments: Mapping[str, Any], sche
 
 
 def _at(value: object, path: list[str], strictly: bool) -> Iterator[object]:
-    """What stands at a path: keys of objects, numbers of list entries from 0, `*` for each of them."""
+    """Yield the values at a path: keys of objects, numbers of list entries from 0, `*` for each of them."""
     if not path:
         yield value
     elif isinstance(value, dict):
@@ -314,7 +314,7 @@ def _same_json(pattern: str, value: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """With whole numbers as such."""
+    """Return `value` with whole numbers as integers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):

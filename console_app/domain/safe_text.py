@@ -86,7 +86,7 @@ def is_safe(text: str) -> bool:
 
 
 def ascii_length(text: str) -> int:
-    """How many characters of ASCII it begins with, of megabytes at once."""
+    """Return how many characters of ASCII a text begins with; megabytes are counted at once."""
     try:
         return len(text.encode("ascii"))
     except UnicodeEncodeError as error:

@@ -29,7 +29,7 @@ class ApprovalMode(StrEnum):
 
 
 class CallPolicy(StrEnum):
-    """How the calls of one answer run: all at once, one after the other, or only the first of them."""
+    """The order in which the calls of one answer run: all at once, one after the other, or only the first of them."""
 
     PARALLEL = "parallel"
     SEQUENTIAL = "sequential"
@@ -56,7 +56,7 @@ class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
 
     @classmethod
     def merged(cls, *layers: Sampling) -> Self:
-        """What the first of `layers` says that says anything; all that `stop` and `extra_body` say in any of them."""
+        """Take each setting from the first of `layers` that has it, `stop` and `extra_body` from all of them."""
         values_by_name: dict[str, Any] = {}
         for name in cls.model_fields:
             if values := [value for layer in layers if (value := getattr(layer, name, None)) is not None]:
@@ -167,7 +167,7 @@ class EngineSettings:
     system_prompt: str = ""
 
     def with_policy(self, policy: CallPolicy) -> EngineSettings:
-        """These settings with a policy that somebody chose: it holds for every protocol."""
+        """Return these settings with a policy that somebody chose: it holds for every protocol."""
         return replace(self, policy=policy, text_single=False)
 
     def policy_for(self, protocol: str) -> CallPolicy:

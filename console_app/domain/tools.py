@@ -26,7 +26,7 @@ INJECTED = frozenset({"_atlas_user", "_mcp_data"})
 
 
 class Outcome(StrEnum):
-    """How a call ended. Exactly one a call, whatever happens."""
+    """The end of a call. Each call has exactly one, whatever happens."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -62,7 +62,7 @@ CallOrigin = Literal["native", "text", "provider"]
 
 
 class CallState(StrEnum):
-    """Where a call stands."""
+    """The stage that a call has reached."""
 
     ANNOUNCED = "announced"
     WAITING = "waiting"
@@ -72,7 +72,7 @@ class CallState(StrEnum):
 
 
 class ToolAnnotations(Frozen):
-    """What a server says of its tool's effects (MCP ToolAnnotations). Hints of the server, not facts."""
+    """A server's words about its tool's effects (MCP ToolAnnotations): hints, not facts."""
 
     title: str = ""
     read_only: bool = False
@@ -89,7 +89,7 @@ class ToolAnnotations(Frozen):
 
     @property
     def effect(self) -> str:
-        """What any call of the tool may do, in words, the protocol's defaults included."""
+        """The effect that any call of the tool may have, in words, the protocol's defaults included."""
         return "only reads" if self.read_only else "may change or destroy" if self.destructive else "only adds"
 
 
@@ -129,7 +129,7 @@ class ToolSpec(Frozen):
 
     @property
     def fingerprint(self) -> str:
-        """What a decision about a call of it stands for: this definition, of this program."""
+        """The identity that a decision about a call stands for: this definition, of this program."""
         return f"{self.definition} {self.identity.digest if self.identity else ''}"
 
 
@@ -175,7 +175,7 @@ class Artifact(Frozen):
 
 
 class ToolResult(Frozen):
-    """What came of a call: `content` is exactly what the model reads."""
+    """The result of a call: `content` is exactly what the model reads."""
 
     outcome: Outcome
     content: str
@@ -199,7 +199,7 @@ UNKNOWN = Risk("unknown", "the server declares nothing")
 
 
 def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
-    """What a call of the tool with these arguments may do. Of annotations only what the server wrote itself counts."""
+    """Return what a call with these arguments may do. Of annotations only what the server wrote itself counts."""
     if spec is not None and spec.builtin and not spec.annotations.read_only:
         return Risk("changes", "by Fanout itself")
     if spec is None or not spec.annotations.declares_effect:

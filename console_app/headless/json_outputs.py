@@ -51,7 +51,7 @@ class UsageReport(Output):
 
 
 class CompactionReport(Output):
-    """What the model reads in place of the oldest `covers` messages."""
+    """The summary that the model reads in place of the oldest `covers` messages."""
 
     summary: str
     covers: int
@@ -286,7 +286,7 @@ Type: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What prints an output, its type, and which version of it this is."""
+    """The command that prints an output, the output's type, and its version."""
 
     by: str
     type: Type

@@ -75,7 +75,7 @@ class _Printing(UiPort):
 
 @dataclass(frozen=True, slots=True)
 class RunEnding:
-    """How a run ended: its exit code, and one line about it for standard error ("" when it went well)."""
+    """The end of a run: its exit code, and one line about it for standard error ("" when it went well)."""
 
     code: int
     line: str = ""
@@ -180,7 +180,7 @@ def _results_ending(transcript: Transcript) -> RunEnding:
 
 
 def _approval_line(turn: Turn) -> str:
-    """What would have let the calls run: no flag passes what asks by name."""
+    """Return what would have let the calls run: no flag passes what asks by name."""
     missed = sorted({(one.tool, one.rule or "", one.of_text) for one in turn.approvals_missed})
     parts = ["An approval was needed and nobody could give it."]
     if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):

@@ -1,4 +1,4 @@
-"""What a run prints: its answer as text, one JSON object at the end, or every event as a line of JSON.
+"""Print a run: its answer as text, one JSON object at the end, or every event as a line of JSON.
 
 A writer sees each event after the transcript has folded it in. Standard output carries the answer alone; what happens
 meanwhile goes to standard error, a line each.
@@ -36,7 +36,7 @@ class SafeStream:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What of the text up to now can be shown."""
+        """Return the part of the text up to now that can be shown."""
         text = self._held + piece
         cut = _cut(text)
         self._held = text[cut:]
@@ -49,7 +49,7 @@ class SafeStream:
 
 
 def _cut(text: str) -> int:
-    """Where `text` can be parted: behind its end when nothing can join its last character."""
+    """Return where `text` can be parted: behind its end when nothing can join its last character."""
     if not text or (text[-1].isascii() and text[-1] not in _TAKES_SELECTOR):
         return len(text)
     for at in range(len(text) - 1, max(0, len(text) - _LONGEST), -1):
@@ -232,14 +232,14 @@ def call_line(call: CallView) -> str:
 
 
 def compaction_line(event: ev.HistoryCompacted) -> str:
-    """What became of the context."""
+    """Return a line about what became of the context."""
     if not event.covers:
         return "Compaction taken back: the model reads the whole conversation again."
     return f"Compacted: the model reads a summary in place of the oldest {plural(event.covers, 'message')}."
 
 
 class Questions:
-    """What servers asked and what came of it, a line each: one that may be for any of several calls is told once."""
+    """The questions of servers and their answers, a line each: one that may be for several calls is told once."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -259,7 +259,7 @@ class Questions:
 
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
-    """What a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
+    """Return what a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
     answers = [
         message.content
         for message in transcript.history

@@ -20,7 +20,7 @@ from console_app.textcalls.tool_schemas import ToolSchemas
 
 
 class ToolSpecLike(Protocol):
-    """What a prompt tells of a tool."""
+    """The parts of a tool that a prompt tells of."""
 
     @property
     def name(self) -> str: ...
@@ -33,7 +33,7 @@ class ToolSpecLike(Protocol):
 
 
 class ResultForModel(Protocol):
-    """What a model is told of a call: `index` counts from 0, `status` is a word such as ok or error."""
+    """A result as a model is told it: `index` counts from 0, `status` is a word such as ok or error."""
 
     @property
     def index(self) -> int: ...

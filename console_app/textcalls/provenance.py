@@ -69,7 +69,7 @@ class _Near:
 
 
 def _told(text: str, name: re.Pattern[str]) -> _Near:
-    """What a text says near to a tool's name."""
+    """Return the words of a text near to a tool's name."""
     low = text.lower()
     if not (places := list(_near(name, low))):  # it may be written in escapes or in other letters
         low = " ".join(words(text))
@@ -159,7 +159,7 @@ def _ways(word: str) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """What an argument says; of a list or an object each value behind the other."""
+    """Return the text of an argument; of a list or an object each value behind the other."""
     if isinstance(value, dict):
         return " ".join(map(_text, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, list):
@@ -190,14 +190,14 @@ class _Named:
 
 
 class _Names:
-    """How tools may be named in a text, and which is meant; the patterns are made once for all texts."""
+    """The names that tools may have in a text; the patterns are made once for all texts."""
 
     def __init__(self, tools: Sequence[tuple[str, str, str]] = ()) -> None:
         self._tools = tools
 
     @cached_property
     def meant(self) -> dict[str, list[_Named]]:
-        """What each name may mean."""
+        """The meanings of each name."""
         meant: dict[str, list[_Named]] = {}
         for name, tool, server in self._tools:
             whole = fold(name)
@@ -236,7 +236,7 @@ def _spelt(wire: str, tool: str) -> re.Pattern[str]:
 
 
 def _places_of(folded: str, names: _Names) -> dict[str, list[int]]:
-    """Where folded text names a tool, by the tool's name: the ends of what names it."""
+    """Return the places where folded text names a tool, by the tool's name: the ends of what names it."""
     places: dict[str, list[int]] = {}
     for found in names.plain.finditer(folded):
         for named in names.meant[found.group()]:
@@ -315,7 +315,7 @@ class _Folded:
 
 
 class Provenance:
-    """What was given in a conversation, kept from request to request so that each text is folded once."""
+    """The texts that were given in a conversation, kept from request to request so that each is folded once."""
 
     def __init__(self) -> None:
         self._given: Sequence[GivenText] = ()
@@ -362,7 +362,7 @@ class Provenance:
         self._naming = self._naming if self._naming is not None else self._index()
 
     def where(self, call: ParsedCall) -> str:
-        """Where a call stands in what was given, in words; "" where it doesn't."""
+        """Return where a call stands in what was given, in words; "" where it doesn't."""
         self.prepare()
         naming = (self._naming or {}).get(call.name, ())
         wanted = _Wanted(call) if naming else None
@@ -443,7 +443,7 @@ class Provenance:
         return left
 
     def _place(self, given: GivenText, wanted: _Wanted) -> str:
-        """Where a text names the tool, the first time near to what the call says, if any."""
+        """Return where a text names the tool, the first time near to what the call says, if any."""
         names = next(([name, tool] for name, tool, _ in self._tools if name == wanted.name), [wanted.name])
         low = given.text.lower()
         places = [at for name in names for at in _found(name.lower(), low)]
@@ -478,7 +478,7 @@ class Provenance:
 
 
 def _found(name: str, text: str) -> Iterator[int]:
-    """Where a text holds a name, up to a number of times."""
+    """Return the places where a text holds a name, up to a number of times."""
     at = -1
     for _ in range(_LOOKED_AT):
         if (at := text.find(name, at + 1)) < 0:

@@ -128,7 +128,7 @@ def _plain(text: str, *, marks: bool) -> str:
 
 
 def signless(folded: str) -> str:
-    """What is left of folded text when signs are left out too, as those that begin each line of a comment."""
+    """Return folded text without its signs, as those that begin each line of a comment."""
     return folded.translate(_no_signs())
 
 
@@ -242,7 +242,7 @@ def _joined(run: re.Match[str]) -> str:
 
 
 def _codes(found: Sequence[str], decode: Callable[[str], bytes]) -> str:
-    """What the coded words of a text say, each alone and, as lines may break anywhere, all together."""
+    """Decode the coded words of a text, each alone and, as lines may break anywhere, all together."""
     alone = "".join(_text(decode(one)) for one in found)
     return "\n".join(dict.fromkeys(filter(None, (alone, _text(decode("".join(found))) if len(found) > 1 else ""))))
 
@@ -273,7 +273,7 @@ def _codes_to(base: int, run: Sequence[str]) -> Iterator[int]:
 
 
 def _text(coded: bytes, charset: str = "latin-1") -> str:
-    """What is written in bytes, "" where they are no text."""
+    """Return the text that is written in bytes, "" where they are no text."""
     if charset == "latin-1" and len(coded.translate(None, _SEEN)) > len(coded) // 4:
         return ""
     said = coded.decode(charset, "ignore").replace("\0", "")

@@ -1,4 +1,4 @@
-"""What a text would call, as plain JSON values: for people who want to know why a call was not understood."""
+"""Report the calls of a text as plain JSON values, for people who want to know why a call was not understood."""
 
 import json
 from collections.abc import Mapping, Sequence

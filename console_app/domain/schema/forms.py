@@ -78,12 +78,12 @@ class Field:
 
     @property
     def type_words(self) -> str:
-        """What kind of value it takes, for people."""
+        """The kind of value that the field takes, for people."""
         words = [_WORDS.get(self.kind, self.kind), *_limits(self.schema)]
         return ", ".join([*words, *(["or null"] if self.nullable else [])])
 
     def problem(self, value: Any) -> str:
-        """Why a value can't be sent, in a few words, or "". None and, where it may be left out, "" mean left out.
+        """Return why a value can't be sent, or "". None and, where the field may be left out, "" mean left out.
 
         Objects, and what stands in a list, are judged by their own fields.
         """
@@ -159,7 +159,7 @@ def fields_asked(schema: Schema) -> tuple[Field, ...]:
 
 
 def problems(schema: Schema, content: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with the answer to an elicitation: field name to a few words. Empty when it can be sent."""
+    """Return the problems of an answer to an elicitation: field name to a few words. Empty when it can be sent."""
     found = {asked.name: asked.problem(content.get(asked.name)) for asked in fields_asked(schema)}
     return {name: problem for name, problem in found.items() if problem}
 

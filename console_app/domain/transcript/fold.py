@@ -57,7 +57,7 @@ class Transcript:
 
     @classmethod
     def of(cls, events: Iterable[ev.Event]) -> Transcript:
-        """What `events` add up to."""
+        """Return the state that `events` add up to."""
         transcript = cls()
         for event in events:
             transcript.apply(event)
@@ -75,12 +75,12 @@ class Transcript:
 
     @property
     def compactions(self) -> Sequence[ev.HistoryCompacted]:
-        """Those that were not taken back, the oldest first."""
+        """The compactions that were not taken back, the oldest first."""
         return self._compactions
 
     @property
     def compaction(self) -> ev.HistoryCompacted | None:
-        """What the model reads in place of older messages, if anything."""
+        """The summary that the model reads in place of older messages, if there is one."""
         return self._compactions[-1] if self._compactions else None
 
     @property
@@ -179,7 +179,7 @@ class Transcript:
                     self._keep_if_open(call)
 
     def _noticed(self, event: ev.Notice) -> None:
-        """What requests carry no more, or less of."""
+        """Note reasoning and results that requests no longer carry, or carry less of."""
         if event.shortened:
             self.shortened.update(event.shortened)
             self.usage.stale, self.overflowed = True, False

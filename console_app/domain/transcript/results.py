@@ -15,7 +15,7 @@ from console_app.domain.transcript.views import CallView
 
 
 class ToModel(StrEnum):
-    """What results say to the model of the call itself, word for word: people read other words in its place."""
+    """The sentences in which results tell the model of the call itself: people read other words in their place."""
 
     DENIED = "The user denied this call."
     NOT_ALLOWED = "This call was not run:"

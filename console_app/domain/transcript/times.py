@@ -17,7 +17,7 @@ Stretch = tuple[float, float]
 
 
 def runs(call: CallView, now: float) -> Iterator[Stretch]:
-    """When a call ran, without the time in which it waited for a person: nothing is saved by waiting."""
+    """Yield the stretches in which a call ran, without those in which it waited for a person: waiting saves nothing."""
     if call.started_at is None:
         return
     at, end = call.started_at, now if call.finished_at is None else call.finished_at
@@ -48,7 +48,7 @@ def covered(stretches: Iterable[Stretch]) -> float:
 
 
 def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
-    """When a call waited for a person and none ran, as stretches that don't touch, in order."""
+    """Return the stretches in which a call waited for a person and none ran: they don't touch, and are in order."""
     waits = joined(stretch for call in calls for stretch in _stood_still(call, now))
     if not waits:
         return []
@@ -69,7 +69,7 @@ def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
 
 
 def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
-    """When a call waited for a person: for what it asked, and, once over, for being run again."""
+    """Yield the stretches in which a call waited for a person: for an answer, and, once over, for being run again."""
     end = now if call.finished_at is None else call.finished_at
     for since, until in call.waits:
         yield since, min(now if until is None else until, end)
@@ -99,11 +99,11 @@ class OwnTime:
 
     @property
     def seconds(self) -> float:
-        """How long it is; never nothing."""
+        """The seconds that count, never 0."""
         return max(self._own(self.end), 0.001)
 
     def share(self, at: float) -> float:
-        """Where a moment lies, from 0 to 1."""
+        """Return the place of a moment, from 0 to 1."""
         return min(max(self._own(at) / self.seconds, 0.0), 1.0)
 
     def _own(self, at: float) -> float:
@@ -132,7 +132,7 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """The length of the span in seconds."""
         return self.end - self.begin
 
 
@@ -150,7 +150,7 @@ class Figures:
 
     @property
     def saved(self) -> float:
-        """How much longer the same runs would have taken one after the other."""
+        """The seconds that the same runs would have taken longer, one after the other."""
         return max(self.summed - self.wall, 0.0)
 
 
@@ -175,7 +175,7 @@ def spans_of(call: CallView, now: float) -> list[Span]:
 
 
 def _before(call: CallView, begin: float, end: float, *, queue: bool) -> Iterator[Span]:
-    """What went on in a stretch beside a run: waiting for you, and the rest in the queue."""
+    """Yield the spans of a stretch beside a run: waiting for you, and the rest in the queue."""
     at = begin
     for since, until in call.waits:
         start, stop = max(since, at), min(end if until is None else until, end)

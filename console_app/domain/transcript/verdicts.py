@@ -59,7 +59,7 @@ _GLYPHS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one call came to. `why` says it in a few words where the word alone doesn't: `exit 1`, `status 404`."""
+    """The verdict on one call. `why` says it in a few words where the word alone doesn't: `exit 1`, `status 404`."""
 
     word: VerdictWord
     why: str = ""

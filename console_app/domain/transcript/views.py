@@ -125,7 +125,7 @@ class CallView:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What people are told of its end; None before that. It is read from the result once."""
+        """The verdict that people are told; None before the call has ended. It is read from the result once."""
         if self.outcome is None:
             return None
         if (judged := self._judged) is None or judged[0] is not self.outcome or judged[1] is not self.content:
@@ -150,7 +150,7 @@ class CallView:
 
     @property
     def ends_at(self) -> float | None:
-        """When it ends by itself unless there is news of it; None where it doesn't."""
+        """The time at which the call ends by itself unless there is news of it; None where it doesn't."""
         if self.limit is None or self.state is not CallState.RUNNING or self.asked:
             return None
         begun = self.started_at or 0.0
@@ -177,7 +177,7 @@ class BatchView:
 
     @property
     def started_at(self) -> float | None:
-        """When its first call started to run, or None."""
+        """The time at which the first call started to run, or None."""
         return min((c.started_at for c in self.calls if c.started_at is not None), default=None)
 
     @property

@@ -106,7 +106,7 @@ class Draft:
 
     @property
     def calls(self) -> int:
-        """How many of the attempts could be read."""
+        """The number of attempts that could be read."""
         return sum(attempt.failure is None for attempt in self.attempts)
 
     def name_of(self, written: str) -> str:
@@ -264,7 +264,7 @@ class Places:
     def problem(
         self, kind: ProblemKind, message: str, start: int, end: int, name: str | None, index: int | None = None
     ) -> ScanProblem:
-        """What is wrong with the text from `start` to `end`."""
+        """Return the problem of the text from `start` to `end`."""
         line = bisect_right(self._breaks, start)
         column = start - (self._breaks[line - 1] if line else 0)
         raw = self._text[start : min(end, start + RAW_LIMIT)]

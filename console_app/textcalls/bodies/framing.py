@@ -119,7 +119,7 @@ class Frame:
     string_at: int | None = None
 
     def stop(self, end: int, state: Literal["closed", "open", "cut", "broken"], why: str = "") -> "Frame":
-        """What the lexer says of it, once it is read."""
+        """The token that the lexer found, once it is read."""
         self.end, self.state, self.why = end, state, why
         return self
 

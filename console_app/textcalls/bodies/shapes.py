@@ -51,7 +51,7 @@ class Shaped:
 
 @dataclass(frozen=True, slots=True)
 class NotACall:
-    """Why an object is none. `silent`: it means something else (data, a definition), so it is no mistake either."""
+    """The reason why an object is no call. `silent`: it means something else, as data, so it is no mistake."""
 
     why: str
     silent: bool = False

@@ -22,7 +22,7 @@ _PLAIN_KEY = lazily(r"[A-Za-z_][\w-]*")
 
 
 class WrittenCall(Protocol):
-    """What is needed of a call to write it."""
+    """The parts of a call that are needed to write it."""
 
     @property
     def name(self) -> str: ...

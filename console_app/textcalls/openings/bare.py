@@ -81,7 +81,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
 
 
 def pass_separator(state: ScanState) -> Reading[None]:
-    """What may stand between a call and the next, and a bracket too many, is not shown."""
+    """Pass over what may stand between a call and the next, and a bracket too many: neither is shown."""
     src, output = state.src, state.output
     if state.structure.floor != src.at:
         return

@@ -83,7 +83,7 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
 
 
 def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
-    """What closes the region; a prefix in the marker is one in what closes it."""
+    """Return the tokens that close the region, with the prefix that the marker has."""
     prefix = _PREFIX.match(token)
     if prefix and closes and ":" not in closes[0]:
         return (*closes, *(f"</{prefix.group(1)}{close[2:]}" for close in closes))

@@ -117,13 +117,13 @@ class Place:
 
     @property
     def example(self) -> str:
-        """Why what follows is an example, where the words that lead to it say so."""
+        """Return why the text that follows is an example, where the words that lead to it say so."""
         called = is_example(self.above) if self.line_start else is_example(self.line, in_line=True)
         return "it is called an example" if called else ""
 
     @cached_property
     def quoted(self) -> str:
-        """Why what has a marker is none of the answer's own calls here; "" at the top level."""
+        """Return why a marked call is none of the answer's own here; "" at the top level."""
         if self.inside:
             return f"it stands {self.inside}"
         if self.blockquote:
@@ -145,7 +145,7 @@ class Place:
 
     @property
     def withheld(self) -> str:
-        """Why what has no marker is no call here; "" where it may be one."""
+        """Return why a text without a marker is no call here; "" where it may be one."""
         return self.quoted or self.example or ("" if self.line_start else "it does not start a line")
 
 
@@ -153,7 +153,7 @@ _place = lru_cache(maxsize=64)(Place)
 
 
 class Structure:
-    """What is open in the text of an answer. `_opaque` are stretches that are no running text, in order."""
+    """The constructs that are open in an answer. `_opaque` are stretches that are no running text, in order."""
 
     def __init__(self, src: Source) -> None:
         self._src = src
@@ -173,7 +173,7 @@ class Structure:
         self._passed = 0
 
     def skip(self, start: int, end: int, *, floor: bool = True) -> None:
-        """What stands here is read as something else: nothing in it opens or closes."""
+        """Pass over text that is read as something else: nothing in it opens or closes."""
         self._opaque.append((start, end))
         if floor:
             self.floor = end
@@ -252,6 +252,6 @@ def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
 
 @lru_cache(maxsize=256)
 def _closing(kind: str, token: str) -> re.Pattern[str]:
-    """What ends the construct that `token` began."""
+    """Return the pattern that ends the construct which `token` began."""
     ends = _CLOSING_OF.get(token.lower()) or _CLOSING_WORD.get(kind, r"(?i:</WORD\s*>)")
     return re.compile(ends.replace("WORD", re.escape(token)))

@@ -73,7 +73,7 @@ class ScanState:
         self.output = ScanOutput(self.src, self._events, self.structure)
 
     def place(self) -> Place:
-        """Where what is read now stands."""
+        """Return the place of the text that is read now."""
         return self.structure.at(self.src.at)
 
     def flush(self) -> list[ScanEvent]:
@@ -159,7 +159,7 @@ class ScanState:
             self.output.part_of_sentence()
 
     def _withheld(self, draft: Draft) -> str:
-        """Why what was read is no call at this level; "" when it is one, as far as is known by now."""
+        """Return why the text that was read is no call at this level; "" when it is one, as far as is known by now."""
         if len(draft.attempts) > MOST_CALLS:
             self.gave_up = f"it holds more than {MOST_CALLS} calls"
             return self.gave_up
@@ -187,7 +187,7 @@ class ScanState:
         self.conclude(draft, shown=shown)
 
     def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
-        """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""
+        """Treat what was read up to here as text; `why`, where it seems to call the tool that is `written`."""
         if why and (name := self.tools.resolve(written)):
             self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
         draft.withdraw()

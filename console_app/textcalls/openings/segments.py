@@ -55,7 +55,7 @@ _WORD = lazily(r"\S+")
 
 
 def lead_of(text: str) -> Lead:
-    """How a call is led to by the text before it, the end of which is enough."""
+    """Return how the text before a call leads to it; the end of that text is enough."""
     before = text.rstrip()
     whole, blanks = before.rpartition("\n")[2].strip(), text[len(before) :]
     line = _QUOTE.split(whole)[-1].strip()
