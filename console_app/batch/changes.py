@@ -11,7 +11,7 @@ from pathlib import Path
 
 from console_app.batch.results_file import ResultsError, ResultsFile, line_of
 from console_app.config.machine.paths import write_private
-from console_app.domain.batch import CUT_SHORT, ItemResult, WorkItem
+from console_app.domain.batch import ItemResult, WorkItem
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.ports import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
@@ -21,6 +21,8 @@ _NOT_STARTED = "not started: that it may change something could not be noted"
 
 class ChangeNotes:
     """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
+
+    CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 
     def __init__(self, results: ResultsFile) -> None:
         """Reads what an earlier run left. Raises ResultsError or UsageError."""
@@ -34,6 +36,11 @@ class ChangeNotes:
     def path_of(results: Path) -> Path:
         """The file of notes beside a file of results."""
         return results.with_name(f"{results.name}.changes")
+
+    @classmethod
+    def interrupted(cls, item: WorkItem) -> ItemResult:
+        """Return the result of an item that was cut short after it may have changed something."""
+        return ItemResult(id=item.id, item=item.digest, status="interrupted", error=cls.CUT_SHORT, source=item.source)
 
     def __contains__(self, item_id: str) -> bool:
         """Whether the item is noted and has no result."""
@@ -77,7 +84,9 @@ class ChangeNotes:
     def _note_all(self) -> None:
         noted = dict(self._file.digests) if self._file is not None else {}
         noted |= {name: self._results.digests[name] for name in self._results.earlier.called}
-        notes = [ItemResult(id=name, item=one[0], status="interrupted", error=CUT_SHORT) for name, one in noted.items()]
+        notes = [
+            ItemResult(id=name, item=one[0], status="interrupted", error=self.CUT_SHORT) for name, one in noted.items()
+        ]
         try:
             write_private(self._path, "".join(map(line_of, notes)))
         except ConfigError as error:
@@ -89,7 +98,7 @@ class ChangeNotes:
                 self._file = ResultsFile(self._path)
             except FanoutError:
                 return False
-        if not await self._file.append(ItemResult.interrupted(item)):
+        if not await self._file.append(self.interrupted(item)):
             return False
         self._open.add(item.id)
         return True

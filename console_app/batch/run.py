@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from console_app.batch.changes import ChangeNotes
 from console_app.batch.results_file import ResultsFile
 from console_app.config.secrets.redaction import Redactor
-from console_app.domain.batch import BATCH_EVENT, CUT_SHORT, BatchEvent, BatchProgress, ItemResult, WorkItem
+from console_app.domain.batch import BATCH_EVENT, BatchEvent, BatchProgress, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
 from console_app.domain.steady_time import steady_time
 
@@ -216,7 +216,7 @@ class BatchRun:
         if result.error:
             result = result.model_copy(update={"error": self._redactor.clean(result.error)})
         if result.status == "cancelled" and result.id in self._changes and result.id not in self._stopped_items:
-            result = result.model_copy(update={"status": "interrupted", "error": CUT_SHORT})
+            result = result.model_copy(update={"status": "interrupted", "error": ChangeNotes.CUT_SHORT})
         if result.status == "cancelled" and result.id not in self._stopped_items:
             del self._out[result.id]  # the run stopped it: it runs again another time
             self.progress.forget(result.id)

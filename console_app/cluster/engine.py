@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from console_app.batch import CLOSING, TextStream, noted_nowhere
+from console_app.batch import CLOSING, ChangeNotes, TextStream, noted_nowhere
 from console_app.cluster.dealer import Dealer
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
@@ -261,7 +261,7 @@ class ClusterEngine:
         cut = [item for item in link.items.values() if item.id in self._noted]
         for item in reversed(link.items.values()):
             if item.id in self._noted:
-                self._results.put(ItemResult.interrupted(item).model_dump_json())
+                self._results.put(ChangeNotes.interrupted(item).model_dump_json())
                 continue
             self._losses[item.id] += 1
             if self._losses[item.id] >= _MOST_LOSSES:

@@ -39,7 +39,6 @@ from console_app.config.models.model_choice import ModelChoice
 from console_app.config.servers.server_choice import ServerChoice
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.batch import (
-    CUT_SHORT,
     BatchEvent,
     BatchProgress,
     BatchSnapshot,
@@ -240,7 +239,7 @@ class _Command:
             cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
             if cut:
                 await _interrupt(cut, results, changes)
-                self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {CUT_SHORT}.")
+                self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {ChangeNotes.CUT_SHORT}.")
                 todo = [one for one in todo if one not in cut]
             progress = BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
             return await self._run(engine, paused, results, changes, todo, progress)
@@ -409,7 +408,7 @@ class _Command:
 async def _interrupt(items: Sequence[WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
     """Items that an earlier run cut short after they may have changed something end as that."""
     for item in items:
-        if await results.append(ItemResult.interrupted(item)):
+        if await results.append(ChangeNotes.interrupted(item)):
             results.earlier.statuses[item.id] = "interrupted"
             changes.settle(item.id)
 

@@ -28,7 +28,6 @@ from console_app.domain.tools import CallState, Frozen, Outcome
 ItemStatus = Literal[
     "completed", "failed", "invalid", "step_limit", "timed_out", "approval", "cancelled", "interrupted"
 ]
-CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 RESULT_VERSION = 1  # of `ItemResult`: a reader may refuse a higher one
 RunState = Literal["starting", "running", "stopping", "ended"]
 _RATE_OVER = 60.0  # seconds that the rate is taken of
@@ -117,11 +116,6 @@ class ItemResult(Frozen):
         return cls(
             id=item.id, item=item.digest, status="cancelled", source=item.source, started_at=now, finished_at=now
         )
-
-    @classmethod
-    def interrupted(cls, item: WorkItem) -> ItemResult:
-        """The result of an item that was cut short after it may have changed something."""
-        return cls(id=item.id, item=item.digest, status="interrupted", error=CUT_SHORT, source=item.source)
 
     @property
     def ok(self) -> bool:

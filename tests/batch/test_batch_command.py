@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from console_app.batch import ChangeNotes, ItemPlan, make_items, read_rows
-from console_app.domain.batch import ItemResult, ItemUsage
+from console_app.domain.batch import ItemUsage
 from console_app.domain.safe_text import json_line
 from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
@@ -322,7 +322,7 @@ def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(f
     names = items(fanout, "a", "b")
     (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
     usage = ItemUsage(input_tokens=1000, output_tokens=234, cost=0.0125)
-    done = ItemResult.interrupted(item).model_copy(update={"status": "completed", "usage": usage})
+    done = ChangeNotes.interrupted(item).model_copy(update={"status": "completed", "usage": usage})
     (fanout.cwd / "r.jsonl").write_text(json_line(done.model_dump(mode="json")) + "\n")
     key = {"OPENAI_API_KEY": "sk-test"}
     told = fanout.run("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "openai/gpt-4o", "--no-mcp", env=key)
@@ -336,7 +336,7 @@ def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Insi
     (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
     (fanout.cwd / "r.jsonl").write_text("")
     notes = ChangeNotes.path_of(fanout.cwd / "r.jsonl")
-    notes.write_text(json_line(ItemResult.interrupted(item).model_dump(mode="json")) + "\n")
+    notes.write_text(json_line(ChangeNotes.interrupted(item).model_dump(mode="json")) + "\n")
     words = ("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp")
     assert fanout.run(*words).out.startswith("offline/rehearsal: 1 item,")
     assert fanout.run(*words, "--rerun-changes").out.startswith("offline/rehearsal: 2 items")
