@@ -67,10 +67,7 @@ def main() -> None:
 
 async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]:
     from console_app import batch_worker, wiring
-    from console_app.batch import ChangeNotes
-    from console_app.batch import LocalEngine
-    from console_app.batch import ResultsFile
-    from console_app.batch import BatchRun, Limits
+    from console_app.batch import BatchRun, ChangeNotes, Limits, LocalEngine, ResultsFile
     from console_app.command_line.parser import parse_arguments
     from console_app.domain.batch import BatchProgress, WorkItem
 

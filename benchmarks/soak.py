@@ -28,9 +28,9 @@ from typing import Any
 from benchmarks.console import parser
 from console_app.console.models import Models
 from console_app.console.services import Services
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.ports import CallReporter, Invocation, ModelRequest
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

@@ -33,9 +33,10 @@ from console_app.config.settings.model import Settings
 from console_app.config.settings.system_prompt import DEFAULT
 from console_app.config.trust.rule_servers import RuleServers
 from console_app.console.model_source import ConfiguredModels
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
-from console_app.domain.settings import CallPolicy, EngineSettings
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine

@@ -23,8 +23,9 @@ from console_app.console.console import Console
 from console_app.console.permissions import MODES
 from console_app.console.ui_port import UiPort
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.settings import EFFORTS, ApprovalMode
+from console_app.domain.settings import EFFORTS
 from console_app.domain.transcript import Transcript
 from console_app.engine.builtin_tools.specs import QUESTION
 from console_app.engine.strategies.loop import FILTERED, TOKEN_LIMIT

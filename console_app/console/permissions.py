@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from console_app.console.ui_port import UiPort
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError
 from console_app.domain.events import Decision
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.safe_text import one_line
 from console_app.domain.schema import arguments_problem
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import CallView
 from console_app.engine.approval_gate import Action, ApprovalGate, Rule

@@ -10,31 +10,13 @@ import re
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import chain
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-
-class ApprovalMode(StrEnum):
-    """`ask`: whatever no rule allows · `auto`: also runs what is known to be read-only · `plan`: runs only that, and
-    denies the rest · `yolo`: runs everything."""
-
-    ASK = "ask"
-    AUTO = "auto"
-    PLAN = "plan"
-    YOLO = "yolo"
-
-
-class CallPolicy(StrEnum):
-    """The order in which the calls of one answer run: all at once, one after the other, or only the first of them."""
-
-    PARALLEL = "parallel"
-    SEQUENTIAL = "sequential"
-    SINGLE = "single"
-
+from console_app.domain.approvals import CallPolicy
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath as Path
 from typing import Any, Literal
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import DecidedBy
 from console_app.domain.rules import RuleText, arguments_match, speaks_of
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolSpec
 from console_app.engine.rule_bindings import RuleBindings, RuleKey, Standing
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened
-from console_app.domain.settings import CallPolicy, Dispatch
+from console_app.domain.settings import Dispatch
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.arguments import UnreadableArguments, as_written, canonical, declared, read

@@ -7,10 +7,11 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TodoItem, TurnUndone
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports import ModelRequest, Provider, ServerSwitch, Toolset
-from console_app.domain.settings import CallPolicy, EngineSettings
+from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript

@@ -6,8 +6,8 @@ each have it told again where it has to be.
 
 from __future__ import annotations
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.messages import UserMessage
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.transcript import Transcript
 
 PLAN_ON = (

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.chunks import SLICE
 from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports import ModelRequest, no_pictures
-from console_app.domain.settings import CallPolicy, Sampling, ToolChoice
+from console_app.domain.settings import Sampling, ToolChoice
 from console_app.domain.tools import ToolSpec
 from console_app.engine import results
 from console_app.engine.answer import Answer

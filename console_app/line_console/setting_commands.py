@@ -10,10 +10,10 @@ from console_app.config.settings.settings_file import BrokenSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.permissions import MODES
 from console_app.domain.amounts import plural
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
 

@@ -17,8 +17,9 @@ from console_app.config.settings import model
 from console_app.config.settings.layers import LayeredSettings, load_settings, unknown_variables
 from console_app.config.settings.model import Rules, Settings
 from console_app.config.trust.trusted import trust
+from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import ConfigError
-from console_app.domain.settings import DEFAULTS, ApprovalMode, CallPolicy
+from console_app.domain.settings import DEFAULTS
 
 Load = Callable[..., LayeredSettings]
 

@@ -18,8 +18,8 @@ from console_app.config.settings.model import Rules, Settings
 from console_app.console.connecting import Connecting
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from tests.console.local_endpoints import MODELS, endpoint

@@ -11,8 +11,8 @@ from console_app.config.trust.written_rules import UserRules
 from console_app.console.permissions import SESSION, ApprovalDecision, Permissions
 from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import Rule
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Model, Tools, calls, engine_of, outcomes, spec, tool_texts

@@ -11,8 +11,8 @@ from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.rewind import not_undone
 from console_app.console.talk.sessions import BUSY, Sessions
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import FinishChunk, TextChunk
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.transcript import CallView, Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

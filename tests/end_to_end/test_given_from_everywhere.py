@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
 from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.settings import ApprovalMode, ProviderConfig
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
-from console_app.domain.settings import ApprovalMode, ProviderConfig
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.settings import ProviderConfig
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.strategies.loop import NUDGE

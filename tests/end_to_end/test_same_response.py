@@ -10,10 +10,11 @@ import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk
 from console_app.domain.events import TodoItem
 from console_app.domain.ports import Provider
-from console_app.domain.settings import ApprovalMode, EngineSettings
+from console_app.domain.settings import EngineSettings
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.mcp_client.hub import Hub

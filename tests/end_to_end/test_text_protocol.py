@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.events import Decision
 from console_app.domain.ports import ProtocolMode as Mode
-from console_app.domain.settings import ApprovalMode, CallPolicy, EngineSettings, ProviderConfig
+from console_app.domain.settings import EngineSettings, ProviderConfig
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

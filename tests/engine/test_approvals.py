@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk
 from console_app.domain.events import DecidedBy, Decision
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolAnnotations
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.turn import Turn

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.chunks import (
     CallClosed,
     CallDelta,
@@ -23,7 +24,6 @@ from console_app.domain.chunks import (
     TextChunk,
 )
 from console_app.domain.messages import Reasoning
-from console_app.domain.settings import CallPolicy
 from console_app.engine.answer import LARGEST_KEPT, LARGEST_SAID
 from console_app.engine.batch import LONGEST_NAME
 from console_app.engine.session import LONGEST_ID

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.events import Decision, TodoItem, TodoStatus
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule

@@ -9,9 +9,9 @@ import logging
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import MOST_LIMITS, Transcript
 from console_app.engine.executor import GRACE

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, FinishChunk, TextChunk
 from console_app.domain.errors import ProviderError, ToolError, UsageError
 from console_app.domain.events import Decision, TodoItem
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript.views import GrowingText
 from console_app.engine.engine import Activities, Engine

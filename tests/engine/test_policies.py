@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk
-from console_app.domain.settings import CallPolicy
 from console_app.engine.slots import limited, limits_of
 from console_app.engine.turn import Turn
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts

@@ -8,7 +8,7 @@ import pytest
 
 from console_app.config.trust.rule_servers import RuleServers
 from console_app.domain import events as ev
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.rule_bindings import RuleBindings, RuleKey

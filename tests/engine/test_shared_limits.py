@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.settings import ApprovalMode, EngineSettings
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.settings import ApprovalMode, CallPolicy
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

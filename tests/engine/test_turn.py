@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
@@ -26,7 +27,6 @@ from console_app.domain.chunks import (
 )
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import AssistantMessage, Reasoning, UserMessage
-from console_app.domain.settings import CallPolicy
 from console_app.domain.tools import ToolCall
 from tests.engine.peers import (
     DONE,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.rule_bindings import RuleBindings, RuleKey

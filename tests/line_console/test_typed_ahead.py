@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import Chunk
 from console_app.domain.ports import ModelRequest
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.headless import OutputStreams

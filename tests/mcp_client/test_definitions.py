@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.mcp_client.tools.definitions import Definitions

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.messages import ToolMessage
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

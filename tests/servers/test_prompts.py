@@ -17,7 +17,7 @@ from pptx import Presentation
 
 from console_app import resources
 from console_app.config.servers.mcp_servers import load_mcp_config
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.providers.offline import OfflineProvider

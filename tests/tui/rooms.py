@@ -21,9 +21,9 @@ from console_app.config.settings.model import Rules
 from console_app.config.settings.own_settings import OwnSettings
 from console_app.console.services import Services
 from console_app.console.talk.question_queue import QuestionQueue
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.sessions.library import Library
 from console_app.sessions.store import Store

@@ -13,9 +13,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import TodoItem
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.providers.text_protocol import TextProtocol

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from textual import events
 
 from console_app.console.services import AttentionSettings
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
 from console_app.domain.safe_text import is_safe
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.terminal.attention import (
     RESTORE_TITLE,

@@ -8,7 +8,7 @@ from pathlib import Path
 from console_app.config.machine.paths import Paths
 from console_app.config.trust.custom_commands import find
 from console_app.config.trust.trust_report import ProjectTrust
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.app import FanoutApp
 from tests.tui.parts import Run, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, seen, until

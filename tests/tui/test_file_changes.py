@@ -15,8 +15,8 @@ from textual.app import App
 from textual.color import Color
 
 from console_app.console.files.file_changes import NEW, change_of
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.lineview.palette import contrast
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, painted, see, seen, until

@@ -16,8 +16,8 @@ from textual.pilot import Pilot
 
 from console_app.console.files import clipboard
 from console_app.console.services import Services
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
-from console_app.domain.settings import ApprovalMode
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 from console_app.tui.main_screen.help import HelpScreen

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console_app.console.reports.call_text import log_lines
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.mcp_client.hub import Hub

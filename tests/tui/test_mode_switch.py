@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from console_app.console.permissions import MODES, Permissions
 from console_app.console.timing import Timing
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.tui.approvals.mode_switch import ModeSwitch

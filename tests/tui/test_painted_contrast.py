@@ -16,9 +16,9 @@ from textual.color import Color
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.lineview.palette import contrast
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, decide, painted, say, see, until

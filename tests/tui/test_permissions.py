@@ -6,7 +6,7 @@ from pathlib import Path
 
 from console_app.config.machine.paths import Paths
 from console_app.config.trust.written_rules import UserRules
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from tests.tui.parts import Tools, app, chat, echo, see, seen, until
 

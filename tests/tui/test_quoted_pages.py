@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.mcp_client.hub import Hub

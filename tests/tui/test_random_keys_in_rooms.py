@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from tests.tui.parts import at_rest, calls, chat, say, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
 from tests.tui.rooms import AFTER_A_TURN, DIALOGS, QUESTION, Room, focused, furnished, typed

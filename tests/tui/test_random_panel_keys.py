@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.lineview import CallBlock

@@ -10,8 +10,8 @@ from typing import Any
 from textual import events
 from textual.pilot import Pilot
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.transcript import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.lineview import CallBlock

@@ -18,8 +18,8 @@ from console_app.config.machine.paths import Paths, project_settings
 from console_app.config.settings.layers import load_settings
 from console_app.config.settings.model import Rules, Settings
 from console_app.config.settings.own_settings import OwnSettings
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
-from console_app.domain.settings import ApprovalMode
 from console_app.tui.app import FanoutApp
 from console_app.tui.widgets.motion import is_still
 from tests.patience import PATIENCE

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from textual.widgets import Static
 
 from console_app.console.slash_commands import parse
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.safe_text import one_line
-from console_app.domain.settings import CallPolicy, Effort
+from console_app.domain.settings import Effort
 from console_app.tui.main_screen.help import KeySection, help_lines
 from console_app.tui.prompt.completion_popup import CompletionPopup
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until

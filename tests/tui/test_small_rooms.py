@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox

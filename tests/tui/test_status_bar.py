@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.main_screen.status_bar import Room, Status, fitting, pieces, tokens
 from tests.each import each

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation, ModelRequest
-from console_app.domain.settings import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.providers.text_protocol import TextProtocol
 from console_app.textcalls import ToolSignature, render_calls

@@ -12,17 +12,9 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.models.endpoint import check_base_url, check_variable
+from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.rules import RuleText, parse_rule
-from console_app.domain.settings import (
-    DEFAULTS,
-    Api,
-    ApprovalMode,
-    CallPolicy,
-    Dispatch,
-    Sampling,
-    StrategyName,
-    ToolChoice,
-)
+from console_app.domain.settings import DEFAULTS, Api, Dispatch, Sampling, StrategyName, ToolChoice
 
 _PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from console_app.config.settings.model import Settings
 from console_app.config.trust.trusted import IN_A_SHELL
+from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
-from console_app.domain.settings import ApprovalMode, CallPolicy
 
 LONGEST_VALUE = 2_000  # characters of one value that a list shows
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.settings.own_settings import NEXT_START
 from console_app.console.console import Console
 from console_app.console.reports.call_text import call_text
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.domain.settings import ApprovalMode
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript import MANUAL, CallView, Transcript
 from console_app.engine import manual_calls

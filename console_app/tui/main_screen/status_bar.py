@@ -15,8 +15,8 @@ from textual.style import Style
 from textual.widget import Widget
 
 from console_app.domain.amounts import plural, tokens
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import one_line
-from console_app.domain.settings import ApprovalMode
 
 BAR_CELLS = 10
 NAME = Content.styled("fanout", "bold $primary")

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.console.talk.question_queue import QuestionQueue
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.mcp_client.connecting.asking import Asking, OpenUrl

@@ -13,7 +13,7 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 from pydantic import BaseModel
 from textual.pilot import Pilot
 
-from console_app.domain.settings import ApprovalMode
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState, Outcome, ToolAnnotations, ToolSpec
 from console_app.domain.transcript import CallView
 from console_app.engine.approval_gate import ApprovalGate, Rule
