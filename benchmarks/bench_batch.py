@@ -67,13 +67,9 @@ def main() -> None:
 
 async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]:
     from console_app import batch_worker, wiring
-    from console_app.batch.changes import ChangeNotes
-    from console_app.batch.local_engine import LocalEngine
-    from console_app.batch.results_file import ResultsFile
-    from console_app.batch.run import BatchRun, Limits
+    from console_app.batch import BatchRun, ChangeNotes, Limits, LocalEngine, ResultsFile
     from console_app.command_line import parse_arguments
-    from console_app.domain.batch import WorkItem
-    from console_app.domain.batch_progress import BatchProgress
+    from console_app.domain.batch import BatchProgress, WorkItem
 
     home = Path(os.environ["FANOUT_HOME"])
     script = home / "script.toml"

@@ -15,7 +15,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 
 from benchmarks.console import parser, row
-from console_app.domain.ports.provider import CallDelta, ReasoningChunk, TextChunk
+from console_app.domain.chunks import CallDelta, ReasoningChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers.formats.anthropic_answer import AnthropicAnswer
 from console_app.providers.formats.openai_chat_answer import ChatAnswer

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.console import parser, row
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.mcp_client import Hub, Traffic
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE

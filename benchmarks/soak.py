@@ -29,16 +29,8 @@ from benchmarks.console import parser
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.provider import (
-    CallClosed,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    TextChunk,
-    UsageChunk,
-)
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine
 from console_app.tui.app import FanoutApp

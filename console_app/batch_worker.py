@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import wiring
-from console_app.batch.event_files import EventFiles
-from console_app.batch.models import SharedModels
-from console_app.batch.turn_worker import SharedParts, TurnWorker
+from console_app.batch import EventFiles, SharedModels, SharedParts, TurnWorker
 from console_app.config.servers import ServerChoice
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from console_app.headless.standard_output import forget_stdout, write_out
+from console_app.commands import forget_stdout, write_out
 
 TYPE_CHECKING = False  # type checkers know the name; importing typing would take a tenth of the time of --version
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def _dispatch(parsed: Namespace) -> int:
     _terminate_as_interrupt()
     match parsed.command:
         case "parse":
-            from console_app.headless.parse_command import run_parse
+            from console_app.commands import run_parse
 
             return run_parse(parsed)
         case "schema":
-            from console_app.headless.schema_command import run_schema
+            from console_app.commands import run_schema
 
             return run_schema(parsed)
         case "completion":
@@ -122,8 +122,7 @@ def _versions(*, libraries: bool) -> int:
 
     if not libraries:
         return _write(f"fanout {__version__}\n")
-    from console_app.config.machine import optional
-    from console_app.headless.doctor import installed
+    from console_app.config.machine import installed, optional
 
     lines = [f"{name} {version or 'is not installed'}" for name, version in installed().items()]
     lines += [

@@ -26,16 +26,15 @@ from console_app.config.secrets import Redactor, StoredKeys, secrets_of_kept
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
 
 if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice
-    from console_app.domain.ports.provider import Provider
-    from console_app.domain.ports.toolset import ServerSwitch, Toolset
+    from console_app.domain.ports import Provider, ServerSwitch, Toolset
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
 

@@ -14,7 +14,7 @@ FLAG = re.compile(r"(?<![\w<!-])--[a-z][a-z-]{2,}")
 ELSEWHERE = {
     "providers/faults/wordings.py",  # what servers say, to be recognised
     "tui/lineview/results/diff.py",  # how a diff begins
-    "textcalls/page.py",  # a page of the docs
+    "textcalls/__main__.py",  # a page of the docs
     "sessions/export.py",  # of `fanout sessions import`, which has no key
 }
 

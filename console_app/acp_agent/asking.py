@@ -21,12 +21,12 @@ from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
 from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
-from console_app.domain.approvals import Decision
 from console_app.domain.displayed import as_text, digest
+from console_app.domain.events import Decision
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import object_of
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.schema import object_of
+from console_app.domain.transcript import CallView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

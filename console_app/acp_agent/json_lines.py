@@ -18,8 +18,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import SessionNotification
 from acp.utils import serialize_params
 
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import encodable
+from console_app.domain.safe_text import encodable, json_line
 
 LONGEST = 64 * 1024 * 1024  # characters of a message: pictures come in it, a third larger than they are
 _AHEAD = 64  # messages that are read before they are wanted

@@ -26,7 +26,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.event_news import News, call_of
 from console_app.domain.events import Event, Level
-from console_app.domain.sampling import EFFORTS
+from console_app.domain.settings import EFFORTS
 from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.engine import FILTERED, QUESTION, TOKEN_LIMIT

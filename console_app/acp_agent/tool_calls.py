@@ -11,11 +11,10 @@ from typing import Any
 from acp import schema
 
 from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
-from console_app.domain.file_edits import edits_of, path_of, whole_of
+from console_app.domain.displayed import edits_of, path_of, whole_of
 from console_app.domain.safe_text import one_line
-from console_app.domain.shown_results import shown_text
 from console_app.domain.tools import Artifact, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, shown_text
 
 Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
 LONGEST_OUTPUT = 200_000  # characters of a result that an editor is sent; the model's is whole

@@ -14,11 +14,10 @@ from acp import schema
 
 from console_app.acp_agent import tool_calls
 from console_app.domain import events as ev
+from console_app.domain.events import TodoItem
 from console_app.domain.safe_text import one_line
-from console_app.domain.todo import TodoItem
 from console_app.domain.tools import ToolSpec
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView, StepView, TurnView
+from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
 
 _GRAVE = frozenset({"warning", "error", "critical", "alert", "emergency"})
 Update = Any  # one of the SDK's: it has no name for their union

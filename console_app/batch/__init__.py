@@ -1,1 +1,49 @@
-"""Many items at once, each a whole turn: where they come from, who runs them, and what is kept of them."""
+"""A batch without a face: items made of files, run on an engine, their results kept, and what is told of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.batch.answer_schema import schema_problem as schema_problem
+    from console_app.batch.changes import ChangeNotes as ChangeNotes
+    from console_app.batch.items import STDIN as STDIN
+    from console_app.batch.items import ItemPlan as ItemPlan
+    from console_app.batch.items import Template as Template
+    from console_app.batch.items import given_calls as given_calls
+    from console_app.batch.items import make_items as make_items
+    from console_app.batch.items import read_rows as read_rows
+    from console_app.batch.local_engine import CLOSING as CLOSING
+    from console_app.batch.local_engine import LocalEngine as LocalEngine
+    from console_app.batch.local_engine import TextStream as TextStream
+    from console_app.batch.local_engine import noted_nowhere as noted_nowhere
+    from console_app.batch.report import summary as summary
+    from console_app.batch.report import write_report as write_report
+    from console_app.batch.results_file import ResultsFile as ResultsFile
+    from console_app.batch.run import BatchEngine as BatchEngine
+    from console_app.batch.run import BatchRun as BatchRun
+    from console_app.batch.run import Limits as Limits
+    from console_app.batch.status_files import KnownRuns as KnownRuns
+    from console_app.batch.status_files import StatusFile as StatusFile
+    from console_app.batch.status_files import Telling as Telling
+    from console_app.batch.turn_worker import EventFiles as EventFiles
+    from console_app.batch.turn_worker import SharedModels as SharedModels
+    from console_app.batch.turn_worker import SharedParts as SharedParts
+    from console_app.batch.turn_worker import TurnWorker as TurnWorker
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "answer_schema": "schema_problem",
+            "changes": "ChangeNotes",
+            "items": "ItemPlan STDIN Template given_calls make_items read_rows",
+            "local_engine": "CLOSING LocalEngine TextStream noted_nowhere",
+            "report": "summary write_report",
+            "results_file": "ResultsFile",
+            "run": "BatchEngine BatchRun Limits",
+            "status_files": "KnownRuns StatusFile Telling",
+            "turn_worker": "EventFiles SharedModels SharedParts TurnWorker",
+        },
+    )

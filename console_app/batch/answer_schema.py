@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import references
+from console_app.domain.schema import references
 
 _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
 _LONGEST = 500  # characters of a complaint
@@ -18,13 +18,13 @@ class NotFitting(ValueError):
 
 
 def request(schema: dict[str, Any]) -> str:
-    """What the system prompt says of it."""
+    """Return the words of the system prompt that ask for the schema."""
     text = json.dumps(schema, ensure_ascii=False)
     return f"Your last message has to be one JSON value that fits this JSON Schema, and nothing else:\n{text}"
 
 
 def again(reason: str) -> str:
-    """What the model is told of an answer that doesn't fit."""
+    """Return the message to the model about an answer that doesn't fit."""
     return f"That answer doesn't fit the JSON Schema: {reason}. Answer again, with the JSON value alone."
 
 
@@ -44,8 +44,8 @@ def read(answer: str, schema: dict[str, Any]) -> Any:
     return value
 
 
-def problem_of(schema: Any) -> str:
-    """Why something is no JSON Schema, "" where it is one; a reference to another document, as none is read."""
+def schema_problem(schema: Any) -> str:
+    """Return why something is no JSON Schema, "" where it is one. References to other documents are refused."""
     if not isinstance(schema, dict):
         return "it is no JSON object"
     library, schema = _library(), cast("dict[str, Any]", schema)

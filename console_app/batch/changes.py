@@ -13,28 +13,34 @@ from console_app.batch.results_file import ResultsError, ResultsFile, line_of
 from console_app.config.files import write_private
 from console_app.domain.batch import ItemResult, WorkItem
 from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.ports import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 
-CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 _NOT_STARTED = "not started: that it may change something could not be noted"
-
-
-def notes_of(results: Path) -> Path:
-    """The file of notes beside a file of results."""
-    return results.with_name(f"{results.name}.changes")
 
 
 class ChangeNotes:
     """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
 
+    CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
+
     def __init__(self, results: ResultsFile) -> None:
         """Reads what an earlier run left. Raises ResultsError or UsageError."""
         self._results = results
-        self._path = notes_of(results.path)
+        self._path = self.path_of(results.path)
         self._file = ResultsFile(self._path, look=results.look) if self._path.exists() else None
         self._open = set(self._file.earlier.statuses) if self._file is not None else set[str]()
         self._noting: dict[str, asyncio.Task[bool]] = {}
+
+    @staticmethod
+    def path_of(results: Path) -> Path:
+        """The file of notes beside a file of results."""
+        return results.with_name(f"{results.name}.changes")
+
+    @classmethod
+    def interrupted(cls, item: WorkItem) -> ItemResult:
+        """Return the result of an item that was cut short after it may have changed something."""
+        return ItemResult(id=item.id, item=item.digest, status="interrupted", error=cls.CUT_SHORT, source=item.source)
 
     def __contains__(self, item_id: str) -> bool:
         """Whether the item is noted and has no result."""
@@ -78,7 +84,9 @@ class ChangeNotes:
     def _note_all(self) -> None:
         noted = dict(self._file.digests) if self._file is not None else {}
         noted |= {name: self._results.digests[name] for name in self._results.earlier.called}
-        notes = [ItemResult(id=name, item=one[0], status="interrupted", error=CUT_SHORT) for name, one in noted.items()]
+        notes = [
+            ItemResult(id=name, item=one[0], status="interrupted", error=self.CUT_SHORT) for name, one in noted.items()
+        ]
         try:
             write_private(self._path, "".join(map(line_of, notes)))
         except ConfigError as error:
@@ -90,7 +98,7 @@ class ChangeNotes:
                 self._file = ResultsFile(self._path)
             except FanoutError:
                 return False
-        if not await self._file.append(interrupted(item)):
+        if not await self._file.append(self.interrupted(item)):
             return False
         self._open.add(item.id)
         return True
@@ -107,15 +115,10 @@ class NotedChanges:
         return self._inner.tools()
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
-        """See Toolset. The deadline of the call doesn't run while the note is written."""
+        """Run one call. Its deadline doesn't run while the note is written."""
         if not invocation.spec.annotations.read_only:
             with reporter.held():
                 noted = await self._note()
             if not noted:
                 return ToolResult(outcome=Outcome.FAILED, content=_NOT_STARTED, error=_NOT_STARTED)
         return await self._inner.call(invocation, reporter)
-
-
-def interrupted(item: WorkItem) -> ItemResult:
-    """The result of an item that was cut short after it may have changed something."""
-    return ItemResult(id=item.id, item=item.digest, status="interrupted", error=CUT_SHORT, source=item.source)

@@ -1,26 +1,200 @@
-"""From rows to items: templates filled in, what each item asks for checked, and items multiplied, before any runs."""
+"""From files to items: rows read, templates filled in, what each asks for checked, and items multiplied."""
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, Literal, cast
 
 from console_app.batch import answer_schema
-from console_app.batch.rows import InputRow, told
-from console_app.batch.template import Template
 from console_app.domain.batch import GivenCall, WorkItem
 from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import encodable
 
+_PART = re.compile(r"\{\{|\}\}|\{([^{}\n]+)\}|[{}]")
+_MISSING = object()
+Form = Literal["jsonl", "csv", "lines"]
+STDIN = "-"
+_STDIN_DESCRIPTOR = 0
+_ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
+_LARGEST_CELL = 2**27  # characters
+_SHOWN = 3  # problems of a file that are told
 _MEANT = frozenset({"model", "system", "attachments", "allowed_tools", "schema"})  # fields that need no template
+
+
+class Template:
+    """`name` is what people call it, as `--prompt`. Raises UsageError for a brace that stands alone."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._parts: list[tuple[str, str | None]] = []  # text, and the field behind it
+        begin = 0
+        plain = ""
+        for match in _PART.finditer(text):
+            plain += text[begin : match.start()]
+            begin = match.end()
+            field, found = match[1], match[0]
+            if field is not None:
+                self._parts.append((plain, field.strip()))
+                plain = ""
+            elif len(found) == 2:
+                plain += found[0]
+            else:
+                raise UsageError(
+                    f"{name}: the {found} at character {match.start() + 1} names no field",
+                    "Write {field}, or {{ and }} for braces.",
+                )
+        self._parts.append((plain + text[begin:], None))
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields it names, once each."""
+        return list(dict.fromkeys(field for _, field in self._parts if field is not None))
+
+    def missing(self, fields: Mapping[str, Any]) -> list[str]:
+        """Return the fields that the template names and `fields` doesn't have."""
+        return [name for name in self.fields if _look_up(fields, name) is _MISSING]
+
+    def filled(self, fields: Mapping[str, Any]) -> str:
+        """The text with the values in their places; what is no text stands there as JSON."""
+        return "".join(text if name is None else text + _written(_look_up(fields, name)) for text, name in self._parts)
+
+
+def _look_up(fields: Mapping[str, Any], name: str) -> Any:
+    if name in fields:
+        return fields[name]
+    value: Any = fields
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return _MISSING
+        value = cast("Mapping[str, Any]", value)[part]
+    return value
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """The fields of one item as they were written. `id` is its own, or else its line."""
+
+    fields: dict[str, Any]
+    source: str
+    id: str
+
+
+def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
+    """All rows of the files; `-` is standard input. Blank lines are left out. Raises UsageError with file and line."""
+    rows: list[InputRow] = []
+    for path in paths:
+        name = "standard input" if path == STDIN else path
+        prefix = f"{Path(path).stem}:" if len(paths) > 1 else ""
+        try:
+            with _opened(path) as file:
+                rows += _rows(file, name, prefix, form or _ENDINGS.get(Path(path).suffix.lower(), "lines"))
+        except OSError as error:
+            raise UsageError(f"can't read {name}: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{name}: byte {error.start} is not UTF-8", "Save the file as UTF-8.") from None
+    if not rows:
+        raise UsageError(f"{', '.join(paths)}: there is no item in it")
+    return rows
+
+
+def told(problems: Sequence[str]) -> str:
+    """The first of some problems, and how many more there are."""
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    return "; ".join(problems[:_SHOWN]) + more
+
+
+def _opened(path: str) -> IO[str]:
+    if path == STDIN:
+        return open(_STDIN_DESCRIPTOR, encoding="utf-8-sig", newline="", closefd=False)
+    return open(path, encoding="utf-8-sig", newline="")
+
+
+def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[InputRow]:
+    problems: list[str] = []
+    match form:
+        case "jsonl":
+            found = list(_json_rows(file, name, problems))
+        case "csv":
+            found = list(_csv_rows(file, name, problems))
+        case "lines":
+            texts = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, 1))
+            found = [(number, {"text": text}) for number, text in texts if text.strip()]
+    if problems:
+        raise UsageError(told(problems))
+    return [InputRow(fields, f"{name}:{number}", _id(fields, f"{prefix}{number}")) for number, fields in found]
+
+
+def _id(fields: dict[str, Any], line: str) -> str:
+    own = fields.get("id")
+    return line if own is None or own == "" else str(own)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError where a key is in it twice: nobody could say which is meant."""
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise ValueError(f"the key “{key}” is there twice")
+        fields[key] = value
+    return fields
+
+
+def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            value: Any = json.loads(line.rstrip(), object_pairs_hook=_once)
+        except (ValueError, RecursionError) as error:
+            where = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            problems.append(f"{name}:{number}{where}: not JSON: {what}")
+            continue
+        if "\\ud" in line.lower():  # an escape may stand for half a character, which nothing could send
+            value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
+        if isinstance(value, str):
+            value = {"prompt": value, "text": value}
+        if not isinstance(value, dict):
+            problems.append(f"{name}:{number}: neither a JSON object nor a text")
+        elif isinstance(cast("dict[str, Any]", value).get("id"), bool | list | dict):
+            problems.append(f"{name}:{number}: id: neither a text nor a number")
+        else:
+            yield number, cast("dict[str, Any]", value)
+
+
+def _csv_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    csv.field_size_limit(_LARGEST_CELL)
+    head = file.readline()
+    delimiter = max(",;\t", key=head.count)
+    names = next(csv.reader([head], delimiter=delimiter, strict=True), list[str]())
+    if len(set(names)) < len(names):
+        problems.append(f"{name}:1: a column's name is there twice")
+        return
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    number = 2
+    try:
+        for cells in reader:
+            if len(cells) == len(names):
+                yield number, dict(zip(names, cells, strict=True))
+            elif cells:
+                problems.append(f"{name}:{number}: {len(cells)} cells, where the header has {len(names)}")
+            number = reader.line_num + 2
+    except csv.Error as error:
+        problems.append(f"{name}:{number}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPlan:
-    """What is done with each row. `each` are values of a field, each of which makes an item of its own."""
+    """The plan for each row. `each` are values of a field, each of which makes an item of its own."""
 
     prompt: Template | None = None  # None: the item's own `prompt`, or the line
     system: Template | None = None
@@ -28,6 +202,22 @@ class ItemPlan:
     each: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     repeat: int = 1
     folder: Path = Path()  # where relative paths of attachments begin
+
+    @staticmethod
+    def read_each(texts: Sequence[str]) -> dict[str, list[str]]:
+        """`FIELD=a,b,c` (or `FIELD=["a, b", "c"]`) as field and values. Raises UsageError."""
+        found: dict[str, list[str]] = {}
+        for text in texts:
+            name, mark, values = text.partition("=")
+            listed = (
+                _texts(values, "a list") if values.lstrip().startswith("[") else [v.strip() for v in values.split(",")]
+            )
+            if not mark or not name.strip() or not all(listed) or len(set(listed)) < len(listed):
+                raise UsageError(f"--each {text}: no FIELD=VALUE,VALUE,... with values that differ")
+            if name.strip() in found:
+                raise UsageError(f"--each {name.strip()} is there twice", "Write all its values in one: a,b,c.")
+            found[name.strip()] = list(listed)
+        return found
 
 
 def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[WorkItem]:
@@ -67,20 +257,6 @@ def given_calls(rows: Sequence[InputRow]) -> list[WorkItem]:
     if problems:
         raise UsageError(told(problems))
     return items
-
-
-def read_each(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`FIELD=a,b,c` (or `FIELD=["a, b", "c"]`) as field and values. Raises UsageError."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        name, mark, values = text.partition("=")
-        listed = _texts(values, "a list") if values.lstrip().startswith("[") else [v.strip() for v in values.split(",")]
-        if not mark or not name.strip() or not all(listed) or len(set(listed)) < len(listed):
-            raise UsageError(f"--each {text}: no FIELD=VALUE,VALUE,... with values that differ")
-        if name.strip() in found:
-            raise UsageError(f"--each {name.strip()} is there twice", "Write all its values in one: a,b,c.")
-        found[name.strip()] = list(listed)
-    return found
 
 
 def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> WorkItem:
@@ -169,7 +345,7 @@ def _schema(value: Any) -> dict[str, Any] | None:
     if value in (None, ""):
         return None
     schema = _json(value, "schema") if isinstance(value, str) else value
-    if problem := answer_schema.problem_of(schema):
+    if problem := answer_schema.schema_problem(schema):
         raise ValueError(f"schema: {problem}")
     return schema
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
@@ -12,7 +11,7 @@ from console_app.domain.batch import BatchEvent, ItemResult, WorkItem
 
 _TOGETHER = 2  # items that begin in one round of the loop
 CLOSING = 3.0  # seconds that items get to end, within the deadline of an interrupted run
-MOST_EVENTS = 10_000  # that nobody has read
+_MOST_EVENTS = 10_000  # that nobody has read
 
 
 class ItemWorker(Protocol):
@@ -38,8 +37,8 @@ class LocalEngine:
         self._waiting: deque[WorkItem] = deque()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._starting = False
-        self._results = TextStream(None)
-        self._events = TextStream(MOST_EVENTS)
+        self._results = TextStream()
+        self._events = TextStream(lossy=True)
         self.note: Callable[[str], Awaitable[bool]] = noted_nowhere
 
     @property
@@ -62,7 +61,7 @@ class LocalEngine:
     def cancel(self, item_id: str | None = None) -> None:
         for item in [one for one in self._waiting if item_id in (None, one.id)]:
             self._waiting.remove(item)
-            self._give(cancelled(item))
+            self._give(ItemResult.cancelled(item))
         for name, task in self._tasks.items():
             if item_id in (None, name):
                 task.cancel()
@@ -99,9 +98,9 @@ class LocalEngine:
     def _ended(self, task: asyncio.Task[None], item: WorkItem) -> None:
         del self._tasks[item.id]
         if task.cancelled():  # before its first step
-            self._give(cancelled(item))
+            self._give(ItemResult.cancelled(item))
         elif (error := task.exception()) is not None:
-            self._give(cancelled(item).model_copy(update={"status": "failed", "error": _words(error)}))
+            self._give(ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": _words(error)}))
         self._start()
 
     def _give(self, result: ItemResult) -> None:
@@ -116,23 +115,15 @@ async def noted_nowhere(item_id: str) -> bool:
     return True
 
 
-def cancelled(item: WorkItem) -> ItemResult:
-    """The result of an item that was stopped before it began."""
-    now = time.time()
-    return ItemResult(
-        id=item.id, item=item.digest, status="cancelled", source=item.source, started_at=now, finished_at=now
-    )
-
-
 def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error} (see the log)"
 
 
 class TextStream:
-    """Texts for one reader; with `most`, the oldest of more than that go unread."""
+    """Texts for one reader; where it is `lossy`, the oldest of more than 10,000 go unread."""
 
-    def __init__(self, most: int | None) -> None:
-        self._texts: deque[str] = deque(maxlen=most)
+    def __init__(self, *, lossy: bool = False) -> None:
+        self._texts: deque[str] = deque(maxlen=_MOST_EVENTS if lossy else None)
         self._changed = asyncio.Event()
         self._ended = False
 

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else: its summary, its failures and its results, as far as they fit."""
+"""A batch that has ended: a few lines that sum it up, and one HTML page with its failures and its results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pydantic import ValidationError
 
 from console_app.config.files import PRIVATE_FILE
 from console_app.config.secrets import Redactor
-from console_app.domain.batch import ItemResult
-from console_app.domain.batch_progress import BatchSnapshot
-from console_app.domain.batch_words import duration, money
+from console_app.domain.amounts import plural
+from console_app.domain.batch import BatchSnapshot, ItemResult, duration, money
 from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import visible
+from console_app.domain.safe_text import one_line, visible
 
+_BAR = 30  # characters of the longest bar
+_CAUSES = 8
 _MOST = 2_000  # results of a page, those that failed first
 _LONGEST = 2_000  # characters of an answer
 _STYLE = """
@@ -30,6 +31,38 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: inherit; 
 .bar { background: var(--bar); height: .9rem; } dl { display: grid; grid-template-columns: max-content 1fr;
 gap: .1rem 1rem; } dd { margin: 0; } summary { cursor: pointer; }
 """
+
+
+def summary(run: BatchSnapshot) -> Iterator[str]:
+    """A run that has ended: how many, how long, what failed and why, what it took."""
+    counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in run.counts.items())
+    before = f" ({run.earlier} from before)" if run.earlier else ""
+    yield f"{run.ended + run.earlier} of {plural(run.total, 'item')} done{before}: {counts or 'none ran'}."
+    if run.ending:
+        yield f"Stopped: {run.ending}."
+    if run.ended:
+        took = duration(max(run.at - run.started_at, 0.0))
+        rate = f", {run.rate:.1f} items a second" if run.rate else ""
+        yield f"It took {took}{rate}; {plural(run.calls, 'call')}, {run.failed_calls} of them without success."
+    if run.usage.input_tokens or run.usage.output_tokens:
+        priced = f", {money(run.usage.cost)}" if run.usage.cost is not None else ", price not known"
+        yield f"Tokens: {run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out{priced}."
+    if run.histogram:
+        yield "Durations:"
+        most = max(bar.count for bar in run.histogram)
+        for bar in run.histogram:
+            drawn = "█" * max(round(bar.count / most * _BAR), 1 if bar.count else 0)
+            yield f"  up to {duration(bar.up_to):>8} {bar.count:>7} {drawn}"
+    if run.slowest:
+        yield "Slowest: " + ", ".join(f"{one_line(one.id, 40)} {duration(one.seconds)}" for one in run.slowest) + "."
+    if run.causes:
+        yield "Failures:"
+        for cause in run.causes[:_CAUSES]:
+            status = cause.status.replace("_", " ")
+            yield f"  {cause.count:>5} {status}: {cause.words} (as {one_line(cause.example, 40)})"
+        if (more := len(run.causes) - _CAUSES) > 0:
+            yield f"  and {more} other causes"
+    yield from (f"Note: {one_line(text, 200)}" for text in run.notices)
 
 
 def write_report(path: Path, run: BatchSnapshot, results: Path, redactor: Redactor) -> None:

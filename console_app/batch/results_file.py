@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import json_line
 
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."
@@ -38,7 +38,7 @@ class ResultsError(FanoutError):
 
 @dataclass(slots=True)
 class Earlier:
-    """What a results file holds already: the newest result of each id counts. Tokens and money are of all of them."""
+    """The content of a results file: the newest result of each id counts. Tokens and money are of all of them."""
 
     statuses: dict[str, ItemStatus] = field(default_factory=dict[str, ItemStatus])
     called: set[str] = field(default_factory=set[str])  # items that made calls
@@ -48,7 +48,7 @@ class Earlier:
 
     @property
     def spent(self) -> str:
-        """What they took, in words."""
+        """The tokens and the money that the results took, in words."""
         price = f"${self.cost:.4f}" if self.priced else "price not known"
         return f"{self.tokens:,} tokens: {price}"
 
@@ -141,7 +141,7 @@ class ResultsFile:
         return written
 
     def _named(self) -> os.stat_result | None:
-        """What the path says of this file; None where it names another, or none."""
+        """Return the status of the file at the path; None where it is another file, or none."""
         try:
             there = os.stat(self.path)
         except OSError:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-from console_app.batch.changes import CUT_SHORT, ChangeNotes
-from console_app.batch.engine import BatchEngine
+from console_app.batch.changes import ChangeNotes
 from console_app.batch.results_file import ResultsFile
 from console_app.config.secrets import Redactor
-from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
-from console_app.domain.batch_progress import BatchProgress
+from console_app.domain.batch import BATCH_EVENT, BatchEvent, BatchProgress, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
 from console_app.domain.steady_time import steady_time
 
@@ -26,6 +24,54 @@ DISK_PATIENCE = 30.0  # seconds that a full disk may take to have room again
 _LOOK = 1.0  # seconds between two looks at what else may be submitted
 Stop = Literal["drain", "now"]
 log = logging.getLogger(__name__)
+
+
+class BatchEngine(Protocol):
+    """Runs items. All members belong to one event loop; none but the two streams and `close` waits.
+
+    A worker may be lost and an item run again, so a result may come more than once an id, and the caller takes the
+    first. An item that started a call which isn't read-only is never run again by the engine: its result says
+    `interrupted`. Errors of an item are results; a FanoutError from a stream means that the engine itself is gone.
+
+    `note` is set by the caller before anything is submitted: the engine awaits it with an item's id before the first
+    call of that item which isn't read-only starts, wherever it runs; on False the call doesn't start.
+    """
+
+    note: Callable[[str], Awaitable[bool]]
+
+    @property
+    def capacity(self) -> int:
+        """Items that it can work on at once, as far as is known now: more may be submitted, and wait."""
+        ...
+
+    def submit(self, item: str) -> None:
+        """Takes a `WorkItem` as JSON. Its id is unique among those without a result."""
+        ...
+
+    def results(self) -> AsyncIterator[str]:
+        """An `ItemResult` as JSON for each item, in the order in which they end, cancelled ones too. Ends after
+        `close`."""
+        ...
+
+    def events(self) -> AsyncIterator[str]:
+        """`BatchEvent`s as JSON, while they happen; a slow reader loses the oldest. Ends after `close`."""
+        ...
+
+    def watch(self, item_id: str | None) -> None:
+        """Has `events` carry the turn events of this one running item, from its beginning; None: of none."""
+        ...
+
+    def cancel(self, item_id: str | None = None) -> None:
+        """Stops one item, or all: each ends soon with a result that says `cancelled`."""
+        ...
+
+    def kept(self, item_id: str) -> None:
+        """The result of this item is on the caller's disk: the engine may forget it."""
+        ...
+
+    async def close(self) -> None:
+        """Stops what runs, waits for its end, and ends both streams. Again does nothing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +85,7 @@ class Limits:
 
 
 class BatchRun:
-    """See the module. `seen` is told every event, `fault` is what the engine died of."""
+    """One run of the items on an engine. `seen` is told every event, `fault` is what the engine died of."""
 
     def __init__(
         self,
@@ -170,7 +216,7 @@ class BatchRun:
         if result.error:
             result = result.model_copy(update={"error": self._redactor.clean(result.error)})
         if result.status == "cancelled" and result.id in self._changes and result.id not in self._stopped_items:
-            result = result.model_copy(update={"status": "interrupted", "error": CUT_SHORT})
+            result = result.model_copy(update={"status": "interrupted", "error": ChangeNotes.CUT_SHORT})
         if result.status == "cancelled" and result.id not in self._stopped_items:
             del self._out[result.id]  # the run stopped it: it runs again another time
             self.progress.forget(result.id)

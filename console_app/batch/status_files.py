@@ -1,23 +1,28 @@
-"""Where a run tells other terminals how far it is, and hears from them that it should stop: one file a run."""
+"""The files by which a run tells other terminals how far it is, and hears from them that it should stop."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from console_app.batch.run import BatchRun
 from console_app.config.files import private_folder, write_private
-from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch import BatchSnapshot
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.steady_time import steady_time
 from console_app.sessions import SessionLock
 
 _NAME = re.compile(r"[^\w.-]+")
 _MOST = 1_000  # runs of the same name at once
 log = logging.getLogger(__name__)
+_TICK = 1.0  # seconds between two lines, and two looks of other terminals
+_QUIET = 10  # of these, after which a line is repeated that says nothing new
 
 
 class StatusFile:
@@ -38,7 +43,7 @@ class StatusFile:
     async def publish(self, snapshot: BatchSnapshot) -> None:
         """Puts a snapshot where others see it."""
         try:
-            await asyncio.to_thread(write_private, _file(self._folder, self.name), snapshot.model_dump_json())
+            await asyncio.to_thread(write_private, self._folder / f"{self.name}.json", snapshot.model_dump_json())
         except ConfigError as error:
             log.warning("%s", error.line)
 
@@ -52,49 +57,94 @@ class StatusFile:
         self._lock.let_go()
 
 
-def known(folder: Path) -> list[BatchSnapshot]:
-    """The newest snapshot of every run that is known, those that run first, then the newest."""
-    found = list(_read(folder))
-    return sorted(found, key=lambda one: (one.state == "ended", -one.at))
+class KnownRuns:
+    """The runs of this machine, as their files in `folder` tell of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def all(self) -> list[BatchSnapshot]:
+        """Return the newest snapshot of every run, those that run first, then the newest."""
+        return sorted(self._read(), key=lambda one: (one.state == "ended", -one.at))
+
+    def named(self, name: str) -> BatchSnapshot:
+        """Return the run called `name`. Raises UsageError."""
+        runs = self.all()
+        for run in runs:
+            if run.name == name:
+                return run
+        names = ", ".join(run.name for run in runs[:10]) or "none"
+        raise UsageError(f"no batch is called {name}", f"There are: {names}.")
+
+    def ask_to_stop(self, name: str) -> None:
+        """Have a run stop within a second or two. Raises UsageError for one that doesn't run."""
+        if self.named(name).state == "ended":
+            raise UsageError(f"the batch {name} doesn't run any more", f"fanout batch show {name} says how it ended.")
+        private_folder(self._folder)
+        (self._folder / f"{name}.stop").touch()
+
+    def _read(self) -> Iterator[BatchSnapshot]:
+        for path in sorted(self._folder.glob("*.json")):
+            try:
+                snapshot = BatchSnapshot.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError) as error:
+                log.warning("%s can't be read: %s", path, error)
+                continue
+            if snapshot.state != "ended" and self._is_free(path.stem):
+                gone = "its process was ended from outside"
+                snapshot = snapshot.model_copy(update={"state": "ended", "ending": gone, "running": ()})
+            yield snapshot
+
+    def _is_free(self, name: str) -> bool:
+        lock = SessionLock(self._folder, name)
+        free = lock.take()
+        lock.let_go()
+        return free
 
 
-def named(folder: Path, name: str) -> BatchSnapshot:
-    """The run called `name`. Raises UsageError."""
-    runs = known(folder)
-    for run in runs:
-        if run.name == name:
-            return run
-    names = ", ".join(run.name for run in runs[:10]) or "none"
-    raise UsageError(f"no batch is called {name}", f"There are: {names}.")
+class Telling:
+    """Tells of a run while it goes on: a line a second for people, a file for other terminals, which may stop it.
 
+    `snapshot`, `watch`, `stop_item` and `stop_all` are for a front end that shows it.
+    """
 
-def ask_to_stop(folder: Path, name: str) -> None:
-    """Has a run stop within a second or two. Raises UsageError for one that doesn't run."""
-    if named(folder, name).state == "ended":
-        raise UsageError(f"the batch {name} doesn't run any more", f"fanout batch show {name} says how it ended.")
-    private_folder(folder)
-    (folder / f"{name}.stop").touch()
+    def __init__(self, run: BatchRun, status: StatusFile, results: str, paused: Callable[[], float]) -> None:
+        """`paused` gives for how many seconds the endpoints hold everything back."""
+        self.watch = run.watch
+        self.stop_item = run.stop_item
+        self._run = run
+        self._status = status
+        self._results = results
+        self._paused = paused
 
+    def snapshot(self) -> BatchSnapshot:
+        """As it is now."""
+        progress = self._run.progress
+        now = progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
+        return now.model_copy(update={"paused": self._paused()})
 
-def _file(folder: Path, name: str) -> Path:
-    return folder / f"{name}.json"
+    def stop_all(self) -> None:
+        """Stops the run; what is running runs again another time."""
+        self._run.stop("now", "stopped by hand")
 
-
-def _read(folder: Path) -> Iterator[BatchSnapshot]:
-    for path in sorted(folder.glob("*.json")):
+    async def until_ended(self, tell: Callable[[str], None] | None) -> BatchSnapshot:
+        """Runs it to its end, and returns the last that there is to say of it. None tells no lines."""
+        running = asyncio.create_task(self._run.run(), name="batch")
+        last, since = "", 0
         try:
-            snapshot = BatchSnapshot.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError) as error:
-            log.warning("%s can't be read: %s", path, error)
-            continue
-        if snapshot.state != "ended" and _is_free(folder, path.stem):
-            gone = "its process was ended from outside"
-            snapshot = snapshot.model_copy(update={"state": "ended", "ending": gone, "running": ()})
-        yield snapshot
-
-
-def _is_free(folder: Path, name: str) -> bool:
-    lock = SessionLock(folder, name)
-    free = lock.take()
-    lock.let_go()
-    return free
+            while not running.done():
+                snapshot = self.snapshot()
+                text, since = snapshot.line, since + 1
+                if tell is not None and (text != last or since >= _QUIET):
+                    tell(text)
+                    last, since = text, 0
+                await self._status.publish(snapshot)
+                if await self._status.stop_asked():
+                    self._run.stop("now", "asked to, from another terminal")
+                await asyncio.wait((running,), timeout=_TICK)
+            await running
+        finally:
+            running.cancel()
+            ended = self._run.progress.ended(steady_time(), name=self._status.name, results=self._results)
+            await self._status.publish(ended)
+        return ended

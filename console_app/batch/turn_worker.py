@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hashlib
 import logging
+import os
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from console_app.batch import answer_schema
 from console_app.batch.changes import NotedChanges
-from console_app.batch.event_files import EventFiles
-from console_app.batch.models import SharedModels
+from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.models import ModelChoice
+from console_app.config.secrets import Redactor
+from console_app.config.settings import SCRIPTED
+from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.domain import events as ev
 from console_app.domain.batch import (
     BatchEvent,
@@ -27,14 +34,15 @@ from console_app.domain.batch import (
     ItemUsage,
     WorkItem,
 )
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.errors import FanoutError
+from console_app.domain.chunks import SLICE
+from console_app.domain.errors import ConfigError, FanoutError
+from console_app.domain.events import Event
 from console_app.domain.messages import AssistantMessage, Attachment, UserMessage
-from console_app.domain.ports.provider import SLICE
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.ports import CallReporter, Invocation, Toolset
+from console_app.domain.settings import EngineSettings, identity
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import (
     ApprovalGate,
     Engine,
@@ -45,7 +53,10 @@ from console_app.engine import (
     TypedCallsGate,
     find_tools,
 )
+from console_app.providers import RateLimiter
+from console_app.sessions import as_json_lines
 
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
 _STATES: dict[type[ev.Event], CallState] = {
     ev.CallQueued: CallState.QUEUED,
     ev.CallStarted: CallState.RUNNING,
@@ -57,6 +68,115 @@ _COLLECTED = 40
 Tell = Callable[[BatchEvent], None]
 Note = Callable[[], Awaitable[bool]]
 log = logging.getLogger(__name__)
+
+
+if TYPE_CHECKING:
+    from console_app.domain.ports import Provider
+    from console_app.providers import Script
+
+DEFAULT_JOBS = 32
+
+
+class SharedModels:
+    """Opens a provider an item. A model has to be loaded before it is opened."""
+
+    def __init__(self, source: ConfiguredModels) -> None:
+        self._source = source
+        self._choices: dict[str, ModelChoice] = {}
+        self._wires: dict[str, Provider] = {}
+        self._scripts: dict[str, Script] = {}
+        self._limiters: dict[tuple[str, str | None], RateLimiter] = {}
+
+    async def load(self, name: str = "") -> ModelChoice:
+        """Imports what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError for one
+        that isn't there."""
+        if name not in self._choices:
+            choice = self._source.choose(name)
+            await asyncio.to_thread(self._load, choice)
+            self._choices[name] = await self._source.named(choice)
+        return self._choices[name]
+
+    def choice(self, name: str = "") -> ModelChoice:
+        """A loaded model."""
+        return self._choices[name]
+
+    def open(self, name: str = "") -> Provider:
+        """A provider for one conversation; it isn't closed."""
+        return self._source.open(self._choices[name], self._wire)
+
+    @property
+    def jobs(self) -> int:
+        """The number of turns at once that use what the endpoints allow; `DEFAULT_JOBS` while none has said."""
+        known = [fits for limiter in self._limiters.values() if (fits := limiter.fits) is not None]
+        return sum(known) if known else DEFAULT_JOBS
+
+    @property
+    def paused(self) -> float:
+        """Seconds for which every endpoint holds its requests back; 0 where one doesn't."""
+        return min((limiter.paused for limiter in self._limiters.values()), default=0.0)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        wires, self._wires = list(self._wires.values()), {}
+        await asyncio.gather(*(wire.close() for wire in wires))
+
+    def _load(self, choice: ModelChoice) -> None:
+        self._source.load(choice)
+        if choice.provider == SCRIPTED:
+            self._played(choice.model)
+        self._source.open(choice)  # which imports what reads an answer
+        warm_up(choice)
+
+    def _wire(self, choice: ModelChoice) -> Provider:
+        if choice.provider == SCRIPTED:  # which plays its script once a conversation
+            return self._played(choice.model)
+        if (wire := self._wires.get(choice.name)) is None:
+            from console_app.providers import open_provider
+
+            config = choice.config
+            assert config is not None
+            limiter = self._limiters.setdefault((identity(config), config.api_key), RateLimiter())
+            wire = self._wires[choice.name] = open_provider(config, self._source.refusals, limiter)
+        return wire
+
+    def _played(self, path: str) -> Provider:
+        from console_app.providers import ScriptedProvider, read_script
+
+        if path not in self._scripts:
+            self._scripts[path] = read_script(Path(path))
+        return ScriptedProvider(self._scripts[path])
+
+
+class EventFiles:
+    """Files in `folder`, which is made. Raises ConfigError where that can't be written."""
+
+    def __init__(self, folder: Path, redactor: Redactor) -> None:
+        self._folder = folder
+        self._redactor = redactor
+        try:
+            private_folder(folder)
+        except OSError as error:
+            raise ConfigError(f"--events {folder}: {error.strerror or error}") from None
+
+    async def write(self, item_id: str, events: Sequence[Event]) -> None:
+        """Puts an item's events into its file, in place of those of an earlier run. Raises ConfigError."""
+        await asyncio.to_thread(self._write, self.path(item_id), events)
+
+    def path(self, item_id: str) -> Path:
+        """The file of an item; an id that can't be a file's name is hashed."""
+        plain = _PLAIN.fullmatch(item_id) is not None
+        name = item_id if plain else hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return self._folder / f"{name}.jsonl"
+
+    def _write(self, path: Path, events: Sequence[Event]) -> None:
+        new = path.with_suffix(".new")
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+            with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
+                file.write(as_json_lines(events, self._redactor))
+            new.replace(path)
+        except OSError as error:
+            raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True, slots=True)

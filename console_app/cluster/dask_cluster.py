@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
 from console_app.config.machine import how_to_install
-from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import is_loopback_host
 
 LOCAL = "dask"
 _PATIENCE = 20.0  # seconds for an answer of the scheduler

@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from console_app.batch.changes import interrupted
-from console_app.batch.local_engine import CLOSING, MOST_EVENTS, TextStream, cancelled, noted_nowhere
+from console_app.batch import CLOSING, ChangeNotes, TextStream, noted_nowhere
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
@@ -171,7 +170,7 @@ class ClusterEngine:
         self._links: dict[str, _Link] = {}
         self._dealer = Dealer()
         self._queue: deque[WorkItem] = deque()
-        self._results, self._events = TextStream(None), TextStream(MOST_EVENTS)
+        self._results, self._events = TextStream(), TextStream(lossy=True)
         self._early: dict[str, str] = {}  # results of an earlier start, that nobody has asked for yet
         self._noted: set[str] = set()
         self._losses: Counter[str] = Counter()
@@ -238,7 +237,7 @@ class ClusterEngine:
     def cancel(self, item_id: str | None = None) -> None:
         for item in [one for one in self._queue if item_id in (None, one.id)]:
             self._queue.remove(item)
-            self._results.put(cancelled(item).model_dump_json())
+            self._results.put(ItemResult.cancelled(item).model_dump_json())
         for link in self._links.values():
             link.cancel += [name for name in link.items if item_id in (None, name)]
             link.changed.set()
@@ -317,12 +316,12 @@ class ClusterEngine:
         cut = [item for item in link.items.values() if item.id in self._noted]
         for item in reversed(link.items.values()):
             if item.id in self._noted:
-                self._results.put(interrupted(item).model_dump_json())
+                self._results.put(ChangeNotes.interrupted(item).model_dump_json())
                 continue
             self._losses[item.id] += 1
             if self._losses[item.id] >= _MOST_LOSSES:
                 why = f"{_MOST_LOSSES} workers were lost while they ran it"
-                failed = cancelled(item).model_copy(update={"status": "failed", "error": why})
+                failed = ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": why})
                 self._results.put(failed.model_dump_json())
             else:
                 self._queue.appendleft(item)

@@ -15,14 +15,13 @@ from contextlib import suppress
 from typing import Any
 
 from console_app import batch_worker, wiring
-from console_app.batch.local_engine import LocalEngine
+from console_app.batch import LocalEngine
 from console_app.batch_worker import OpenWorker
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import ItemResult
 from console_app.domain.errors import FanoutError
 from console_app.engine import ManualCall, find_tools
-from console_app.headless import servers
-from console_app.headless.manual_calls import needed_servers
+from console_app.headless import needed_servers, servers
 
 ABANDONED = 3600.0  # seconds without orders after which it ends by itself
 _ENDING = 10.0  # seconds that its thread gets to close everything

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from console_app.commands.console import open_services as open_services
     from console_app.commands.console import run_in_lines as run_in_lines
     from console_app.commands.dispatch import run_command as run_command
+    from console_app.commands.parse import run_parse as run_parse
+    from console_app.commands.schema import run_schema as run_schema
+    from console_app.commands.standard_output import forget_stdout as forget_stdout
+    from console_app.commands.standard_output import write_out as write_out
 else:
     from console_app.door import door
 
@@ -16,5 +20,8 @@ else:
         {
             "console": "open_services run_in_lines",
             "dispatch": "run_command",
+            "parse": "run_parse",
+            "schema": "run_schema",
+            "standard_output": "forget_stdout write_out",
         },
     )

@@ -20,9 +20,16 @@ from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
-from console_app.headless.interrupts import DEADLINE, EXIT_INTERRUPTED, Interrupts, TimeToEnd, end_within
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, RunEnding
+from console_app.headless import (
+    DEADLINE,
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    TimeToEnd,
+    end_within,
+)
 from console_app.headless.servers import failures
 from console_app.mcp_client import HubSwitch
 from console_app.sessions import NoSuchSession

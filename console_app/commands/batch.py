@@ -14,40 +14,68 @@ from pathlib import Path
 from typing import Any
 
 from console_app import batch_worker, wiring
-from console_app.batch import answer_schema, pricing, status_files, summary
-from console_app.batch.changes import CUT_SHORT, ChangeNotes, interrupted
-from console_app.batch.engine import BatchEngine
-from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
-from console_app.batch.local_engine import LocalEngine
-from console_app.batch.places import check_places
-from console_app.batch.report import write_report
-from console_app.batch.results_file import ResultsFile
-from console_app.batch.rows import STDIN, read_rows
-from console_app.batch.run import BatchRun, Limits
-from console_app.batch.status_files import StatusFile
-from console_app.batch.telling import Telling
-from console_app.batch.template import Template
+from console_app.batch import (
+    STDIN,
+    BatchEngine,
+    BatchRun,
+    ChangeNotes,
+    ItemPlan,
+    KnownRuns,
+    Limits,
+    LocalEngine,
+    ResultsFile,
+    StatusFile,
+    Telling,
+    Template,
+    given_calls,
+    make_items,
+    read_rows,
+    schema_problem,
+    summary,
+    write_report,
+)
 from console_app.batch_worker import OpenWorker
+from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerChoice
-from console_app.domain.amounts import plural
-from console_app.domain.batch import BatchEvent, ItemResult, ItemTurnEvent, WorkItem
-from console_app.domain.batch_progress import BatchProgress, BatchSnapshot
-from console_app.domain.batch_words import duration, line
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
+from console_app.domain.batch import (
+    BatchEvent,
+    BatchProgress,
+    BatchSnapshot,
+    ItemResult,
+    ItemTurnEvent,
+    RunningItem,
+    WorkItem,
+    duration,
+)
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import EVENT
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import encodable, one_line, visible
+from console_app.domain.safe_text import encodable, json_line, one_line, visible
 from console_app.domain.steady_time import steady_time
+from console_app.domain.tools import CallState, Outcome, ToolSpec
 from console_app.engine import ManualCall, find_tools
-from console_app.headless import servers
-from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
-from console_app.headless.manual_calls import needed_servers
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
+from console_app.headless import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    needed_servers,
+    servers,
+)
 from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")
 DONE = RunEnding(EXIT_DONE)
+_STATES = {
+    CallState.ANNOUNCED: "·",
+    CallState.WAITING: "?",
+    CallState.QUEUED: "…",
+    CallState.RUNNING: "●",
+    CallState.FINISHED: "✓",
+}
+_ANSWER = 500  # tokens that an answer is taken to have where no limit is set
 
 
 async def batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -82,7 +110,7 @@ def _plan(setup: Setup) -> ItemPlan:
         prompt=None if arguments.prompt is None else Template(arguments.prompt, "--prompt"),
         system=None if arguments.system is None else Template(arguments.system, "--system"),
         schema=_schema(arguments.schema),
-        each=read_each(arguments.each or ()),
+        each=ItemPlan.read_each(arguments.each or ()),
         repeat=arguments.repeat,
         folder=setup.cwd,
     )
@@ -95,26 +123,26 @@ def _schema(path: str | None) -> dict[str, Any] | None:
         schema: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"--schema {path}: {one_line(str(error), 200)}") from None
-    if problem := answer_schema.problem_of(schema):
+    if problem := schema_problem(schema):
         raise UsageError(f"--schema {path}: {problem}")
     return schema
 
 
 def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence[str]) -> RunEnding:
     """`status`, `show` and `stop`: of runs in other terminals."""
-    folder = setup.paths.batches
+    known = KnownRuns(setup.paths.batches)
     if action != "status" and len(names) != 1:
         raise UsageError(f"{action} needs the name of one batch", "fanout batch status lists them.")
-    runs = [status_files.named(folder, name) for name in names] if names else status_files.known(folder)
+    runs = [known.named(name) for name in names] if names else known.all()
     if action == "stop":
-        status_files.ask_to_stop(folder, names[0])
+        known.ask_to_stop(names[0])
         output.report(f"{names[0]}: asked to stop.")
         return DONE
     for run in runs:
         if setup.arguments.json:
             output.report(json_line(run.model_dump(mode="json")))
         else:
-            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {line(run)}"]:
+            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {run.line}"]:
                 output.report(visible(text))
     if not runs:
         output.error_line("No batch has run here.")
@@ -123,13 +151,12 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
 
 def _told(run: BatchSnapshot) -> list[str]:
     if run.state == "ended":
-        return [f"{run.name}: ended · {run.results}", *summary.lines(run)]
+        return [f"{run.name}: ended · {run.results}", *summary(run)]
     running = [
-        f"  {one.id}  {duration(max(run.at - one.started_at, 0.0))}  {one.model}  {summary.lanes(one)}"
-        for one in run.running
+        f"  {one.id}  {duration(max(run.at - one.started_at, 0.0))}  {one.model}  {_lanes(one)}" for one in run.running
     ]
     failures = [f"  {cause.count} {cause.status}: {cause.words} (as {cause.example})" for cause in run.causes]
-    return [f"{run.name}: {run.state} · {run.results}", line(run), *running, *failures]
+    return [f"{run.name}: {run.state} · {run.results}", run.line, *running, *failures]
 
 
 @dataclass(slots=True)
@@ -179,7 +206,7 @@ class _Command:
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
-        check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
+        _check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
         return path
 
     @property
@@ -212,7 +239,7 @@ class _Command:
             cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
             if cut:
                 await _interrupt(cut, results, changes)
-                self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {CUT_SHORT}.")
+                self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {ChangeNotes.CUT_SHORT}.")
                 todo = [one for one in todo if one not in cut]
             progress = BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
             return await self._run(engine, paused, results, changes, todo, progress)
@@ -297,7 +324,7 @@ class _Command:
             settings = wiring.engine_settings(self.setup.settings, headless=True)
             prompt = "\n\n".join(filter(None, (settings.system_prompt, worker.hub.instructions())))
             tools = worker.hub.tools()
-            for one in await asyncio.to_thread(pricing.estimate, items, worker.models.choice, prompt, tools):
+            for one in await asyncio.to_thread(_estimate, items, worker.models.choice, prompt, tools):
                 self.output.report(one.line)
         self.output.error_line("For one request an item: calls add steps, and each step sends all before it again.")
         return DONE
@@ -364,7 +391,7 @@ class _Command:
 
     async def _ending(self, run: BatchRun, ended: BatchSnapshot, *, failed: bool) -> RunEnding:
         """`failed` says that an earlier run left an item that did."""
-        for text in summary.lines(ended):
+        for text in summary(ended):
             self.output.error_line(text)
         await self._write_report(ended)
         if self.interrupts.asked.is_set():
@@ -381,7 +408,7 @@ class _Command:
 async def _interrupt(items: Sequence[WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
     """Items that an earlier run cut short after they may have changed something end as that."""
     for item in items:
-        if await results.append(interrupted(item)):
+        if await results.append(ChangeNotes.interrupted(item)):
             results.earlier.statuses[item.id] = "interrupted"
             changes.settle(item.id)
 
@@ -397,3 +424,78 @@ def _told_at(item: WorkItem) -> Generator[None]:
         yield
     except FanoutError as error:
         raise type(error)(f"{item.source}: {error.detail}", error.hint) from error
+
+
+def _lanes(item: RunningItem) -> str:
+    """The calls of a running item, a character each, and what the newest open one is."""
+    marks = "".join(
+        "✗" if lane.outcome is not None and lane.outcome is not Outcome.SUCCEEDED else _STATES[lane.state]
+        for lane in item.lanes
+    )
+    open_ones = [lane.label for lane in item.lanes if lane.state is not CallState.FINISHED]
+    return f"{marks} {open_ones[-1]}" if open_ones else marks
+
+
+def _check_places(read: Sequence[Path], results: Path, report: Path | None, events: Path | None) -> None:
+    """`read` are the files of items, `events` is a folder. Raises UsageError."""
+    items = {path.resolve() for path in read}
+    if results.resolve() in items:
+        raise UsageError(f"{results} can't be the file of items and that of results", "Name another with -o.")
+    written = {results.resolve(), ChangeNotes.path_of(results).resolve()}
+    if report is not None:
+        _check_report(report, items | written)
+        written.add(report.resolve())
+    if events is not None and (both := [path for path in items | written if path.parent == events.resolve()]):
+        raise UsageError(f"--events {events}: {both[0].name} is in that folder too", "Name a folder of its own.")
+
+
+def _check_report(path: Path, taken: set[Path]) -> None:
+    if path.resolve() in taken:
+        raise UsageError(f"--report {path} would take the place of another file of this run", "Name another file.")
+    if path.is_dir():
+        raise UsageError(f"--report {path}: Is a directory")
+    if not path.parent.is_dir():
+        raise UsageError(f"--report {path}: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"--report {path}: Permission denied")
+
+
+@dataclass(slots=True)
+class _Estimate:
+    """An estimate for the items of one model: one request each, without further steps. `cost` None: price not known."""
+
+    model: str
+    items: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        price = "price not known" if self.cost is None else f"about ${self.cost:.4f}"
+        sums = f"about {plural(self.input_tokens, 'token')} in, {self.output_tokens:,} out"
+        return f"{self.model}: {plural(self.items, 'item')}, {sums}: {price}"
+
+
+def _estimate(
+    items: Sequence[WorkItem], choice: Callable[[str], ModelChoice], system_prompt: str, tools: Sequence[ToolSpec]
+) -> list[_Estimate]:
+    """One for each model. Loads the price table (0.3 s): for a thread."""
+    from console_app.providers import cost
+
+    offered = sum(len(one.description) + len(json.dumps(one.input_schema)) + len(one.name) for one in tools)
+    found: dict[str, _Estimate] = {}
+    for item in items:
+        chosen = choice(item.model)
+        one = found.setdefault(chosen.name, _Estimate(chosen.name))
+        own = system_prompt if item.system is None else item.system
+        schema = len(json.dumps(item.answer_schema)) if item.answer_schema else 0
+        one.items += 1
+        one.input_tokens += -(-(len(own) + len(item.prompt) + offered + schema) // CHARACTERS_A_TOKEN)
+        one.output_tokens += min(chosen.settings.max_tokens or _ANSWER, _ANSWER)
+    for item in {choice(item.model).name: choice(item.model) for item in items}.values():
+        base_url = item.config.base_url if item.config is not None else None
+        one = found[item.name]
+        one.cost = cost(item.provider, item.model, one.input_tokens, one.output_tokens, base_url=base_url)
+    return list(found.values())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
+from console_app.commands.standard_output import write_out
 from console_app.config.files import IN_A_SHELL
 from console_app.config.machine import write_report
 from console_app.config.servers import ServerChoice
@@ -32,12 +33,11 @@ from console_app.console.talk.collector import full_looks
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.console.timing import Timing
+from console_app.domain.chunks import Chunk
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
-from console_app.domain.ports.provider import Chunk, ModelRequest
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import Engine
-from console_app.headless.standard_output import write_out
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
-    "console_app.headless.doctor",
     "console_app.commands.diagnosis",
     "console_app.providers.factory",
     "console_app.providers.formats.openai_chat",
@@ -86,7 +85,7 @@ def replay_session(arguments: Namespace) -> int:
 
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
-    from console_app.headless.session_command import moving_format
+    from console_app.commands.sessions import moving_format
     from console_app.sessions import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
     from console_app.tui.recording.svg import as_cast, as_svg
@@ -277,9 +276,8 @@ class ConsoleParts:
 
     async def _diagnose(self) -> Sequence[str]:
         from console_app.commands import diagnosis
-        from console_app.headless import doctor
 
-        return list(doctor.lines(await diagnosis.examine(self._setup, self._hub.statuses()), from_the_top=True))
+        return list(diagnosis.lines(await diagnosis.examine(self._setup, self._hub.statuses()), from_the_top=True))
 
     async def _start(self) -> None:
         await self._hub.start()

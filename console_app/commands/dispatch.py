@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
 from console_app import wiring
-from console_app.config.files import Paths
-from console_app.config.secrets import Redactor
-from console_app.config.settings import OFFLINE, OFFLINE_MODEL, unknown_variables
+from console_app.commands.prompt import read_prompt, with_attachments
+from console_app.commands.sessions import moving_format
 from console_app.console.models import Models
-from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
-from console_app.domain.json_text import json_line
-from console_app.domain.ports.provider import no_pictures
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain.ports import no_pictures
 from console_app.domain.transcript import Transcript
-from console_app.headless.interrupts import EXIT_INTERRUPTED, LEAVING, Interrupted, Interrupts, end_within
-from console_app.headless.output import OutputStreams
-from console_app.headless.prompt import read_prompt, with_attachments
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
-from console_app.headless.session_command import moving_format
-from console_app.headless.standard_output import write_out
+from console_app.headless import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    LEAVING,
+    Interrupted,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    end_within,
+    run_turn,
+)
 from console_app.sessions import Library
 from console_app.wiring import Setup
 
@@ -62,21 +64,25 @@ def run_command(arguments: Namespace) -> int:
                 from console_app.commands.console import record_session
 
                 return record_session(arguments)
-            return _headless(arguments, _sessions)
+            from console_app.commands.sessions import sessions
+
+            return _headless(arguments, sessions)
         case "models":
-            return _headless(arguments, _models)
+            from console_app.commands.models import models
+
+            return _headless(arguments, models)
         case "themes":
             from console_app.commands.themes import themes
 
             return themes(wiring.prepare(arguments))
-        case "config" if arguments.action == "edit":
-            return _edit_config(arguments)
-        case "config" if arguments.action in ("set", "unset"):
-            return _change_config(arguments)
         case "config":
-            return _config(wiring.prepare(arguments))
+            from console_app.commands.config import config
+
+            return config(arguments)
         case "auth":
-            return _auth(wiring.prepare(arguments))
+            from console_app.commands.auth import auth
+
+            return auth(wiring.prepare(arguments))
         case "doctor":
             return _doctor(arguments)
         case "serve":
@@ -189,23 +195,9 @@ async def _preload(models: Models, *, servers: bool, window: bool) -> None:
     await models.load(window=window)
 
 
-async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.headless.session_command import SessionCommand
-
-    library = wiring.stored_sessions(setup)
-    try:
-        await SessionCommand(setup.arguments, library, output, interrupts).run()
-    finally:
-        await library.close()
-        if (aside := library.store.set_aside) is not None:
-            output.error_line(f"The session file was damaged. It was kept as {aside}.")
-    return RunEnding(EXIT_DONE)
-
-
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.engine import ManualCallsProvider, TypedCallsGate
-    from console_app.headless import servers
-    from console_app.headless.manual_calls import NamedTools, needed_servers, read_calls
+    from console_app.headless import NamedTools, needed_servers, read_calls, servers
 
     calls = read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)
@@ -232,49 +224,6 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
             )
 
 
-async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.console.model_source import list_all
-    from console_app.headless import model_report
-    from console_app.headless.json_outputs import ModelEntry, ModelsReport
-
-    wanted = (setup.arguments.model or "").partition("/")[0]
-    names = list(setup.settings.known_providers())
-    if setup.settings.base_url:
-        wanted = setup.settings.chosen_provider(names)
-    if wanted not in ("", *names, OFFLINE):
-        raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
-    asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
-    needed = wanted or (setup.settings.model or "").partition("/")[0]
-    failed = False
-    models = [ModelEntry(name=f"{OFFLINE}/{OFFLINE_MODEL}", context_window=None)] if wanted in ("", OFFLINE) else []
-    problems: list[str] = []
-    for listing in await interrupts.race(list_all(asked)):
-        config = asked[listing.provider]
-        models += model_report.entries(listing, None if isinstance(config, FanoutError) else config.base_url)
-        problems += [setup.redactor.clean(listing.problem)] if listing.problem else []
-        failed = failed or (bool(listing.problem) and listing.provider == needed)
-    if setup.arguments.json:
-        output.report(json_line(ModelsReport(models=tuple(models), problems=tuple(problems)).model_dump()))
-    else:
-        for entry in models:
-            output.report(model_report.line(entry))
-        for problem in problems:
-            output.error_line(problem)
-    return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
-
-
-def _auth(setup: Setup) -> int:
-    from console_app.config.secrets import StoredKeys
-    from console_app.headless.auth_command import run_auth
-    from console_app.headless.json_outputs import KeysReport
-
-    if setup.arguments.json and setup.arguments.action == "list":
-        _print(json_line(KeysReport(keys=tuple(StoredKeys(setup.paths).addresses())).model_dump()))
-    else:
-        _print(run_auth(setup.arguments.action, setup.arguments.provider, setup.settings, setup.paths))
-    return EXIT_DONE
-
-
 def _doctor(arguments: Namespace) -> int:
     from console_app.commands import diagnosis
 
@@ -285,98 +234,3 @@ def _doctor(arguments: Namespace) -> int:
         return _headless(arguments, examined)
     except ConfigError as error:
         return diagnosis.without_settings(arguments, error)
-
-
-def _config(setup: Setup) -> int:
-    from console_app import resources
-    from console_app.headless import config_report
-
-    as_json: bool = getattr(setup.arguments, "json", False)  # what changes something prints none
-    match setup.arguments.action:
-        case "list" | "get":
-            from console_app.headless import config_edit
-
-            lines = config_edit.lines(setup.layered, setup.arguments)
-        case "path":
-            places = config_report.places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
-            lines = [json_line(places.model_dump())] if as_json else config_report.place_lines(places)
-        case "show":
-            choice = wiring.model_source(setup).choose()
-            settings = config_report.settings(setup.layered, choice.name, choice.why, setup.arguments.words)
-            lines = [json_line(settings.model_dump())] if as_json else config_report.setting_lines(settings)
-        case _:
-            return _validate(setup)
-    for line in lines:
-        _print(setup.redactor.clean(line))
-    return EXIT_DONE
-
-
-def _change_config(arguments: Namespace) -> int:
-    """Settings are not read before: what is wrong in one of their files may be what is mended."""
-    from console_app.headless import config_edit
-
-    cwd, paths, redactor = wiring.working_folder(arguments), Paths.find(), Redactor.of(os.environ)
-    _check_theme(arguments, paths)
-    read = partial(wiring.read_settings, paths, cwd, arguments, os.environ)
-    said, wrong = config_edit.change(paths, cwd, arguments, read)
-    _print(redactor.clean(said))
-    if wrong:
-        _complain(redactor.clean(wrong))
-    return EXIT_DONE
-
-
-def _check_theme(arguments: Namespace, paths: Paths) -> None:
-    """Raises UsageError where a theme is set that there is none of: what else a setting may be, its type says."""
-    match arguments.action, arguments.words:
-        case "set", ["theme", name]:
-            from console_app import resources
-            from console_app.tui.themes import load_themes
-
-            there = [entry.theme.name for entry in load_themes((resources.themes_dir(), paths.themes))[0]]
-            if name not in there:
-                raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
-        case _:
-            pass
-
-
-def _edit_config(arguments: Namespace) -> int:
-    """A file that is broken can be edited too: it is not read before."""
-    from console_app.headless import config_edit
-
-    cwd, paths = wiring.working_folder(arguments), Paths.find()
-    path = config_edit.edit(paths, cwd, project=arguments.project)
-    # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
-    wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
-    _print(str(path))
-    return EXIT_DONE
-
-
-def _validate(setup: Setup) -> int:
-    """Settings were read before: what is left is what they name."""
-    from console_app.headless.json_outputs import ValidationReport
-
-    choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
-    project = setup.layered.project
-    untrusted = setup.layered.notes if project is not None and not project.trusted else ()
-    waiting = project.lines if untrusted and project is not None else ()
-    unknown = (f"{name} is no setting" for name in unknown_variables(setup.environ))
-    problems = (*setup.layered.wrong, *untrusted, *chosen.notes, *unknown)
-    if setup.arguments.json:
-        report = ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
-        _print(setup.redactor.clean(json_line(report.model_dump())))
-        return EXIT_USAGE if problems else EXIT_DONE
-    for problem in problems:
-        _complain(setup.redactor.clean(problem))
-    for line in waiting:
-        _print(setup.redactor.clean(f"waits for trust: {line}"))
-    if not problems:
-        _print(f"Nothing is wrong. {choice.name} answers; {plural(len(chosen.servers), 'server')} in {chosen.path}.")
-    return EXIT_USAGE if problems else EXIT_DONE
-
-
-def _print(line: str) -> None:
-    write_out(visible(line) + "\n")
-
-
-def _complain(line: str) -> None:
-    sys.stderr.write(f"fanout: {one_line(line)}\n")

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from console_app import wiring
+from console_app.commands import mcp_files, server_report
+from console_app.commands.mcp_files import ServerFile
+from console_app.commands.server_report import ServerCheck
 from console_app.config.trust import FileToTrust, files_to_trust
 from console_app.domain.errors import UsageError
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import encodable, one_line
-from console_app.headless import mcp_files, server_report, servers
-from console_app.headless.asking import agreed
-from console_app.headless.interrupts import Interrupts
+from console_app.domain.safe_text import encodable, json_line, one_line
+from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding, servers
 from console_app.headless.json_outputs import ServerEntry
-from console_app.headless.mcp_files import ServerFile
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
-from console_app.headless.server_report import ServerCheck
 from console_app.mcp_client import ServerState, open_in_browser
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
 DONE = RunEnding(EXIT_DONE)
+_STDIN = 0
 
 
 async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -148,7 +147,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
             output.report(line)
     if not setup.arguments.yes:
         names = " and ".join(one_line(str(file.path.absolute()), 200) for file in files)
-        if not await agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
+        if not await _agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(EXIT_FAILED)
     for file in files:
@@ -171,7 +170,7 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
                 output.report(f"    {one_line(line, 200)}")
         if shown and not setup.arguments.yes:
             question = f"Trust the tools of {one_line(name, 40)} as they are now?"
-            if not await agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
+            if not await _agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
                 output.out("Not trusted; nothing was changed.\n")
                 return RunEnding(EXIT_FAILED)
         changed = await hub.trust_tools(name, {spec.tool: spec.definition for spec in shown})
@@ -191,6 +190,32 @@ def _one_name(setup: Setup) -> str:
     if len(words) != 1:
         raise UsageError(f"fanout mcp {setup.arguments.action} needs the name of a server", "See fanout mcp list.")
     return words[0]
+
+
+async def _agreed(question: str, flag: str, output: OutputStreams, interrupts: Interrupts) -> bool:
+    """Whether somebody typed y or yes. Raises UsageError, naming the flag, where nobody can be asked."""
+    if not (os.isatty(_STDIN) and os.isatty(sys.stderr.fileno())):
+        raise UsageError(f"{question} Nobody can be asked without a terminal", f"To say yes: {flag}.")
+    output.error_line(f"{question} [y/N]")
+    answer = await interrupts.race(_line())
+    return answer.strip().casefold() in {"y", "yes"}
+
+
+async def _line() -> str:
+    """The next line of standard input; a thread that waits for it could not be ended."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[str] = loop.create_future()
+
+    def read() -> None:
+        loop.remove_reader(_STDIN)
+        if not came.done():
+            came.set_result(os.read(_STDIN, 1000).decode("utf-8", "replace"))
+
+    loop.add_reader(_STDIN, read)
+    try:
+        return await came
+    finally:
+        loop.remove_reader(_STDIN)
 
 
 WORK: dict[str, Work] = {

@@ -9,8 +9,8 @@ from console_app.command_line import parse_arguments
 from console_app.config.files import contents
 from console_app.config.machine import how_to_install
 from console_app.config.secrets import for_consoles
-from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import UsageError
+from console_app.domain.settings import is_loopback_host
 from console_app.wiring import Setup
 
 VARIABLE = "FANOUT_SERVE_TOKEN"

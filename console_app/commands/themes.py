@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 
 from console_app import resources
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import one_line, visible
+from console_app.commands.standard_output import write_out
+from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.headless import EXIT_DONE, EXIT_FAILED
 from console_app.headless.json_outputs import ThemeEntry, ThemesReport
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED
-from console_app.headless.standard_output import write_out
 from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
 from console_app.wiring import Setup
 

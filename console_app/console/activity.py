@@ -14,8 +14,7 @@ from console_app.console.talk.readiness import Readiness, named
 from console_app.domain import events as ev
 from console_app.domain.event_news import News, text_of
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, Transcript
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.console.ui_port import UiPort
 from console_app.domain.call_description import NOTHING_RUNS, Act, refusal
 from console_app.domain.errors import FanoutError
-from console_app.domain.transcript_parts import GO_ON
+from console_app.domain.transcript import GO_ON
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation

@@ -17,10 +17,11 @@ from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_key, c
 from console_app.config.secrets import Redactor
 from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.console.models import Models
-from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, host
+from console_app.domain.chunks import ReasoningChunk, TextChunk
 from console_app.domain.errors import ConfigError, ProviderError
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports.provider import ModelRequest, ReasoningChunk, TextChunk
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import VENDOR_URLS, ProviderConfig, host
 
 LOOKING = 2.0  # seconds for what answers on this machine
 LISTING = 30.0  # seconds for one list of models: what starts with its first request takes its time

@@ -23,7 +23,7 @@ from console_app.console.talk.starting import ConsoleStart
 from console_app.console.ui_port import UiPort
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.event_news import News, call_of
-from console_app.domain.ports.provider import no_pictures
+from console_app.domain.ports import no_pictures
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:

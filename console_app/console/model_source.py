@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 from console_app.config.models import KnownRefusals, ModelChoice, choose_model
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
-from console_app.domain.ports.provider import StandIn
+from console_app.domain.ports import StandIn
 
 if TYPE_CHECKING:
-    from console_app.domain.endpoint import ProviderConfig
-    from console_app.domain.ports.provider import Provider
+    from console_app.domain.ports import Provider
+    from console_app.domain.settings import ProviderConfig
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
 Wires = Callable[[ModelChoice], "Provider"]  # what speaks to the endpoint of a choice

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import effort_for, stand_in
+from console_app.domain.ports import effort_for, stand_in
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.config.models import ModelChoice
     from console_app.console.model_source import ModelSource
-    from console_app.domain.ports.provider import Provider
-    from console_app.domain.sampling import Effort
+    from console_app.domain.ports import Provider
+    from console_app.domain.settings import Effort
     from console_app.engine import Engine
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from console_app.console.permissions import helpful_rules, misfit
 from console_app.domain.displayed import ArgumentLine, argument_lines, difference_lines
-from console_app.domain.risk import UNKNOWN, Risk, risk_of
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.tools import UNKNOWN, CallState, Risk, ToolSpec, risk_of
+from console_app.domain.transcript import CallView
 from console_app.engine import OtherServer
 
 if TYPE_CHECKING:

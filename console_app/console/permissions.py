@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from console_app.console.ui_port import UiPort
-from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import FanoutError
-from console_app.domain.risk import declares_effect, effect_of
+from console_app.domain.events import Decision
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import arguments_problem
+from console_app.domain.schema import arguments_problem
 from console_app.domain.tools import ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import Action, ApprovalGate, Rule
 
 if TYPE_CHECKING:
@@ -256,4 +256,4 @@ def _helps(gate: ApprovalGate, offer: RuleText, spec: ToolSpec, arguments: Mappi
 
 def traits(spec: ToolSpec) -> str:
     """What the server says of the tool's effects; only hints, and its own."""
-    return effect_of(spec.annotations) + (" (declared by server)" if declares_effect(spec.annotations) else "")
+    return spec.annotations.effect + (" (declared by server)" if spec.annotations.declares_effect else "")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from console_app.console.permissions import RuleFile
     from console_app.console.servers.switches import ServerSwitches
     from console_app.console.talk.readiness import ServerView
-    from console_app.domain.ports.store import SessionStore
+    from console_app.domain.ports import SessionStore
     from console_app.engine import Engine
     from console_app.mcp_client import Hub, RawMessage
     from console_app.sessions import Library, Replay

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from console_app.domain.errors import UsageError
 from console_app.domain.events import Event, Level
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, Transcript
 
 
 class UiPort(Protocol):

@@ -1,4 +1,4 @@
-"""How amounts are written for people: bytes and tokens."""
+"""Write amounts for people: bytes, tokens, durations, numbers of things."""
 
 from __future__ import annotations
 

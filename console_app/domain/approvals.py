@@ -1,24 +1,8 @@
-"""What people can decide of a call that waits for them, and the modes that decide in their place."""
+"""The modes that decide about calls in the place of people. The first paint needs them, so nothing is imported here."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-
-
-class Decision(StrEnum):
-    """The answer to an approval request."""
-
-    ALLOW = "allow"
-    DENY = "deny"
-
-
-class DecidedBy(StrEnum):
-    """Who answered."""
-
-    USER = "user"
-    RULE = "rule"
-    MODE = "mode"
-    LIMIT = "limit"  # nobody could, or nobody did in time
 
 
 class ApprovalMode(StrEnum):
@@ -32,7 +16,7 @@ class ApprovalMode(StrEnum):
 
 
 class CallPolicy(StrEnum):
-    """How the calls of one answer run: all at once, one after the other, or only the first of them."""
+    """The order in which the calls of one answer run: all at once, one after the other, or only the first of them."""
 
     PARALLEL = "parallel"
     SEQUENTIAL = "sequential"

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),

@@ -1,4 +1,5 @@
-"""The lines that show a waiting call: what every face displays, and what an approval of the call stands for.
+"""The lines that show a waiting call, and the changes of files in it: every face displays them, and an approval of the
+call stands for them.
 
 No value can look like a name, a mark or a line of ours. What is invisible or turns the direction of text is made
 visible, and a long blank stretch, which would push the rest out of sight, becomes one mark that counts it.
@@ -11,6 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Literal, cast
 
@@ -18,7 +20,21 @@ from console_app.domain.safe_text import is_blank, is_safe, one_line, visible
 
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 MOST_BLANK_LINES = 2  # that stand as they are
+MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
+AROUND = 2  # lines shown before and behind a change
+FOLD = "⋯"
 _LONG_BLANK = re.compile("(?:[^\\S\n]|\u2800){41,}")
+_PATHS = ("path", "file_path", "filepath", "file", "filename", "file_name")
+_WHOLE = ("content", "contents", "text", "file_text")
+_WRITES = re.compile(r"(?:^|[^a-z])(?:over)?(?:write|create|save|replace)", re.IGNORECASE)
+_ADDS = re.compile(r"append|insert|prepend|patch", re.IGNORECASE)
+_PAIRS = (
+    ("old_text", "new_text"),
+    ("oldText", "newText"),
+    ("old_string", "new_string"),
+    ("old_str", "new_str"),
+    ("old", "new"),
+)
 Mark = Literal[" ", "+", "-"]
 
 
@@ -50,7 +66,7 @@ def difference_lines(difference: str) -> list[ArgumentLine]:
             continue
         if text.startswith("@@"):
             if lines:
-                lines.append(ArgumentLine("⋯"))
+                lines.append(ArgumentLine(FOLD))
         elif mark == "+" or mark == "-":
             lines.append(ArgumentLine(rest, mark=mark))
         else:
@@ -118,3 +134,75 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for one in cast("list[object]", value):
             yield from _texts(one)
+
+
+def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:
+    """The changed lines with some around them, and where each stretch of them begins."""
+    lines: list[ArgumentLine] = []
+    hunks: list[int] = []
+    shown = 0  # lines of the old text that were passed
+    stretches = [one for one in _opcodes(old, new) if one[0] != "equal"]
+    for place, (_, i1, i2, j1, j2) in enumerate(stretches):
+        begin = max(i1 - AROUND, shown)
+        if begin > shown or not lines:
+            lines += [ArgumentLine(FOLD)] if lines else []
+            hunks.append(len(lines))
+        lines += [_line(n + 1, old[n]) for n in range(begin, i1)]
+        lines += folded(_line(n + 1, old[n], "-") for n in range(i1, i2))
+        lines += folded(_line(n + 1, new[n], "+") for n in range(j1, j2))
+        after = stretches[place + 1][1] if place + 1 < len(stretches) else len(old)
+        shown = min(i2 + AROUND, after)
+        lines += [_line(n + 1, old[n]) for n in range(i2, shown)]
+    return lines or [ArgumentLine("(the file holds this already)")], hunks
+
+
+def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """As `SequenceMatcher.get_opcodes`, without looking at what both begin and end with."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
+    if len(one) > MOST_COMPARED or len(other) > MOST_COMPARED:
+        yield "replace", head, head + len(one), head, head + len(other)
+        return
+    for what, i1, i2, j1, j2 in SequenceMatcher(None, one, other).get_opcodes():
+        yield what, i1 + head, i2 + head, j1 + head, j2 + head
+
+
+def _line(number: int, text: str, mark: str = " ") -> ArgumentLine:
+    shown = visible(text.replace("\r", "␍") if text.endswith("\r") else text).replace("\n", " ").expandtabs(4)
+    return ArgumentLine(fold_blanks(shown), str(number), "+" if mark == "+" else "-" if mark == "-" else " ")
+
+
+def path_of(arguments: Mapping[str, Any]) -> str:
+    """The path that the arguments name; "" where they name none."""
+    return next((arguments[name] for name in _PATHS if isinstance(arguments.get(name), str) and arguments[name]), "")
+
+
+def whole_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The name of the argument that holds what a file becomes; "" where the tool's name doesn't say that it writes."""
+    writes = _WRITES.search(tool) is not None and _ADDS.search(tool) is None
+    return next((one for one in _WHOLE if isinstance(arguments.get(one), str)), "") if writes else ""
+
+
+def edits_of(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], frozenset[str]]:
+    """The replacements that the arguments ask for, and the names of those that hold them."""
+    if (pair := _pair(arguments)) is not None:
+        return [(arguments[pair[0]], arguments[pair[1]])], frozenset(pair)
+    listed = arguments.get("edits")
+    if not isinstance(listed, list) or not listed:
+        return [], frozenset()
+    found: list[tuple[str, str]] = []
+    for one in cast("list[object]", listed):
+        edit = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        if (pair := _pair(edit)) is None or set(edit) - set(pair):
+            return [], frozenset()  # something of it would not be shown
+        found.append((edit[pair[0]], edit[pair[1]]))
+    return found, frozenset({"edits"})
+
+
+def _pair(edit: Mapping[str, Any]) -> tuple[str, str] | None:
+    return next((pair for pair in _PAIRS if all(isinstance(edit.get(name), str) for name in pair)), None)

@@ -36,13 +36,13 @@ class ConfigError(FanoutError):
 
 
 class UsageError(FanoutError):
-    """What was written can't be understood (exit code 2): a command line, a field, a slash command."""
+    """A command line, a field or a slash command that can't be understood (exit code 2)."""
 
     title = ""  # it says what is wrong with what one just wrote
 
 
 class OutputError(FanoutError):
-    """What was asked for can't be written where it was to go."""
+    """An output that can't be written where it was to go."""
 
     title = ""
 

@@ -52,7 +52,7 @@ class Attachment(Frozen):
 
     @property
     def label(self) -> str:
-        """What it is called: the server and URI of a resource, the path of a file."""
+        """The name for people: the server and URI of a resource, the path of a file."""
         return f"{self.server} {self.uri or self.name}" if self.server else self.name
 
     @property
@@ -68,7 +68,7 @@ class Attachment(Frozen):
 
     @property
     def costs(self) -> str:
-        """What it is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
+        """The attachment's cost and kind in a few words: `~2.1k tokens · lines 10-40 of 200`."""
         costs = f"~{amounts.tokens(self.tokens)} token{'' if self.tokens == 1 else 's'}"
         if self.mime.startswith("image/"):
             costs = f"{costs} · picture" if self.pixels else f"picture · {amounts.size(self.size)}"
@@ -76,7 +76,7 @@ class Attachment(Frozen):
 
 
 class UserMessage(Frozen):
-    """What the user said; also what Fanout says in the user's place (`origin`), as a note after a stop.
+    """A message of the user, or one that Fanout writes in the user's place (`origin`), as a note after a stop.
 
     `source` is the command, as `/server:prompt words`, that had a server write the content.
     """
@@ -104,10 +104,10 @@ class UserMessage(Frozen):
 
 
 class AssistantMessage(Frozen):
-    """What the model said: text, the calls it asked for in order, and reasoning to send back.
+    """A message of the model: text, the calls it asked for in order, and reasoning to send back.
 
     `provider_data` is what the endpoint gave beside that, in the words of its wire format; `tool_calls` have theirs.
-    Only requests to `endpoint`, the one that gave it (`domain.endpoint.identity`), carry it.
+    Only requests to `endpoint`, the one that gave it (`domain.settings.identity`), carry it.
     """
 
     role: Literal["assistant"] = "assistant"

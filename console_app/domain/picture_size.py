@@ -1,4 +1,4 @@
-"""How large a picture is, by its header, and how large it is when a model is shown it."""
+"""Read the size of a picture from its header, and work out the size in which a model is shown it."""
 
 from __future__ import annotations
 

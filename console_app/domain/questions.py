@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.errors import FanoutError
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.sampling import Sampling
+from console_app.domain.settings import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class SamplingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the model answered; `stop_reason` in MCP's words."""
+    """The model's answer; `stop_reason` is in MCP's words."""
 
     text: str
     model: str
@@ -73,7 +73,7 @@ def one_of(candidates: Sequence[str]) -> str:
 
 
 def first_words(question: Elicitation | SamplingRequest) -> str:
-    """What tells one question from another in a line."""
+    """Return words that tell one question from another, in a line."""
     if isinstance(question, Elicitation):
         return question.message
     return question.messages[0].text if question.messages else ""
@@ -99,7 +99,7 @@ class HumanPort(Protocol):
 
 
 class Sampler(Protocol):
-    """Whoever runs an allowed sampling request."""
+    """The port to what runs an allowed sampling request."""
 
     async def sample(self, request: SamplingRequest) -> Sampled:
         """One answer without tools. Raises ProviderError."""

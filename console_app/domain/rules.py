@@ -1,31 +1,47 @@
-"""A rule as people write it: `SERVER.TOOL` with `*`, and in brackets what arguments must look like. Read here only.
+"""Rules as people write them, and what they match: `SERVER.TOOL` with `*`, and in brackets patterns of arguments.
 
     files.read_*                              any call of these tools
     files.write_file(path=docs/*)             only where the argument `path` matches
     git.commit(message="fix, *", amend=false) several, all of which must match; quotes around commas and brackets
     files.edit(edits.0.path=docs/*)           a value within another; `edits.*.path` is each of them
 
-Globs are `fnmatch`'s: `*`, `?`, `[abc]`. In doubt an allowing rule doesn't match, and one that asks or denies does:
-see `speaks_of` and `argument_patterns`.
+Globs are `fnmatch`'s: `*`, `?`, `[abc]`. A rule that allows matches only what it says beyond doubt. One that asks or
+denies also matches whatever a server may take for the same: `True`, `"true"` and `1`, a text at any depth of a list,
+the words of a list as one line, a path however it is spelt, capitals, composed characters and white space however they
+are written. It matches the default of what a call leaves out, and a value that can't be looked into.
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Any, cast
+from urllib.parse import unquote
 
-from console_app.domain.argument_patterns import is_typed, text_pattern
+from console_app.domain.schema.defaults import TooManySchemasError, defaults_at
 
 _GLOB = re.compile(r"[*?\[(]|[\s\x00-\x1f]")
 _NAME = re.compile(r'\s*("(?:\\.|[^"\\])*"|[^\s"=,()]+)\s*=\s*')
 _VALUE = re.compile(r'("(?:\\.|[^"\\])*")\s*|([^",]*)')
 _BARE_NAME = re.compile(r'[^\s"=,()]+')
 _BARE_VALUE = re.compile(r'[^\s",()]([^",()]*[^\s",()])?')
+_ANY: Mapping[str, Any] = {}
+MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated
+_CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
+_DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
+_FILE = re.compile(r"(?i)\s*file:(?://[^/]*)?")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_SAME: Mapping[str, frozenset[str]] = {
+    "true": frozenset({"true", "t", "1", "1.0", "yes", "y", "on"}),
+    "false": frozenset({"false", "f", "0", "0.0", "no", "n", "off", ""}),
+    "null": frozenset({"null", "none", ""}),
+}  # what servers read as the same, in lower case
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +75,7 @@ def parse_rule(text: str) -> RuleText:
 
 
 def _arguments_start(text: str) -> int:
-    """Where the arguments begin; a bracket inside [...] belongs to the glob. -1 without any."""
+    """Return where the arguments begin, -1 without any; a bracket inside [...] belongs to the glob."""
     at = 0
     while at < len(text):
         if text[at] == "[" and (end := text.find("]", at + 2)) > 0:
@@ -78,7 +94,7 @@ def _arguments(text: str, inside: str) -> dict[str, str]:
         value = _VALUE.match(inside, name.end()) if name else None
         if name is None or value is None:
             raise ValueError(f"“{text}”: in brackets stands ARGUMENT=PATTERN, several with commas between")
-        found[_unquoted(name[1], text)] = text_pattern(_unquoted(value[1], text)) if value[1] else value[2].strip()
+        found[_dequoted(name[1], text)] = text_pattern(_dequoted(value[1], text)) if value[1] else value[2].strip()
         at = value.end()
         if at == len(inside):
             return found
@@ -87,7 +103,7 @@ def _arguments(text: str, inside: str) -> dict[str, str]:
         at += 1
 
 
-def _unquoted(part: str, text: str) -> str:
+def _dequoted(part: str, text: str) -> str:
     if not part.startswith('"'):
         return part
     try:
@@ -147,3 +163,183 @@ def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
 def literal(value: str) -> str:
     """A pattern that an argument's `value` matches and nothing else."""
     return text_pattern(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", value))
+
+
+class NotEvaluableError(Exception):
+    """A value can't be looked into."""
+
+
+def is_typed(pattern: str) -> bool:
+    """Whether a pattern stands for a number, true, false or null, and not for a text."""
+    return pattern in _SAME or _NUMBER.fullmatch(pattern) is not None
+
+
+def text_pattern(text: str) -> str:
+    """The pattern for a text that would else be read as a number, true, false or null: in quotes."""
+    return f'"{text}"' if is_typed(text) else text
+
+
+def arguments_match(
+    patterns: Mapping[str, str], arguments: Mapping[str, Any], *, strictly: bool, schema: Mapping[str, Any] = _ANY
+) -> bool:
+    """Whether every pattern matches what it names; `strictly` for what allows. `schema` is that of the arguments."""
+    try:
+        return all(
+            _named_matches(name, pattern, arguments, strictly)
+            or (not strictly and _default_matches(name, pattern, arguments, schema))
+            for name, pattern in patterns.items()
+        )
+    except (NotEvaluableError, TooManySchemasError, RecursionError, ValueError):  # too many digits to be written
+        return not strictly
+
+
+def argument_matches(pattern: str, value: Any, *, strictly: bool) -> bool:
+    """Whether one value matches. Strictly, each entry of a list must; else anything within it is enough."""
+    whole = cast("object", value)
+    if strictly:
+        entries = cast("list[object]", value) if isinstance(value, list) else []
+        return _same_json(pattern, whole) or all(_strictly(pattern, one) for one in entries or [whole])
+    return any(_loosely(pattern, one) for one in _within(whole))
+
+
+def _named_matches(name: str, pattern: str, arguments: Mapping[str, Any], strictly: bool) -> bool:
+    found = list(_at(cast("object", arguments), name.split("."), strictly))
+    if "." in name and name in arguments:
+        found.append(arguments[name])
+    matches = (argument_matches(pattern, value, strictly=strictly) for value in found)
+    return bool(found) and (all(matches) if strictly else any(matches))
+
+
+def _default_matches(name: str, pattern: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+    """Whether what a call leaves out is, by the tool's schema, a value that matches."""
+    paths = [name.split("."), [name]] if "." in name else [[name]]
+    return any(
+        argument_matches(pattern, value, strictly=False)
+        for path in paths
+        for default, rest in defaults_at(schema, arguments, path)
+        for value in _at(default, list(rest), False)
+    )
+
+
+def _at(value: object, path: list[str], strictly: bool) -> Iterator[object]:
+    """Yield the values at a path: keys of objects, numbers of list entries from 0, `*` for each of them."""
+    if not path:
+        yield value
+    elif isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        for one in fields.values() if path[0] == "*" else [fields[path[0]]] if path[0] in fields else []:
+            yield from _at(one, path[1:], strictly)
+    elif isinstance(value, list):
+        entries = cast("list[object]", value)
+        if path[0] == "*":
+            for one in entries:
+                yield from _at(one, path[1:], strictly)
+        elif path[0].isdecimal():
+            if int(path[0]) < len(entries):
+                yield from _at(entries[int(path[0])], path[1:], strictly)
+        elif not strictly:
+            for one in entries:
+                yield from _at(one, path, strictly)
+    elif isinstance(value, str) and value.strip():
+        raise NotEvaluableError  # a server may read the text as what the path leads into
+
+
+def _within(value: object) -> Iterator[object]:
+    """A value and all values within it, and the words of each list as one line."""
+    waiting, seen = [value], 0
+    while waiting:
+        one = waiting.pop()
+        seen += 1
+        if seen > MOST_VALUES:
+            raise NotEvaluableError
+        yield one
+        if isinstance(one, list):
+            entries = cast("list[object]", one)
+            waiting += entries
+            if entries and all(isinstance(entry, str | int | float) for entry in entries):
+                yield " ".join(_text(entry) for entry in entries)
+        elif isinstance(one, dict):
+            waiting += cast("dict[str, object]", one).values()
+
+
+def _strictly(pattern: str, value: object) -> bool:
+    if isinstance(value, str):
+        glob = _unquoted(pattern)
+        if glob == pattern and is_typed(pattern):
+            return False
+        forms = [value]
+        decoded = unquote(value) if "%" in value else value
+        if _CLIMBS.search(decoded):
+            forms.append(_straight(decoded))
+        return all(fnmatchcase(form, glob) for form in forms)
+    if _unquoted(pattern) != pattern:
+        return False
+    return _same_json(pattern, value) or (not is_typed(pattern) and fnmatchcase(_text(value), pattern))
+
+
+def _loosely(pattern: str, value: object) -> bool:
+    glob = _unquoted(pattern)
+    if _same_json(glob, value):
+        return True
+    text = _text(value)
+    forms = {text, text.strip()}
+    if "%" in text or _FILE.match(text):
+        forms |= {unquote(text), unquote(_FILE.sub("", text, count=1))}
+    forms |= {_straight(form) for form in forms if _DETOURS.search(form)}
+    if any(fnmatchcase(form, glob) for form in forms):
+        return True
+    alike = _spelling(glob)
+    if any(fnmatchcase(_spelling(form), alike) for form in forms):
+        return True
+    plain, meant = text.strip().lower(), glob.lower()
+    same = next((words for words in _SAME.values() if meant in words), frozenset({meant}))
+    return is_typed(glob) and (plain in same or ((number := _number(meant)) is not None and number == _number(plain)))
+
+
+def _spelling(text: str) -> str:
+    """`text` as one who minds neither capitals nor white space reads it: file systems, SQL and shells do so."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return " ".join(plain.casefold().split())
+
+
+def _same_json(pattern: str, value: object) -> bool:
+    """Whether the pattern is the JSON of just this value; 1 and true are two values, 1 and 1.0 one."""
+    if isinstance(value, str) or not pattern:
+        return False
+    try:
+        meant: object = json.loads(pattern)
+    except ValueError:
+        return False
+    return not isinstance(meant, str) and _text(_plain(meant)) == _text(_plain(value))
+
+
+def _plain(value: object) -> object:
+    """Return `value` with whole numbers as integers."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in cast("dict[str, object]", value).items()}
+    return value
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _straight(path: str) -> str:
+    straight = posixpath.normpath(path.replace("\\", "/"))
+    return straight[1:] if straight.startswith("//") else straight  # two at the beginning are kept, and mean one
+
+
+def _unquoted(pattern: str) -> str:
+    inside = pattern[1:-1]
+    return inside if pattern == f'"{inside}"' and is_typed(inside) else pattern
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -8,7 +8,10 @@ inside an emoji, and a variation selector behind a character it can style, are l
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from typing import Any, cast
 
 ALWAYS_UNSAFE = (  # the inside of a character class
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
@@ -83,8 +86,32 @@ def is_safe(text: str) -> bool:
 
 
 def ascii_length(text: str) -> int:
-    """How many characters of ASCII it begins with, of megabytes at once."""
+    """Return how many characters of ASCII a text begins with; megabytes are counted at once."""
     try:
         return len(text.encode("ascii"))
     except UnicodeEncodeError as error:
         return error.start
+
+
+def json_line(value: Any) -> str:
+    """`value` as one line of JSON. Every control, C1, bidi or lone surrogate character in it is escaped."""
+    try:
+        text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("\x7f", "\\u007f")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Return a JSON value that should be an object; an empty object where it is none."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from console_app.domain.schema.reading import object_of
+from console_app.domain import amounts
+from console_app.domain.schema import object_of
 
 
 class Frozen(BaseModel):
@@ -23,7 +26,7 @@ INJECTED = frozenset({"_atlas_user", "_mcp_data"})
 
 
 class Outcome(StrEnum):
-    """How a call ended. Exactly one a call, whatever happens."""
+    """The end of a call. Each call has exactly one, whatever happens."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -61,7 +64,7 @@ CallOrigin = Literal["native", "text", "provider"]
 
 
 class CallState(StrEnum):
-    """Where a call stands."""
+    """The stage that a call has reached."""
 
     ANNOUNCED = "announced"
     WAITING = "waiting"
@@ -71,7 +74,7 @@ class CallState(StrEnum):
 
 
 class ToolAnnotations(Frozen):
-    """What a server says of its tool's effects (MCP ToolAnnotations). Hints of the server, not facts."""
+    """A server's words about its tool's effects (MCP ToolAnnotations): hints, not facts."""
 
     title: str = ""
     read_only: bool = False
@@ -80,6 +83,16 @@ class ToolAnnotations(Frozen):
     idempotent: bool = False
     open_world: bool = True
     says_open_world: bool = False  # the same of `open_world`
+
+    @property
+    def declares_effect(self) -> bool:
+        """Whether `effect` is the server's own word, not the protocol's default."""
+        return self.read_only or self.says_destructive or not self.destructive
+
+    @property
+    def effect(self) -> str:
+        """The effect that any call of the tool may have, in words, the protocol's defaults included."""
+        return "only reads" if self.read_only else "may change or destroy" if self.destructive else "only adds"
 
 
 class ServerIdentity(Frozen):
@@ -118,7 +131,7 @@ class ToolSpec(Frozen):
 
     @property
     def fingerprint(self) -> str:
-        """What a decision about a call of it stands for: this definition, of this program."""
+        """The identity that a decision about a call stands for: this definition, of this program."""
         return f"{self.definition} {self.identity.digest if self.identity else ''}"
 
 
@@ -154,12 +167,50 @@ class Artifact(Frozen):
         """Whether models that see are shown it."""
         return bool(self.path) and self.mime in PICTURES
 
+    @property
+    def picture_facts(self) -> str:
+        """`640x480 PNG · 12 kB`, as far as it is known."""
+        sides = "{}x{} ".format(*self.sides) if self.sides is not None else ""
+        name = self.mime.partition("/")[2].upper().replace("JPG", "JPEG")
+        name = "WebP" if name == "WEBP" else name
+        return f"{sides}{name}" + (f" · {amounts.size(self.size)}" if self.size else "")
+
 
 class ToolResult(Frozen):
-    """What came of a call: `content` is exactly what the model reads."""
+    """The result of a call: `content` is exactly what the model reads."""
 
     outcome: Outcome
     content: str
     error: str | None = None  # the error alone, in one line, for people
     artifacts: tuple[Artifact, ...] = ()
     structured: dict[str, Any] | None = None
+
+
+RiskWord = Literal["reads", "changes", "may destroy", "network", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """One word, and where it comes from."""
+
+    word: RiskWord
+    by: str
+
+
+UNKNOWN = Risk("unknown", "the server declares nothing")
+
+
+def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
+    """Return what a call with these arguments may do. Of annotations only what the server wrote itself counts."""
+    if spec is not None and spec.builtin and not spec.annotations.read_only:
+        return Risk("changes", "by Fanout itself")
+    if spec is None or not spec.annotations.declares_effect:
+        reaches = any(
+            isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
+        )
+        return Risk("network", "an argument is a web address") if reaches else UNKNOWN
+    by = "by Fanout itself" if spec.builtin else "declared by server"
+    notes = spec.annotations
+    if notes.read_only:
+        return Risk("reads", by)
+    return Risk("may destroy" if notes.says_destructive else "changes", by)

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from console_app.domain import events as ev
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.messages import Message
-from console_app.domain.ports.provider import UsageChunk
 from console_app.engine.calls.call_execution import CallNews
 from console_app.engine.session import Session
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, assert_never, cast
 
+from console_app.domain import chunks
 from console_app.domain import events as ev
+from console_app.domain.chunks import ProviderCallFinished, ProviderCallStarted
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
-from console_app.domain.ports import provider as ports
-from console_app.domain.ports.provider import ProviderCallFinished, ProviderCallStarted
+from console_app.domain.ports import Provider, endpoint_of
 from console_app.domain.safe_text import is_blank
 from console_app.domain.tools import Outcome
 from console_app.engine.activity import usage_reported
@@ -100,14 +101,14 @@ class Answer:
         batch: Batch,
         provider_calls: ProviderCalls,
         emit: Callable[[ev.Event], None],
-        provider: ports.Provider,
+        provider: Provider,
         label: ThoughtLabel | None = None,
     ) -> None:
         self.batch = batch
         self._provider_calls = provider_calls
         self._provider = provider
         self.label: ThoughtLabel | None = label
-        self.finish: ports.FinishReason | None = None
+        self.finish: chunks.FinishReason | None = None
         self.error: FanoutError | None = None
         self.over = False  # nobody wants more of it
         self._emit = emit
@@ -118,7 +119,7 @@ class Answer:
 
     @property
     def endpoint(self) -> str:
-        return ports.endpoint_of(self._provider)
+        return endpoint_of(self._provider)
 
     @property
     def text(self) -> str:
@@ -126,52 +127,52 @@ class Answer:
             self._text[:] = ["".join(self._text)]
         return self._text[0] if self._text else ""
 
-    def take(self, chunk: ports.Chunk) -> None:
+    def take(self, chunk: chunks.Chunk) -> None:
         """Take the next chunk; emits what it means."""
         match chunk:
-            case ports.TextChunk():
+            case chunks.TextChunk():
                 text = self._within(chunk.text)
                 self._text.append(text)
                 label = self.label
                 self._emit(ev.TextDelta(text=text) if label is None else ev.ThoughtDelta(label=label, text=text))
-            case ports.CallDelta():
+            case chunks.CallDelta():
                 self.batch.delta(chunk.index, chunk.text)
-            case ports.ReasoningChunk():
+            case chunks.ReasoningChunk():
                 self._emit(ev.ReasoningDelta(text=self._within(chunk.text)))
-            case ports.TextReplaced():
+            case chunks.TextReplaced():
                 self._text[:] = [chunk.text]
                 if self.label is None:  # the whole thought follows by itself
                     self._emit(ev.TextRevised(text=self._text[0]))
-            case ports.ReasoningFinished() | ports.ReasoningSoFar() | ports.ProviderData() if self._too_much(chunk):
+            case chunks.ReasoningFinished() | chunks.ReasoningSoFar() | chunks.ProviderData() if self._too_much(chunk):
                 self.batch.overflow = f"what it wants back is more than {LARGEST_KEPT // 2**20} MB"
-            case ports.ReasoningFinished():
+            case chunks.ReasoningFinished():
                 self._reasoning.append(chunk.reasoning)
                 self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning))
-            case ports.ReasoningSoFar():
+            case chunks.ReasoningSoFar():
                 self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning, partial=True))
-            case ports.CallOpened():
+            case chunks.CallOpened():
                 self.batch.opened(chunk)
-            case ports.CallClosed():
+            case chunks.CallClosed():
                 self.batch.closed(chunk)
-            case ports.CallBroken():
+            case chunks.CallBroken():
                 self.batch.broken(chunk)
-            case ports.CallWithdrawn():
+            case chunks.CallWithdrawn():
                 self.batch.dropped(chunk.index)
-            case ports.FinishChunk():
+            case chunks.FinishChunk():
                 self.finish = chunk.reason
-            case ports.ProviderCallStarted():
+            case chunks.ProviderCallStarted():
                 self._provider_calls.started(chunk)
                 if self._provider_calls.count > MOST_OPENED:
                     self.batch.overflow = f"its provider makes more than {MOST_OPENED:,} calls"
-            case ports.ProviderCallFinished():
+            case chunks.ProviderCallFinished():
                 self._provider_calls.finished(chunk)
-            case ports.ProviderData():
+            case chunks.ProviderData():
                 if chunk.index is None:
                     self._provider_data = chunk.data
                     self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
                     self.batch.kept(chunk.index, chunk.data, self.endpoint)
-            case ports.UsageChunk() | ports.RetryChunk() | ports.NoticeChunk():
+            case chunks.UsageChunk() | chunks.RetryChunk() | chunks.NoticeChunk():
                 self._emit(_of_the_request(chunk))
             case _:
                 assert_never(chunk)
@@ -185,14 +186,14 @@ class Answer:
         self.batch.overflow = f"its text and reasoning are more than {LARGEST_SAID // 2**20} MB"
         return text[:room]
 
-    def _too_much(self, chunk: ports.ReasoningFinished | ports.ReasoningSoFar | ports.ProviderData) -> bool:
+    def _too_much(self, chunk: chunks.ReasoningFinished | chunks.ReasoningSoFar | chunks.ProviderData) -> bool:
         data, text = (
-            (chunk.data, "") if isinstance(chunk, ports.ProviderData) else (chunk.reasoning.data, chunk.reasoning.text)
+            (chunk.data, "") if isinstance(chunk, chunks.ProviderData) else (chunk.reasoning.data, chunk.reasoning.text)
         )
         size = KEPT_AROUND + len(text) + _characters(data)
         if self._kept + size > LARGEST_KEPT:
             return True
-        if isinstance(chunk, ports.ReasoningFinished):  # the others take the place of what came before
+        if isinstance(chunk, chunks.ReasoningFinished):  # the others take the place of what came before
             self._kept += size
         return False
 
@@ -253,11 +254,11 @@ def _characters(value: Any) -> int:
     return size
 
 
-def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChunk) -> ev.Event:
+def _of_the_request(chunk: chunks.UsageChunk | chunks.RetryChunk | chunks.NoticeChunk) -> ev.Event:
     match chunk:
-        case ports.UsageChunk():
+        case chunks.UsageChunk():
             return usage_reported(chunk)
-        case ports.RetryChunk():
+        case chunks.RetryChunk():
             return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
-        case ports.NoticeChunk():
+        case chunks.NoticeChunk():
             return ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=chunk.without_reasoning_of)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.chunks import PlainAnswer, UsageChunk
 from console_app.domain.errors import ContextOverflow, FanoutError, UsageError
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.plain_answer import PlainAnswer
-from console_app.domain.ports.provider import ModelRequest, Provider, UsageChunk
+from console_app.domain.ports import ModelRequest, Provider
 from console_app.engine.activity import Activity, usage_reported
 from console_app.engine.context import characters, in_context, summary_message, trimmed
 from console_app.engine.session import Session

@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TurnUndone
+from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TodoItem, TurnUndone
 from console_app.domain.messages import Message, UserMessage
-from console_app.domain.ports.provider import ModelRequest, Provider
-from console_app.domain.ports.toolset import ServerSwitch, Toolset
+from console_app.domain.ports import ModelRequest, Provider, ServerSwitch, Toolset
+from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
-from console_app.domain.todo import TodoItem
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate

@@ -12,19 +12,12 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.domain.approvals import DecidedBy
-from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk, FinishChunk, TextChunk
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import (
-    CallBroken,
-    CallClosed,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    TextChunk,
-)
+from console_app.domain.events import DecidedBy
+from console_app.domain.ports import ModelRequest
 from console_app.domain.safe_text import encodable
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import ToolSpec
 from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
 from console_app.engine.calls.arguments import compact, declared

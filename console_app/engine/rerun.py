@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.errors import ToolError
+from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
 from console_app.engine.activity import Activity

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from console_app.domain.engine_settings import EngineSettings
 from console_app.domain.events import Event, Notice
 from console_app.domain.messages import Message, UserMessage
-from console_app.domain.ports.provider import ModelRequest, Provider
-from console_app.domain.ports.toolset import ServerSwitch, Toolset
+from console_app.domain.ports import ModelRequest, Provider, ServerSwitch, Toolset
+from console_app.domain.settings import EngineSettings
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution

@@ -11,11 +11,11 @@ import logging
 from dataclasses import dataclass
 
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.engine_settings import ToolChoice
+from console_app.domain.chunks import SLICE
 from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import Sampling, ToolChoice
 from console_app.domain.tools import ToolSpec
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls

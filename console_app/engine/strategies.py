@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from console_app.domain.engine_settings import EngineSettings, ToolChoice
+from console_app.domain.chunks import FinishReason
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.messages import ThoughtLabel
-from console_app.domain.ports.provider import FinishReason
 from console_app.domain.safe_text import is_blank
+from console_app.domain.settings import EngineSettings, ToolChoice
 from console_app.domain.tools import Outcome
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import FINISHED, QUESTION, SPECS

@@ -21,11 +21,12 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.engine_settings import EngineSettings, ToolChoice
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import KnowsTurns, speaks
+from console_app.domain.ports import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
+from console_app.domain.settings import EngineSettings, ToolChoice
 from console_app.domain.tools import OWN_SERVER, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import compaction

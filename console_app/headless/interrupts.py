@@ -1,4 +1,4 @@
-"""What ends a run from outside, a signal or a turn's time limit, and how long its end may take then.
+"""Ends of a run from outside, by a signal or a turn's time limit, and how long such an end may take.
 
 The first signal asks the run to end, and a deadline ends the process if it can't.
 """

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from console_app.domain.batch import ItemResult
-from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch import BatchSnapshot, ItemResult
 from console_app.domain.events import Event, TurnOutcome
 from console_app.domain.messages import Message
 from console_app.domain.tools import Artifact, Outcome
-from console_app.headless.doctor import State
 from console_app.sessions import Hit, SessionInfo
+
+State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
 
 
 class Output(BaseModel):
@@ -51,7 +51,7 @@ class UsageReport(Output):
 
 
 class CompactionReport(Output):
-    """What the model reads in place of the oldest `covers` messages."""
+    """The summary that the model reads in place of the oldest `covers` messages."""
 
     summary: str
     covers: int
@@ -286,7 +286,7 @@ Type: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What prints an output, its type, and which version of it this is."""
+    """The command that prints an output, the output's type, and its version."""
 
     by: str
     type: Type

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from console_app.config.servers import ServerChoice
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import ManualCall

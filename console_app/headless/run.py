@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import Disk
+from console_app.console.ui_port import UiPort
+from console_app.domain.events import Event, Level
 from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import OWN_SERVER
@@ -17,7 +19,6 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import ENABLE, Engine, Turn, Unwritten, as_message
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
 from console_app.headless.output import OutputStreams
-from console_app.headless.printing import Printing
 from console_app.headless.writers import (
     JsonWriter,
     OutputFormat,
@@ -34,9 +35,45 @@ STEP_LIMIT = "The step limit was reached: the answer is what could be said by th
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_APPROVAL, EXIT_TIME_LIMIT = 0, 1, 2, 3, 124
 
 
+class _Printing(UiPort):
+    """The UiPort of a run: events are printed, and nobody is there to be asked.
+
+    `error` is what kept the run from its end, if anything did.
+    """
+
+    def __init__(self, output: OutputStreams, transcript: Transcript, writer: Writer) -> None:
+        self._output = output
+        self._transcript = transcript
+        self._writer = writer
+        self.error = ""
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation as far as it was printed."""
+        return self._transcript
+
+    def show(self, event: Event) -> None:
+        self._transcript.apply(event)
+        self._writer.write(event)
+
+    async def next_slice(self) -> None:
+        """A slow reader slows the turn and doesn't fill the memory."""
+        await self._output.drain()
+
+    def tell(self, level: Level, text: str) -> None:
+        """A line to standard error; an error is the run's own, printed at its end."""
+        if level == "error":
+            self.error = self.error or text
+        else:
+            self._output.error_line(one_line(text, 400))
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        """Nobody looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunEnding:
-    """How a run ended: its exit code, and one line about it for standard error ("" when it went well)."""
+    """The end of a run: its exit code, and one line about it for standard error ("" when it went well)."""
 
     code: int
     line: str = ""
@@ -55,7 +92,7 @@ async def run_turn(
     """One turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text."""
     transcript = Transcript.after(engine.transcript)
     writer = _writer(output, output_format, transcript, engine, results_only)
-    printing = Printing(output, transcript, writer)
+    printing = _Printing(output, transcript, writer)
     conversation = Conversation(engine, library, printing)
     if library is not None:
         Disk(library, printing)
@@ -141,7 +178,7 @@ def _results_ending(transcript: Transcript) -> RunEnding:
 
 
 def _approval_line(turn: Turn) -> str:
-    """What would have let the calls run: no flag passes what asks by name."""
+    """Return what would have let the calls run: no flag passes what asks by name."""
     missed = sorted({(one.tool, one.rule or "", one.of_text) for one in turn.approvals_missed})
     parts = ["An approval was needed and nobody could give it."]
     if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):

@@ -1,4 +1,4 @@
-"""What a run prints: its answer as text, one JSON object at the end, or every event as a line of JSON.
+"""Print a run: its answer as text, one JSON object at the end, or every event as a line of JSON.
 
 A writer sees each event after the transcript has folded it in. Standard output carries the answer alone; what happens
 meanwhile goes to standard error, a line each.
@@ -12,17 +12,51 @@ from typing import Any, Literal, Protocol, assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
-from console_app.domain.json_text import json_line
 from console_app.domain.messages import AssistantMessage
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
-from console_app.domain.verdicts import Verdict, VerdictWord
+from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.domain.transcript import CallView, Transcript, Verdict, VerdictWord
 from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
 from console_app.headless.output import OutputStreams
-from console_app.headless.safe_stream import SafeStream
 
+_JOINER = "\u200d"
+_SELECTORS = range(0xFE00, 0xFE10)
+_TAKES_SELECTOR = frozenset("#*0123456789\r")  # of ASCII: keycap emoji, and CR before LF
+_LONGEST = 64  # characters held back at most; no emoji is longer
 OutputFormat = Literal["text", "json", "stream-json"]
+
+
+class SafeStream:
+    """Makes text safe while it streams: what a character means can depend on the one that comes after it.
+
+    A CR LF, or an emoji joined of several characters, may be cut between two pieces; `visible` on each piece alone
+    would mark its joiners as foreign. So the few characters that could still belong together are held back.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """Return the part of the text up to now that can be shown."""
+        text = self._held + piece
+        cut = _cut(text)
+        self._held = text[cut:]
+        return visible(text[:cut])
+
+    def flush(self) -> str:
+        """The rest, at the end of the text."""
+        text, self._held = self._held, ""
+        return visible(text)
+
+
+def _cut(text: str) -> int:
+    """Return where `text` can be parted: behind its end when nothing can join its last character."""
+    if not text or (text[-1].isascii() and text[-1] not in _TAKES_SELECTOR):
+        return len(text)
+    for at in range(len(text) - 1, max(0, len(text) - _LONGEST), -1):
+        before, after = text[at - 1], text[at]
+        if after != _JOINER and ord(after) not in _SELECTORS and before not in (_JOINER, "\r"):
+            return at
+    return len(text) if len(text) > _LONGEST else 0
 
 
 class Writer(Protocol):
@@ -198,14 +232,14 @@ def call_line(call: CallView) -> str:
 
 
 def compaction_line(event: ev.HistoryCompacted) -> str:
-    """What became of the context."""
+    """Return a line about what became of the context."""
     if not event.covers:
         return "Compaction taken back: the model reads the whole conversation again."
     return f"Compacted: the model reads a summary in place of the oldest {plural(event.covers, 'message')}."
 
 
 class Questions:
-    """What servers asked and what came of it, a line each: one that may be for any of several calls is told once."""
+    """The questions of servers and their answers, a line each: one that may be for several calls is told once."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -225,7 +259,7 @@ class Questions:
 
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
-    """What a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
+    """Return what a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
     answers = [
         message.content
         for message in transcript.history

@@ -11,14 +11,14 @@ from console_app.console.files.file_changes import change_of
 from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
 from console_app.domain.amounts import plural
-from console_app.domain.approvals import Decision
 from console_app.domain.call_description import Act, refusal
 from console_app.domain.displayed import as_text, digest
 from console_app.domain.errors import UsageError
+from console_app.domain.events import Decision
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import form_of
+from console_app.domain.schema.forms import form_of
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in

@@ -11,14 +11,12 @@ from console_app.console.intents import talk
 from console_app.console.intents.intent import Cannot, Slash, Ways
 from console_app.console.reports.call_text import log_lines
 from console_app.domain.amounts import measured, plural
-from console_app.domain.by_hand import MANUAL
-from console_app.domain.call_spans import figures, spans_of
 from console_app.domain.errors import UsageError
+from console_app.domain.events import TodoItem, TodoStatus
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import form_of
-from console_app.domain.shown_results import shown_text
-from console_app.domain.todo import TodoItem, TodoStatus
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.schema.forms import form_of
+from console_app.domain.transcript import MANUAL, CallView, shown_text
+from console_app.domain.transcript.times import figures, spans_of
 from console_app.engine import ManualCall
 from console_app.line_console.result_commands import ResultWays
 from console_app.line_console.setting_commands import SettingWays
@@ -118,7 +116,7 @@ class _LineWays:
 
     async def _calls(self, console: Console, rest: str) -> None:
         turn = self._c.numbers.transcript.turn
-        calls = [] if turn is None else [call for step in turn.steps for call in step.batch.calls]
+        calls = [] if turn is None else turn.calls
         self._say(f"{plural(len(calls), 'call')}." if calls else "The newest turn has no call.")
         wanted = rest.casefold()
         shown = [call for call in calls if wanted in state_of(call) or (wanted == "failed" and _failed(call))]

@@ -16,7 +16,7 @@ from console_app.console.services import Services
 from console_app.console.slash_commands import parse
 from console_app.console.talk.queued import Around
 from console_app.console.talk.readiness import named
-from console_app.headless.output import OutputStreams
+from console_app.headless import OutputStreams
 from console_app.line_console.approvals import LineApprovals
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import LEAVE, Dialogue

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from console_app.domain.safe_text import one_line, visible
-from console_app.headless.output import OutputStreams
+from console_app.headless import OutputStreams
 
 LEAVE = "."  # typed alone, leaves a question without an answer
 MOST_LISTED = 30

@@ -10,12 +10,10 @@ from typing import assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import measured
-from console_app.domain.approvals import DecidedBy, Decision
-from console_app.domain.by_hand import without_success
+from console_app.domain.events import DecidedBy, Decision, TodoStatus
 from console_app.domain.safe_text import one_line
-from console_app.domain.todo import TodoStatus
-from console_app.domain.transcript_parts import GO_ON, CallView
-from console_app.headless.writers import compaction_line
+from console_app.domain.transcript import GO_ON, CallView
+from console_app.headless import compaction_line
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.wording import brief_arguments, came_of, label_of
 
@@ -207,7 +205,7 @@ class Narrator:
             cost = f" {turn.tokens:,} tokens" + (f", {turn.cost:.4f} dollars." if turn.cost is not None else ".")
         why = f": {one_line(event.error, 600)}" if event.error else "."
         ending = _ENDINGS[event.outcome]
-        if event.outcome == "completed" and turn is not None and (failed := without_success(turn)):
+        if event.outcome == "completed" and turn is not None and (failed := turn.without_success):
             ending = f"Ended without success: {self._numbers.named(failed)}"
         self._say(f"{ending}{why}{cost}")
         if turn is not None and turn.cut_off:

@@ -10,8 +10,8 @@ from console_app.console.talk.question_queue import PendingQuestion, QuestionQue
 from console_app.domain.errors import UsageError
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import fields_asked
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.schema.forms import fields_asked
+from console_app.domain.transcript import CallView
 from console_app.domain.web_address import read_address
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue

@@ -8,8 +8,8 @@ from typing import Any
 
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import Field
-from console_app.domain.schema.reading import types
+from console_app.domain.schema import types
+from console_app.domain.schema.forms import Field
 from console_app.line_console.dialogue import Dialogue
 
 NOTHING = "-"  # typed alone, leaves a value out

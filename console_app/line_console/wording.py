@@ -11,11 +11,10 @@ from typing import Any
 from console_app.console.files.file_changes import FileChange
 from console_app.domain import call_description
 from console_app.domain.amounts import measured, plural, size
-from console_app.domain.line_diffs import FOLD
+from console_app.domain.displayed import FOLD
 from console_app.domain.safe_text import one_line
-from console_app.domain.shown_results import facts_of, shown_text
 from console_app.domain.tools import Artifact, Outcome
-from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.domain.transcript import CallView, TurnView, shown_text
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
@@ -79,7 +78,7 @@ def uncoloured(text: str) -> str:
 
 def file_in_words(file: Artifact) -> str:
     """`chart.png, picture, 640x480 PNG, 12 KB`, `report.pptx, 31 KB`."""
-    facts = f"picture, {facts_of(file).replace(' · ', ', ')}" if file.is_picture else size(file.size)
+    facts = f"picture, {file.picture_facts.replace(' · ', ', ')}" if file.is_picture else size(file.size)
     return f"{one_line(file.name, 60)}, {facts}"
 
 

@@ -13,7 +13,7 @@ from console_app.config.secrets import Credentials, FileCredentials, Redactor
 from console_app.config.servers import Item, Kind, ServerConfig
 from console_app.domain.errors import ServerError, ToolError
 from console_app.domain.events import Level
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client.connecting.asking import Asking

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from console_app.domain.json_text import as_object
+from console_app.domain.safe_text import as_object
 from console_app.domain.steady_time import steady_time
 
 MOST_MESSAGES: Final = 10_000

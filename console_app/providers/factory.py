@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import assert_never
 
 from console_app.config.models import KnownRefusals
-from console_app.domain.endpoint import Api, ProviderConfig
+from console_app.domain.settings import Api, ProviderConfig
 from console_app.providers.endpoint.client import sdk_of
 from console_app.providers.endpoint.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider

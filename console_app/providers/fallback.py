@@ -7,16 +7,14 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
+from console_app.domain.chunks import Chunk, NoticeChunk, RetryChunk
 from console_app.domain.errors import FanoutError, ProviderError
-from console_app.domain.ports.provider import (
-    Chunk,
+from console_app.domain.ports import (
     KnowsTurns,
     ModelRequest,
-    NoticeChunk,
     ProtocolMode,
     Provider,
     ReadsText,
-    RetryChunk,
     StandIn,
     effort_for,
     endpoint_of,
@@ -24,7 +22,7 @@ from console_app.domain.ports.provider import (
     speaks,
     stand_in,
 )
-from console_app.domain.sampling import Effort
+from console_app.domain.settings import Effort
 
 
 class WithFallback:

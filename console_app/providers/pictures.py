@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.picture_size import WIDEST, scaled
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels

@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from console_app.domain.ports.provider import SLICE, Chunk, ModelRequest
+from console_app.domain.chunks import SLICE, Chunk
+from console_app.domain.ports import ModelRequest
 
 _LONG = 20_000  # characters; a longer text is counted by its beginning, since results of megabytes are common
 

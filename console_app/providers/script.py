@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
+from console_app.domain.chunks import FinishReason
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import FinishReason
 
 Times = Annotated[int, Field(ge=1, le=10_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]

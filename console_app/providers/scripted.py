@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never, cast
 
-from console_app.domain.errors import AnswerInterrupted, ContextOverflow, ProviderError, ToolsRefused
-from console_app.domain.messages import Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
     CallOpened,
     Chunk,
     FinishChunk,
-    ModelRequest,
     NoticeChunk,
     ReasoningChunk,
     ReasoningFinished,
@@ -31,6 +28,9 @@ from console_app.domain.ports.provider import (
     TextReplaced,
     UsageChunk,
 )
+from console_app.domain.errors import AnswerInterrupted, ContextOverflow, ProviderError, ToolsRefused
+from console_app.domain.messages import Reasoning, ToolMessage, UserMessage
+from console_app.domain.ports import ModelRequest
 from console_app.providers.playback import Beat, Hang, playing, request_words
 from console_app.providers.script import (
     CallStep,

@@ -18,21 +18,20 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from console_app.config.models import KnownRefusals
-from console_app.domain.endpoint import ProviderConfig, identity
-from console_app.domain.errors import AnswerInterrupted, ProviderError
-from console_app.domain.messages import UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     SLICE,
     Chunk,
-    ModelRequest,
     NoticeChunk,
     ReasoningChunk,
     ReasoningFinished,
     RetryChunk,
     UsageChunk,
 )
+from console_app.domain.errors import AnswerInterrupted, ProviderError
+from console_app.domain.messages import UserMessage
+from console_app.domain.ports import ModelRequest
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import Effort, Sampling
+from console_app.domain.settings import Effort, ProviderConfig, Sampling, identity
 from console_app.providers import catalog
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import EndpointClient

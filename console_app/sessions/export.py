@@ -28,11 +28,10 @@ from console_app.config.secrets import Redactor
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.call_description import in_words
-from console_app.domain.call_spans import WORDS, Span, spans_of, steps_with_calls
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView, StepView, TurnView
+from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
+from console_app.domain.transcript.times import PHASES, Span, spans_of
 from console_app.sessions.store import new_session_id
 
 FORMATS = ("md", "html", "jsonl", "trace")
@@ -333,7 +332,7 @@ MOST_TEXT = 500  # characters of arguments and errors that go along
 
 def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = None) -> str:
     """Write the calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
-    calls = [call for turn in turns for step in turn.steps for call in step.batch.calls]
+    calls = [call for turn in turns for call in turn.calls]
     begin = min((call.announced_at for call in calls), default=0.0)
     events = list(_events(turns, begin, now))
     began = datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds")
@@ -344,7 +343,7 @@ def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = 
 
 def _events(turns: Sequence[TurnView], begin: float, now: float) -> Iterator[dict[str, Any]]:
     for turn in turns:
-        steps = steps_with_calls(turn)
+        steps = turn.steps_with_calls
         if not steps:
             continue
         ended = "" if turn.outcome is not None else " (not finished)"
@@ -379,7 +378,7 @@ def _bar(span: Span, call: CallView, turn: int, line: int, begin: float) -> dict
             facts["error"] = one_line(call.error, MOST_TEXT)
     return {
         "ph": "X",
-        "name": one_line(call.label, 80) if running else WORDS[span.phase],
+        "name": one_line(call.label, 80) if running else PHASES[span.phase],
         "cat": span.phase,
         "ts": start,
         "dur": stop - start,

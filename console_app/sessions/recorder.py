@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import SLICE
-from console_app.domain.ports.store import SessionStore
+from console_app.domain.chunks import SLICE
+from console_app.domain.ports import SessionStore
 from console_app.sessions import tables
 
 STORED_TOGETHER = 256  # events of one transaction at most

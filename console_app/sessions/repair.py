@@ -13,8 +13,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.tools import CallState, Outcome, ToolCall
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView, StepView
+from console_app.domain.transcript import CallView, StepView, Transcript
 
 INTERRUPTED = "Interrupted before completion."
 WHY = "The console ended before this turn did."

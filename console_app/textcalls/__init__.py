@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.textcalls.literals import decode_json as decode_json
+    from console_app.textcalls.bodies.literals import decode_json as decode_json
+    from console_app.textcalls.dialects.table import DIALECTS as DIALECTS
     from console_app.textcalls.mentions import unread as unread
     from console_app.textcalls.model import ParsedCall as ParsedCall
     from console_app.textcalls.model import ReadingLevel as ReadingLevel
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from console_app.textcalls.report import signatures as signatures
     from console_app.textcalls.scanner import Scanner as Scanner
     from console_app.textcalls.scanner import parse as parse
-    from console_app.textcalls.table import DIALECTS as DIALECTS
     from console_app.textcalls.tool_schemas import ToolSchemas as ToolSchemas
 else:
     from console_app.door import door
@@ -30,7 +30,7 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "literals": "decode_json",
+            "bodies.literals": "decode_json",
             "mentions": "unread",
             "model": "ParsedCall ReadingLevel ToolSignature",
             "patterns": "prepare",
@@ -38,7 +38,7 @@ else:
             "provenance": "GivenText Provenance",
             "report": "report_line report_text signatures",
             "scanner": "Scanner parse",
-            "table": "DIALECTS",
+            "dialects.table": "DIALECTS",
             "tool_schemas": "ToolSchemas",
         },
     )

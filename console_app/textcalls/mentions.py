@@ -13,14 +13,14 @@ from functools import cache
 from html import unescape
 from itertools import islice
 
-from console_app.textcalls.conclusions import Places
+from console_app.textcalls.bodies.draft import Places
+from console_app.textcalls.bodies.shapes import NAME_KEYS
+from console_app.textcalls.dialects.table import DIALECTS, SECTIONS
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ScanProblem
 from console_app.textcalls.patterns import any_of, lazily, lead_word
-from console_app.textcalls.shapes import NAME_KEYS
 from console_app.textcalls.source import WINDOW
-from console_app.textcalls.table import DIALECTS, SECTIONS
 from console_app.textcalls.tool_schemas import ToolSchemas
-from console_app.textcalls.vocabulary import CHAT_TOKENS
 
 _MOST = 200  # marks that are looked at
 _REACH = 200
@@ -108,7 +108,7 @@ def mentioned(
 
 
 def _decoded(escape: re.Match[str]) -> str:
-    """What an escape of JSON stands for."""
+    """Return the character that an escape of JSON stands for."""
     return chr(int(escape["code"], 16)) if escape["code"] else _BLANKS.get(escape["char"], escape["char"])
 
 
@@ -120,7 +120,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Where a mark may begin, and the marks as `_plain` gives them."""
+    """Return a pattern of where a mark may begin, and the marks as `_plain` gives them."""
     marks = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
     marks |= {"<tool_code>", "```tool_code", "<function name", _SEPARATOR}
     marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()

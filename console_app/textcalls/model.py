@@ -1,4 +1,4 @@
-"""What reading an answer gives: calls, problems, events; frozen, so that they can be stored and compared."""
+"""The outcome of reading an answer: calls, problems, events; frozen, so that they can be stored and compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class ParsedCall:
     doubt: str = ""
 
     def asks(self, level: ReadingLevel) -> str:
-        """Why it waits for a person's approval in every mode, where it was read at `level`; "" where it doesn't."""
+        """Return why the call waits for an approval in every mode, read at `level`; "" where it doesn't."""
         return self.doubt or (UNMARKED if level != "all" and not self.marked else "")
 
 
@@ -125,7 +125,7 @@ class CallArgumentsDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallRetracted:
-    """What looked like a call is not one, or cannot be read; its index may be used again."""
+    """A text that looked like a call is none, or cannot be read; its index may be used again."""
 
     index: int
 

@@ -4,9 +4,7 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import Literal
 
-from console_app.textcalls.conclusions import Note, concluded
-from console_app.textcalls.draft import CallAttempt, Draft, Reopening
-from console_app.textcalls.leading import MAYBE_WRAPPED, Lead, lead_of, says_something
+from console_app.textcalls.bodies.draft import CallAttempt, Draft, Note, Reopening, concluded
 from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.model import (
     CallArgumentsDelta,
@@ -19,8 +17,17 @@ from console_app.textcalls.model import (
     ScanResult,
     VisibleText,
 )
-from console_app.textcalls.position import Structure
-from console_app.textcalls.segments import Segment, closed_up, unsaid, unwrap
+from console_app.textcalls.openings.position import Structure
+from console_app.textcalls.openings.segments import (
+    MAYBE_WRAPPED,
+    Lead,
+    Segment,
+    closed_up,
+    lead_of,
+    says_something,
+    unsaid,
+    unwrap,
+)
 from console_app.textcalls.source import LOOKAHEAD, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 

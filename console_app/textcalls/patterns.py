@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
+IDENT = r"\w[\w.\-]*"
+"""A pattern of a name, as calls have them."""
 _USES = ("match", "search", "fullmatch", "findall", "finditer", "split", "sub", "pattern")
 _DEEPEST = 100  # characters of a literal of a trie: a server may name its parameters as it likes
 _WAITING: "list[_Later]" = []
@@ -106,3 +108,26 @@ def _tails(node: _Trie) -> str:
         if char and set(child) - {""}
     ]
     return f"(?:{'|'.join(branches)})" if branches else r"(?!)"
+
+
+def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str) -> str:
+    """A pattern for a tag with attributes in any order: the value of `attribute` is matched as `group`; `others` are
+    attributes that may be missing, with patterns of their values, each a group of its own name.
+    """
+    needed = rf"\s{attribute}\s*=\s*[\"']?(?P<{group}>[^\"'<>]+?)[\"']?(?:\s+[\w:.-]+\s*=|\s*{end})"
+    optional = "".join(
+        rf"(?:(?=[^<>]*?\s{name}\s*=\s*[\"'](?P<{name}>{value})[\"'])|)" for name, value in others.items()
+    )
+    return rf"{opening}(?=[^<>]*?{needed}){optional}\s[^<>]*{end}"
+
+
+def label(*words: str) -> str:
+    """A pattern for a label and its colon, as ReAct prompts and the models that follow them write it: in capitals, in
+    bold, with a space before the colon.
+    """
+    written = f"(?:{'|'.join((*words, *(word.upper() for word in words)))})"
+    return rf"(?:{written}[ \t]?:|\*\*{written}(?::\*\*|\*\*[ \t]?:))"
+
+
+ACTION = label("Action")
+ACTION_INPUT = label("Action Input")

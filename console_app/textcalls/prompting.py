@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from console_app.domain.schema.reading import as_schema, properties, required, text
-from console_app.textcalls.form import WrittenCall
+from console_app.domain.schema import as_schema, properties, required, text
+from console_app.textcalls.dialects.form import WrittenCall
+from console_app.textcalls.dialects.table import BY_NAME
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.patterns import lazily
-from console_app.textcalls.table import BY_NAME
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 
 class ToolSpecLike(Protocol):
-    """What a prompt tells of a tool."""
+    """The parts of a tool that a prompt tells of."""
 
     @property
     def name(self) -> str: ...
@@ -33,7 +33,7 @@ class ToolSpecLike(Protocol):
 
 
 class ResultForModel(Protocol):
-    """What a model is told of a call: `index` counts from 0, `status` is a word such as ok or error."""
+    """A result as a model is told it: `index` counts from 0, `status` is a word such as ok or error."""
 
     @property
     def index(self) -> int: ...

@@ -1,26 +1,46 @@
 """Whether a call that was read from text also stands in something the model was given, and where.
 
 Whoever writes a page, a file or a tool's result may write calls into it, in any layout and notation: texts are compared
-as `folding` makes them. A call names its tool: each text is searched once for the names of tools, and only texts that
+as `fold` makes them. A call names its tool: each text is searched once for the names of tools, and only texts that
 name the tool are looked at when a call comes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Any, Protocol
 
-from console_app.domain.schema.reading import properties, required
-from console_app.textcalls.dictation import Dictated, Near, told
-from console_app.textcalls.folding import fold, signless
+from console_app.domain.schema import properties, required
 from console_app.textcalls.model import ParsedCall, Schema
-from console_app.textcalls.readings import readings, turned
-from console_app.textcalls.tool_names import NO_ARGUMENTS, Names, places_of, spelt
+from console_app.textcalls.patterns import any_of
+from console_app.textcalls.readings import fold, readings, signless, turned, words
 
+_BEFORE = 100  # characters before a tool's name that are looked at,
+_BEHIND = 240  # and behind it
+_FEWEST = 2  # letters of a value that may be all there is
+_LONG_WORD = 8  # letters of a word that may be dictated alone
+_LONGEST = 2_000  # characters of a value that are looked at
+_MOST_WORDS = 64  # words of it
+_COMMANDS = re.compile(r"&&|\|\|?|;")
+_STEPS = re.compile(r"[/?&#.]")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]+/.")
+_RUNS_ANOTHER = frozenset(
+    "bash c cmd command env eval exec exe lc nohup powershell pwsh sh sudo timeout zsh".split()  # noqa: SIM905
+)
+"""Words of a command that only runs another one."""
+_PLACES = 100  # of one tool's name in one text
+_NO_ARGUMENTS = re.compile(
+    r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
+)
+"""What a call without arguments has behind its name."""
+_LEADS_TO_NAME = re.compile(
+    r"(?:name|tool|functions?|action|invoke|recipient)[:=.(\[{]{1,4}\Z|call[:<(\[{]?\Z|[<=\]]\Z"
+)
+_WORDS = re.compile(r"[_.-]+")
 MOST = 2_000_000
 """Characters that are compared, the newest; where more was given every call asks. To go through them takes 0.2 s."""
 MOST_COMPARED = 500_000_000
@@ -38,6 +58,205 @@ _TOLD = 2  # arguments that are enough, each of as many characters:
 _TELLS = 12
 _ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
 _ATTACHMENT_END = "</attachment>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """The words near to a tool's name, wherever a text has it, each with a blank at either end."""
+
+    text: str
+    words: frozenset[str]
+
+
+def _told(text: str, name: re.Pattern[str]) -> _Near:
+    """Return the words of a text near to a tool's name."""
+    low = text.lower()
+    if not (places := list(_near(name, low))):  # it may be written in escapes or in other letters
+        low = " ".join(words(text))
+        places = list(_near(name, low))
+    said = (" ".join(words(low[start:end], marks=marks)) for start, end in places for marks in (False, True))
+    text = "".join(f" {part} |" for part in dict.fromkeys(said))
+    return _Near(text, frozenset(text.split()))
+
+
+def _near(name: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """From where to where a text is near to a name; places that meet are one."""
+    start = end = -1
+    for found in name.finditer(text):
+        first = max(0, found.start() - _BEFORE)
+        if first > end >= 0:
+            yield start, end
+        if first > end:
+            start = first
+        end = found.end() + _BEHIND
+    if end >= 0:
+        yield start, end
+
+
+class _Dictated:
+    """What of a call may be dictated: of what its tool needs, or takes where it needs nothing, the texts; where there
+    are none, the numbers.
+    """
+
+    def __init__(self, call: ParsedCall, needed: Collection[str]) -> None:
+        self.name = call.name
+        said = {name: value for name, value in call.arguments.items() if _text(value).strip()}
+        main = {name: value for name, value in said.items() if name in needed} or said
+        texts = [value for value in main.values() if not isinstance(value, int | float)] or main.values()
+        values = [list(_parts(text)) for text in map(_text, texts)]
+        self._values = [(_letters(" ".join(parts[0])), parts) for parts in values]
+        self._whole = sum(size for size, _ in self._values)
+        self._words = {one for _, parts in self._values for part in parts for word in part for one in _ways(word)}
+        self.compared = 0
+        """Characters that were gone through."""
+
+    def stands_in(self, near: _Near) -> bool:
+        """Whether words near to the tool's name say half of it."""
+        if self._whole < _FEWEST or near.words.isdisjoint(self._words):
+            return False
+        held = sum(size for size, parts in self._values if any(self._is_told(part, near) for part in parts))
+        return 2 * held >= self._whole
+
+    def _is_told(self, part: Sequence[str], near: _Near) -> bool:
+        own = [word for word in part if word not in _RUNS_ANOTHER]
+        if any(_letters(" ".join(one)) >= _FEWEST and self._holds(one, near) for one in (part, own)):
+            return True
+        cites = len(part) == _MOST_WORDS  # as a text does that is the model's own
+        return (not cites and any(self._is_address(word, near) for word in own)) or self._most_of(own, near)
+
+    def _holds(self, part: Sequence[str], near: _Near) -> bool:
+        self.compared += len(near.text)
+        return bool(part) and f" {' '.join(part)} " in near.text
+
+    def _is_address(self, word: str, near: _Near) -> bool:
+        """Whether a word is a path that ends, or an address that begins, as the text says."""
+        return any(one in near.words for one in _ways(word) if one != word or _ADDRESS.match(one))
+
+    def _most_of(self, part: Sequence[str], near: _Near) -> bool:
+        """Whether the text says half of it in one."""
+        whole, at = _letters("".join(part)), 0
+        while at < len(part):
+            end = at
+            while end < len(part) and self._holds(part[at : end + 1], near):
+                end += 1
+            size = _letters("".join(part[at:end]))
+            if 2 * size >= whole and size >= (_FEWEST if end - at > 1 else _LONG_WORD):
+                return True
+            at = max(end, at + 1)
+        return False
+
+
+def _ways(word: str) -> Iterator[str]:
+    """A word, and what of it may be dictated: a path's end, an address's beginning."""
+    yield word
+    steps = [step.start() for step in _STEPS.finditer(word)][-_MOST_WORDS:]
+    for at in steps:
+        if "://" in word:
+            if _ADDRESS.match(begun := word[:at].rstrip("/?&#.")):
+                yield begun
+        elif word[at] == "/" and "/" in (end := word[at + 1 :]) and _letters(end) >= _LONG_WORD:
+            yield end
+
+
+def _text(value: Any) -> str:
+    """Return the text of an argument; of a list or an object each value behind the other."""
+    if isinstance(value, dict):
+        return " ".join(map(_text, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, list):
+        return " ".join(map(_text, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return "" if value is None or isinstance(value, bool) else str(value).removesuffix(".0")
+
+
+def _parts(text: str) -> Iterator[list[str]]:
+    """The words of a value, and of each command in it."""
+    line = text[:_LONGEST].strip()
+    yield words(line)[:_MOST_WORDS]
+    if "\n" not in line and len(commands := _COMMANDS.split(line)) > 1:
+        yield from (part for one in commands if len(part := words(one)[:_MOST_WORDS]) > 1)
+
+
+def _letters(text: str) -> int:
+    return len(signless(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a name in a text may mean: a tool's name on the wire, or its own, which without its server's may be a word
+    like any other."""
+
+    tool: str
+    server: str = ""
+    is_word: bool = False
+
+
+class _Names:
+    """The names that tools may have in a text; the patterns are made once for all texts."""
+
+    def __init__(self, tools: Sequence[tuple[str, str, str]] = ()) -> None:
+        self._tools = tools
+
+    @cached_property
+    def meant(self) -> dict[str, list[_Named]]:
+        """The meanings of each name."""
+        meant: dict[str, list[_Named]] = {}
+        for name, tool, server in self._tools:
+            whole = fold(name)
+            for own in {whole, signless(whole)}:  # as it is, and as JavaScript has names
+                meant.setdefault(own, []).append(_Named(name))
+            words = _WORDS.split(fold(tool))
+            for sign in ("_", "-", ".", "") if len(words) > 1 else ("",):
+                if (own := sign.join(words)) and own not in (whole, signless(whole)):
+                    meant.setdefault(own, []).append(_Named(name, fold(server), is_word=not sign))
+        return meant
+
+    @cached_property
+    def turned(self) -> frozenset[str]:
+        """The names as they stand in a text that is turned."""
+        return frozenset(other for name in self.meant for other in turned(name)) - self.meant.keys()
+
+    @cached_property
+    def plain(self) -> re.Pattern[str]:
+        """A name."""
+        return re.compile(any_of(sorted(self.meant)))
+
+    @cached_property
+    def any_or_turned(self) -> re.Pattern[str]:
+        """A name, turned or not."""
+        return re.compile(any_of(sorted({*self.meant, *self.turned})))
+
+
+@cache
+def _spelt(wire: str, tool: str) -> re.Pattern[str]:
+    """How a text names a tool where it means no other word: as on the wire, or by its own name of several words; one
+    of a single word is followed by a bracket."""
+    parts = [re.split(r"[_.-]+", name.lower()) for name in (wire, tool)]
+    ways = [r"[-_.:/]{0,3}".join(map(re.escape, part)) for part in parts if len(part) > 1]
+    alone = [re.escape(name.lower()) + r"(?=[(\[{])" for name in (wire, tool)]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(ways + alone)})(?![^\W_])")
+
+
+def _places_of(folded: str, names: _Names) -> dict[str, list[int]]:
+    """Return the places where folded text names a tool, by the tool's name: the ends of what names it."""
+    places: dict[str, list[int]] = {}
+    for found in names.plain.finditer(folded):
+        for named in names.meant[found.group()]:
+            known = places.get(named.tool, [])
+            if (len(known) < _PLACES or _NO_ARGUMENTS.match(folded, found.end())) and (
+                not named.is_word or _is_called(folded, found.start(), found.end(), named)
+            ):
+                places.setdefault(named.tool, known).append(found.end())
+    return places
+
+
+def _is_called(text: str, start: int, end: int, named: _Named) -> bool:
+    """Whether a word stands where the name of a tool does in a call."""
+    before = text[max(0, start - 40) : start]
+    server = before.rstrip("-.:/_")
+    return (
+        text[end : end + 1] in ("(", "[", "{")
+        or (server != before and bool(named.server) and server.endswith(named.server))
+        or _LEADS_TO_NAME.search(before) is not None
+    )
 
 
 class NamedTool(Protocol):
@@ -81,13 +300,13 @@ class _Folded:
         self.text = text
         self.places = places
         self.raw = raw
-        self._near: dict[str, Near] = {}
+        self._near: dict[str, _Near] = {}
 
-    def near(self, wire: str, tool: str, given: GivenText) -> Near:
+    def near(self, wire: str, tool: str, given: GivenText) -> _Near:
         """The words near to where others than the user and the model name a tool in what was given."""
         if wire not in self._near:
             others = self.raw[given.own if self.raw is given.text else 0 :] if given.own < len(given.text) else ""
-            self._near[wire] = told(others, spelt(wire, tool))
+            self._near[wire] = _told(others, _spelt(wire, tool))
         return self._near[wire]
 
     @cached_property
@@ -96,12 +315,12 @@ class _Folded:
 
 
 class Provenance:
-    """What was given in a conversation, kept from request to request so that each text is folded once."""
+    """The texts that were given in a conversation, kept from request to request so that each is folded once."""
 
     def __init__(self) -> None:
         self._given: Sequence[GivenText] = ()
         self._earlier: dict[str, GivenText] = {}
-        self._names = Names()
+        self._names = _Names()
         self._tools: tuple[tuple[str, str, str], ...] = ()
         self._needed: dict[str, frozenset[str]] = {}
         self._folded: dict[str, Sequence[_Folded]] = {}  # a text as it is, and its other readings that name a tool
@@ -120,7 +339,7 @@ class Provenance:
         named = tuple((spec.name, spec.tool, spec.server) for spec in tools)
         self._needed = {spec.name: _needed(spec) for spec in tools}
         if self._tools != named:
-            self._tools, self._names, self._folded = named, Names(named), {}
+            self._tools, self._names, self._folded = named, _Names(named), {}
 
     def add(self, given: GivenText) -> None:
         """A text that the model was given while it answers."""
@@ -143,11 +362,11 @@ class Provenance:
         self._naming = self._naming if self._naming is not None else self._index()
 
     def where(self, call: ParsedCall) -> str:
-        """Where a call stands in what was given, in words; "" where it doesn't."""
+        """Return where a call stands in what was given, in words; "" where it doesn't."""
         self.prepare()
         naming = (self._naming or {}).get(call.name, ())
         wanted = _Wanted(call) if naming else None
-        dictated = Dictated(call, self._needed.get(call.name, ())) if naming else None
+        dictated = _Dictated(call, self._needed.get(call.name, ())) if naming else None
         parts = ""  # the text that names the tool and holds a part of what others have the rest of
         for one, folded in sorted(naming, key=lambda one: one[0].again):
             if wanted is None or dictated is None or self._compared > MOST_COMPARED:
@@ -191,7 +410,7 @@ class Provenance:
             left = self._missing(left, other, whole)
         return _size(left) <= whole * (1 - _ENOUGH)
 
-    def _dictates(self, given: GivenText, folded: _Folded, dictated: Dictated) -> bool:
+    def _dictates(self, given: GivenText, folded: _Folded, dictated: _Dictated) -> bool:
         """Whether words of others near to the tool's name say what the call says."""
         tool = next((tool for wire, tool, _ in self._tools if wire == dictated.name), "")
         held = not given.again and dictated.stands_in(folded.near(dictated.name, tool, given))
@@ -224,7 +443,7 @@ class Provenance:
         return left
 
     def _place(self, given: GivenText, wanted: _Wanted) -> str:
-        """Where a text names the tool, the first time near to what the call says, if any."""
+        """Return where a text names the tool, the first time near to what the call says, if any."""
         names = next(([name, tool] for name, tool, _ in self._tools if name == wanted.name), [wanted.name])
         low = given.text.lower()
         places = [at for name in names for at in _found(name.lower(), low)]
@@ -259,7 +478,7 @@ class Provenance:
 
 
 def _found(name: str, text: str) -> Iterator[int]:
-    """Where a text holds a name, up to a number of times."""
+    """Return the places where a text holds a name, up to a number of times."""
     at = -1
     for _ in range(_LOOKED_AT):
         if (at := text.find(name, at + 1)) < 0:
@@ -294,7 +513,7 @@ class _Wanted:
 
     def stands_near(self, given: _Folded) -> bool:
         """Whether a call without arguments, or each short value behind its name, stands in a text."""
-        bare = not self._saying and any(NO_ARGUMENTS.match(given.text, at) for at in given.places[self.name])
+        bare = not self._saying and any(_NO_ARGUMENTS.match(given.text, at) for at in given.places[self.name])
         return bare or self._short_in(given.text)
 
     def stands_in(self, part: str) -> bool:
@@ -347,14 +566,14 @@ def _short(name: str, value: Any) -> str:
     return re.escape(fold(name)) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
-def _indexed(text: str, names: Names) -> Iterator[_Folded]:
+def _indexed(text: str, names: _Names) -> Iterator[_Folded]:
     """A text as it is, and its other readings that name a tool."""
     folded = fold(text)
     found = set(names.any_or_turned.findall(folded)) if names.meant else set[str]()
-    yield _Folded(folded, places_of(folded, names) if found else {}, text)
+    yield _Folded(folded, _places_of(folded, names) if found else {}, text)
     for one in turned(folded) if not found.isdisjoint(names.turned) else ():
-        if places := places_of(one, names):
+        if places := _places_of(one, names):
             yield _Folded(one, places)
     for raw, one in readings(text, folded) if names.meant else ():
-        if places := places_of(one, names):
+        if places := _places_of(one, names):
             yield _Folded(one, places, raw)

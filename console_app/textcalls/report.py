@@ -1,10 +1,10 @@
-"""What a text would call, as plain JSON values: for people who want to know why a call was not understood."""
+"""Report the calls of a text as plain JSON values, for people who want to know why a call was not understood."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.textcalls.conclusions import Places
+from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.mentions import unread
 from console_app.textcalls.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
 from console_app.textcalls.scanner import parse

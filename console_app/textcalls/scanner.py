@@ -10,11 +10,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from console_app.textcalls.bare import read_call_lines, read_list, read_object
-from console_app.textcalls.conclusions import Places
-from console_app.textcalls.fences import read_ticks
-from console_app.textcalls.labels import read_label, read_opening
-from console_app.textcalls.markers import read_marker, read_tool_tag
+from console_app.textcalls.bodies.draft import Places
+from console_app.textcalls.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 from console_app.textcalls.mentions import mentioned
 from console_app.textcalls.model import (
     GAVE_UP,
@@ -25,13 +22,15 @@ from console_app.textcalls.model import (
     ToolSignature,
     VisibleText,
 )
-from console_app.textcalls.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
+from console_app.textcalls.openings.bare import read_call_lines, read_list, read_object
+from console_app.textcalls.openings.fences import read_ticks
+from console_app.textcalls.openings.markers import read_label, read_marker, read_opening, read_tool_tag
+from console_app.textcalls.openings.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
+from console_app.textcalls.openings.scan_state import MOST_CALLS, ScanState
 from console_app.textcalls.output import ScanOutput
 from console_app.textcalls.patterns import compiled, lazily, partly
-from console_app.textcalls.scan_state import MOST_CALLS, ScanState
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
-from console_app.textcalls.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 
 _HELD = 256
 _HALF_WORD = 32  # characters held back that are looked at once more with the next piece, for prose holds back so many

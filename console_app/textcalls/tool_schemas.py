@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.domain.schema.reading import as_schema, followed, is_of, item, others, properties, required, types
-from console_app.textcalls.literals import decode_json
+from console_app.domain.schema import as_schema, followed, is_of, item, others, properties, required, types
+from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.model import Arguments, Schema, ToolSignature, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 

@@ -24,7 +24,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from console_app.domain.json_text import as_object
+from console_app.domain.safe_text import as_object
 from console_app.web.consoles import Consoles, RunningConsole, TooManyConsolesError, within_limits
 from console_app.web.door import Addresses, Answer, Door
 

@@ -17,8 +17,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console_app.domain.ending_signals import ending_signals
-from console_app.domain.endpoint import is_loopback_host
 from console_app.domain.errors import UsageError
+from console_app.domain.settings import is_loopback_host
 from console_app.web.consoles import Consoles, Starts
 from console_app.web.door import Addresses, Door, bracketed
 from console_app.web.pages import BrowserPages

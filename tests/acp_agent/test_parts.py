@@ -10,7 +10,7 @@ import pytest
 from console_app import wiring
 from console_app.command_line import parse_arguments
 from console_app.commands.acp import OpenedSessions
-from console_app.headless.interrupts import TimeToEnd
+from console_app.headless import TimeToEnd
 
 
 async def test_the_collector_looks_at_all_but_what_was_there_for_the_first_conversation(

@@ -15,8 +15,7 @@ from console_app.acp_agent.updates import Updates
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolSpec
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, Transcript
 
 TURN = (ev.TurnStarted(prompt="Do it"), ev.StepStarted(step=1))
 

@@ -11,7 +11,7 @@ from multiprocessing.util import Finalize
 from typing import Any
 
 from console_app import batch_worker, wiring
-from console_app.batch.local_engine import TextStream, cancelled, noted_nowhere
+from console_app.batch import TextStream, noted_nowhere
 from console_app.batch_worker import OpenWorker
 from console_app.command_line import parse_arguments
 from console_app.domain.batch import ItemResult, WorkItem
@@ -28,7 +28,7 @@ class PoolEngine:
         self._executor, self._function = executor, run
         self._waiting: deque[WorkItem] = deque()
         self._running: dict[str, asyncio.Future[str]] = {}
-        self._results, self._events = TextStream(None), TextStream(0)
+        self._results, self._events = TextStream(), TextStream(lossy=True)
 
     def submit(self, item: str) -> None:
         self._waiting.append(WorkItem.model_validate_json(item))
@@ -47,7 +47,7 @@ class PoolEngine:
     def cancel(self, item_id: str | None = None) -> None:
         for item in [one for one in self._waiting if item_id in (None, one.id)]:
             self._waiting.remove(item)
-            self._give(cancelled(item))
+            self._give(ItemResult.cancelled(item))
         for name, future in self._running.items():
             if item_id in (None, name):
                 future.cancel()
@@ -70,9 +70,9 @@ class PoolEngine:
     def _ended(self, done: asyncio.Future[str], item: WorkItem) -> None:
         del self._running[item.id]
         if done.cancelled():
-            self._give(cancelled(item))
+            self._give(ItemResult.cancelled(item))
         elif (error := done.exception()) is not None:
-            self._give(cancelled(item).model_copy(update={"status": "failed", "error": str(error)}))
+            self._give(ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": str(error)}))
         else:
             self._results.put(done.result())
         self._start()

@@ -9,11 +9,9 @@ from collections import Counter
 import jsonschema
 import pytest
 
-from console_app.batch.changes import interrupted, notes_of
-from console_app.batch.items import ItemPlan, make_items
-from console_app.batch.rows import read_rows
+from console_app.batch import ChangeNotes, ItemPlan, make_items, read_rows
 from console_app.domain.batch import ItemUsage
-from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import json_line
 from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of
@@ -324,7 +322,7 @@ def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(f
     names = items(fanout, "a", "b")
     (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
     usage = ItemUsage(input_tokens=1000, output_tokens=234, cost=0.0125)
-    done = interrupted(item).model_copy(update={"status": "completed", "usage": usage})
+    done = ChangeNotes.interrupted(item).model_copy(update={"status": "completed", "usage": usage})
     (fanout.cwd / "r.jsonl").write_text(json_line(done.model_dump(mode="json")) + "\n")
     key = {"OPENAI_API_KEY": "sk-test"}
     told = fanout.run("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "openai/gpt-4o", "--no-mcp", env=key)
@@ -337,8 +335,8 @@ def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Insi
     names = items(fanout, "a", "b")
     (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
     (fanout.cwd / "r.jsonl").write_text("")
-    notes = notes_of(fanout.cwd / "r.jsonl")
-    notes.write_text(json_line(interrupted(item).model_dump(mode="json")) + "\n")
+    notes = ChangeNotes.path_of(fanout.cwd / "r.jsonl")
+    notes.write_text(json_line(ChangeNotes.interrupted(item).model_dump(mode="json")) + "\n")
     words = ("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp")
     assert fanout.run(*words).out.startswith("offline/rehearsal: 1 item,")
     assert fanout.run(*words, "--rerun-changes").out.startswith("offline/rehearsal: 2 items")

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from console_app.batch.changes import notes_of
-from console_app.batch.items import ItemPlan, given_calls, make_items
+from console_app.batch import ChangeNotes, ItemPlan, given_calls, make_items, read_rows
 from console_app.batch.results_file import line_of
-from console_app.batch.rows import read_rows
 from console_app.domain.batch import ItemCall, ItemResult
 from console_app.domain.tools import Outcome
 from tests.batch.harms import HARMS
@@ -92,9 +90,9 @@ def test_what_others_do_to_the_results_is_told_and_no_change_is_made_twice(
         if harm in ("removed", "folder removed"):
             assert run.told() == set(NAMES), "nothing was in the way: all of it is written anew"
             assert not printed
-            assert not notes_of(run.path).exists()
+            assert not ChangeNotes.path_of(run.path).exists()
         else:
-            assert notes_of(run.path).exists()
+            assert ChangeNotes.path_of(run.path).exists()
             if harm != "truncated":
                 assert printed | run.told() >= set(begun) | {"earlier"}
             if moment != "before notes go":
@@ -121,4 +119,4 @@ def test_a_file_under_another_name_too_is_the_same_file(fanout: Inside) -> None:
         run.path.symlink_to(real)
         assert run.run()[0] == 0
         assert run.told() == set(NAMES)
-        assert not notes_of(run.path).exists()
+        assert not ChangeNotes.path_of(run.path).exists()

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
-from console_app.batch.rows import Form, InputRow, read_rows
-from console_app.batch.template import Template
+from console_app.batch import ItemPlan, Template, given_calls, make_items, read_rows
+from console_app.batch.items import Form, InputRow
 from console_app.domain.errors import UsageError
 
 FIELD = st.dictionaries(st.sampled_from(["a", "b b", "c.d"]), st.text() | st.integers() | st.none(), min_size=1)
@@ -108,22 +107,24 @@ def test_an_id_that_is_there_twice_is_told(tmp_path: Path) -> None:
 
 
 def test_items_are_multiplied_by_values_and_repeated(tmp_path: Path) -> None:
-    each = read_each(["model=p/a,p/b", 'tone=["dry, short","warm"]'])
+    each = ItemPlan.read_each(["model=p/a,p/b", 'tone=["dry, short","warm"]'])
     items = make_items(rows(tmp_path, '{"id": "x"}'), plan("Be {tone}.", each=each, repeat=2))
     assert len(items) == 8
     assert (items[0].id, items[0].model, items[0].prompt) == ("x#model=p/a#tone=dry, short#1", "p/a", "Be dry, short.")
     assert len({item.id for item in items}) == 8
     with pytest.raises(UsageError, match="no template names the field colour"):
-        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=read_each(["colour=a"])))
+        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=ItemPlan.read_each(["colour=a"])))
     with pytest.raises(UsageError, match="no template names the field prompt"):
-        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=read_each(["prompt=a,b"])))
-    tools = make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=read_each(['allowed_tools=["a.*", "a.*,b.*"]'])))
+        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=ItemPlan.read_each(["prompt=a,b"])))
+    tools = make_items(
+        rows(tmp_path, '{"id": "x"}'), plan("p", each=ItemPlan.read_each(['allowed_tools=["a.*", "a.*,b.*"]']))
+    )
     assert len({item.digest for item in tools}) == 2
     with pytest.raises(UsageError, match="--each model is there twice"):
-        read_each(["model=a", "model=b"])
+        ItemPlan.read_each(["model=a", "model=b"])
     for wrong in ("model", "model=", "=a", "model=a,a"):
         with pytest.raises(UsageError, match="--each"):
-            read_each([wrong])
+            ItemPlan.read_each([wrong])
 
 
 def test_braces_are_doubled_and_fields_may_lie_deep() -> None:

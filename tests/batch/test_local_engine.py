@@ -6,8 +6,7 @@ import asyncio
 import pickle
 from collections.abc import Awaitable, Callable
 
-from console_app.batch.engine import BatchEngine
-from console_app.batch.local_engine import LocalEngine
+from console_app.batch import BatchEngine, LocalEngine
 from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, ItemStarted, WorkItem
 from tests.patience import PATIENCE
 from tests.tui.quiet import quiet

@@ -11,12 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.batch.changes import ChangeNotes
-from console_app.batch.engine import BatchEngine
-from console_app.batch.results_file import ResultsFile
-from console_app.batch.run import BatchRun, Limits
-from console_app.domain.batch import ItemCall, WorkItem
-from console_app.domain.batch_progress import BatchProgress
+from console_app.batch import BatchEngine, BatchRun, ChangeNotes, Limits, ResultsFile
+from console_app.domain.batch import BatchProgress, ItemCall, WorkItem
 from tests.batch import changing_server
 from tests.batch.conftest import results
 from tests.batch.pool_engine import PoolEngine, PoolWorker, pool_of, run_item

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.batch.results_file import ResultsError, ResultsFile
+from console_app.batch import ResultsFile
+from console_app.batch.results_file import ResultsError
 from console_app.domain.batch import ItemResult, ItemUsage, WorkItem
 from console_app.domain.errors import UsageError
-from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import json_line
 
 ITEMS = [WorkItem(id=str(n), prompt=f"p{n}", source=f"items.jsonl:{n}") for n in range(4)]
 

@@ -8,8 +8,8 @@ import pytest
 
 from console_app.config.models import ModelChoice, choose_model
 from console_app.config.settings import Settings
-from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ConfigError
+from console_app.domain.settings import ProviderConfig
 from tests.each import each
 
 

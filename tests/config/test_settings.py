@@ -15,8 +15,8 @@ import pytest
 from console_app.config.files import Paths, project_settings, trust
 from console_app.config.settings import LayeredSettings, Settings, model, unknown_variables
 from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.engine_settings import DEFAULTS
 from console_app.domain.errors import ConfigError
+from console_app.domain.settings import DEFAULTS
 
 Load = Callable[..., LayeredSettings]
 

@@ -23,11 +23,11 @@ import httpx2
 import mcp.client.session
 
 from console_app.config.servers import ServerConfig
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.schema import fields as forms
+from console_app.domain.schema import forms
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client import Asking, Hub, ServerState
 

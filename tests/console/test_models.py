@@ -12,8 +12,8 @@ from console_app.config.settings import Settings
 from console_app.console.model_source import ConfiguredModels
 from console_app.console.models import Models
 from console_app.console.talk.conversation import Conversation
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.ports.provider import FinishChunk, TextChunk
 from tests.console.peers import Screen
 from tests.engine.peers import Line, Model, Tools, engine_of
 from tests.wire_bytes import Answer, Text

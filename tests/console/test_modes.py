@@ -17,7 +17,8 @@ from textual.pilot import Pilot
 from console_app.console.permissions import ApprovalDecision, Permissions
 from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, Rule
 from tests.acp_agent.editor import opened as opened_editor

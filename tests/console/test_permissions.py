@@ -11,7 +11,8 @@ from console_app.config.settings import UserRules
 from console_app.console.permissions import SESSION, ApprovalDecision, Permissions
 from console_app.console.talk.conversation import Conversation
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
 from console_app.engine import Rule
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Model, Tools, calls, engine_of, outcomes, spec, tool_texts

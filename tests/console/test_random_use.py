@@ -14,10 +14,10 @@ from console_app.console.calls import Calls
 from console_app.console.permissions import ApprovalDecision, Permissions
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import Sessions
-from console_app.domain.approvals import Decision
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import UsageError
+from console_app.domain.events import Decision
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.transcript import Transcript
 from tests.console.peers import Memory, Screen
 from tests.engine.peers import Line, Model, Tools, calls, engine_of

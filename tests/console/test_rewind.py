@@ -12,9 +12,8 @@ from console_app.console.talk.rewind import not_undone
 from console_app.console.talk.sessions import BUSY, Sessions
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.provider import FinishChunk, TextChunk
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.chunks import FinishChunk, TextChunk
+from console_app.domain.transcript import CallView, Transcript
 from console_app.engine import ApprovalGate, Engine
 from console_app.sessions import Library, Store, exported
 from tests.console.peers import Screen, consistent

@@ -17,8 +17,8 @@ import pytest
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import BUSY, CHANGING, NOT_SAVED, READ_ONLY, Sessions
 from console_app.domain import events as ev
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import FanoutError
-from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.transcript import Transcript
 from console_app.sessions import Library, SessionInUse, Store
 from tests.console.peers import Screen, consistent

@@ -12,9 +12,9 @@ import pytest
 from console_app.console.files.attachments import Attachments
 from console_app.console.talk.conversation import STEERED, Conversation
 from console_app.domain import events as ev
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.ports.provider import FinishChunk, TextChunk
 from tests.console.peers import Memory, Screen, consistent
 from tests.engine.peers import Model, Tools, calls, engine_of
 from tests.engine.virtual_time import run

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.schema import fields as forms
+from console_app.domain.schema import forms
 from tests.each import each
 
 SCHEMA: dict[str, Any] = {

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.argument_patterns import arguments_match
-from console_app.domain.rules import RuleText, literal, parse_rule, speaks_of, tool_pattern
+from console_app.domain.rules import RuleText, arguments_match, literal, parse_rule, speaks_of, tool_pattern
 from tests.each import each
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.schema import fields, reading, words
+from console_app.domain.schema import forms as fields
+from console_app.domain.schema import reading, words
 
 WORDS = (
     *("type", "properties", "required", "items", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "const", "not"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.schema.fields import Field
-from console_app.domain.tame_patterns import matches
+from console_app.domain.schema.forms import Field
+from console_app.domain.schema.tame_patterns import matches
 from tests.each import each
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
+from console_app.domain.events import TodoItem, TodoStatus
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import CallState, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 

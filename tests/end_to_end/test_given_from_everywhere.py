@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
 from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub

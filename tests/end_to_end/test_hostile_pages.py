@@ -12,8 +12,9 @@ import pytest_asyncio
 
 from console_app.config.servers import ServerConfig
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub

@@ -8,7 +8,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.settings import ProviderConfig
 from console_app.engine import ApprovalGate, Engine
 from console_app.engine.strategies import NUDGE
 from console_app.mcp_client import Hub

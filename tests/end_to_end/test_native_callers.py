@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.questions import SamplingMessage, SamplingRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.settings import Sampling
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine

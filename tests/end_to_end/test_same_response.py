@@ -11,9 +11,10 @@ import pytest
 from console_app.config.servers import ServerConfig
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.ports.provider import Chunk, FinishChunk, Provider, TextChunk
-from console_app.domain.todo import TodoItem
+from console_app.domain.chunks import Chunk, FinishChunk, TextChunk
+from console_app.domain.events import TodoItem
+from console_app.domain.ports import Provider
+from console_app.domain.settings import EngineSettings
 from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client import Hub
 from console_app.providers import OfflineProvider

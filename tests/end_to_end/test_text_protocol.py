@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
-from console_app.domain.endpoint import ProviderConfig
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.ports.provider import ProtocolMode as Mode
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.events import Decision
+from console_app.domain.ports import ProtocolMode as Mode
+from console_app.domain.settings import EngineSettings, ProviderConfig
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client import Hub

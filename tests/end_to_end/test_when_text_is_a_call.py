@@ -15,10 +15,11 @@ import pytest
 from console_app.config.models import KnownDialects
 from console_app.config.servers import ServerConfig
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import protocol_label
+from console_app.domain.ports import protocol_label
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule

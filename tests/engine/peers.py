@@ -11,20 +11,11 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk, FinishChunk, TextChunk
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports.provider import (
-    CallClosed,
-    CallDelta,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    Provider,
-    TextChunk,
-)
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Provider
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine, Turn
 

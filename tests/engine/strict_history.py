@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from console_app.domain import events as ev
 from console_app.domain.messages import Message, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
 from console_app.engine.history import normalise

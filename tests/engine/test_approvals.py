@@ -9,8 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
-from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk
+from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import ToolAnnotations
 from console_app.engine import ApprovalGate, Rule, Turn
 from tests.each import each

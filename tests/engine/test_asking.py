@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import UsageChunk
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import Transcript
 from tests.engine.peers import Model, Tools, calls, engine_of, only, play, results_of

@@ -10,8 +10,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallClosed,
     CallDelta,
     CallOpened,
@@ -24,6 +23,7 @@ from console_app.domain.ports.provider import (
     ReasoningSoFar,
     TextChunk,
 )
+from console_app.domain.messages import Reasoning
 from console_app.engine.answer import LARGEST_KEPT, LARGEST_SAID
 from console_app.engine.execution.batch import LONGEST_NAME
 from console_app.engine.session import LONGEST_ID

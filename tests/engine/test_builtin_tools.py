@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
-from console_app.domain.todo import TodoItem, TodoStatus
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.events import Decision, TodoItem, TodoStatus
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule, Turn

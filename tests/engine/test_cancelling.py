@@ -10,11 +10,10 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.deadline import MOST_LIMITS
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.domain.transcript import Transcript
+from console_app.domain.transcript import MOST_LIMITS, Transcript
 from console_app.engine import Turn
 from console_app.engine.activity import GRACE
 from tests.engine.peers import (

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ContextOverflow, ProviderError, UsageError
-from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
 from console_app.engine.compaction import REFUSED

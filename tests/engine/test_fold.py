@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, FinishChunk, TextChunk
 from console_app.domain.errors import ProviderError, ToolError, UsageError
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, FinishChunk, TextChunk
-from console_app.domain.todo import TodoItem
+from console_app.domain.events import Decision, TodoItem
 from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import GrowingText
+from console_app.domain.transcript.views import GrowingText
 from console_app.engine import Engine
 from console_app.engine.context import WireHistory
 from console_app.engine.engine import Activities

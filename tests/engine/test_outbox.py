@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import SLICE, CallDelta, CallOpened, FinishChunk, TextChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import SLICE, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine.activity import FLOOD, HIGH, MOST, Outbox
 from tests.engine.peers import Model, Tools, calls, engine_of, only

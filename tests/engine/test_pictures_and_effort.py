@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from console_app.domain import events as ev
 from console_app.domain.messages import ToolMessage
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Artifact, Outcome, ToolResult, ToolSpec
 from tests.engine.peers import Model, calls, engine_of, play, spec
 

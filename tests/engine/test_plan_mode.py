@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, ManualCall, Rule, Turn
 from console_app.engine.turn import PLAN_OFF, PLAN_ON

@@ -11,7 +11,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, Chunk
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk
 from console_app.engine import Turn
 from console_app.engine.calls.slots import limited, limits_of
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts

@@ -6,9 +6,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from console_app.domain import events as ev
-from console_app.domain.endpoint import ProviderConfig, identity
+from console_app.domain.chunks import FinishChunk, ProviderData, TextChunk
 from console_app.domain.messages import AssistantMessage
-from console_app.domain.ports.provider import FinishChunk, ProviderData, TextChunk
+from console_app.domain.settings import ProviderConfig, identity
 from console_app.domain.transcript import Transcript
 from tests.engine.peers import DONE, Model, Tools, call, engine_of, play
 from tests.engine.virtual_time import run

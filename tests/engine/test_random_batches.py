@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.errors import AnswerInterrupted
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.events import Decision
 from console_app.domain.tools import Outcome, ToolAnnotations
 from console_app.engine import Turn
 from tests.engine.peers import Line, Model, Tools, call, engine_of, play, spec

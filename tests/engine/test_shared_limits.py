@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.engine import ApprovalGate, Engine, Slots
 from tests.engine.peers import DONE, Model, Tools, calls, play, results_of, spec

@@ -12,7 +12,7 @@ from console_app.console.reports.request_report import request_report
 from console_app.domain import events as ev
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.messages import ToolMessage
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine

@@ -10,8 +10,8 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Turn
 from console_app.engine.strategies import STRATEGIES

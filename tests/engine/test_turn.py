@@ -10,9 +10,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import AnswerInterrupted, ProviderError
-from console_app.domain.messages import AssistantMessage, Reasoning, UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -27,6 +25,8 @@ from console_app.domain.ports.provider import (
     TextReplaced,
     UsageChunk,
 )
+from console_app.domain.errors import AnswerInterrupted, ProviderError
+from console_app.domain.messages import AssistantMessage, Reasoning, UserMessage
 from console_app.domain.tools import ToolCall
 from tests.engine.peers import (
     DONE,

@@ -15,8 +15,8 @@ from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.updates import Updates
 from console_app.console.console import Console
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, UsageChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk, UsageChunk
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate
 from tests.console.peers import Memory, Screen

@@ -15,8 +15,8 @@ from console_app.console.intents.intent import Cannot, Slash
 from console_app.console.intents.talk import export
 from console_app.console.reports.call_text import call_text
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.call_description import state_of
+from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import Artifact, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.line_console.wording import came_of

@@ -11,8 +11,8 @@ from console_app.console.intents.intent import Cannot, Slash
 from console_app.console.intents.table import INTENTS
 from console_app.console.permissions import ApprovalDecision
 from console_app.console.ui_port import UiPort
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.events import ApprovalRequested, Event, Level
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import ApprovalRequested, Decision, Event, Level
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from tests.faces.faces import FACES, EditorFace, OneTool, answer

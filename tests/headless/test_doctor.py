@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from console_app.headless.doctor import Finding, lines
+from console_app.commands.diagnosis import Finding, lines
 from tests.headless.inside import Inside
 from tests.program.process import Done
 from tests.wire_server import Reply, WireServer

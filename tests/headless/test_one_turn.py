@@ -12,9 +12,7 @@ import pytest
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import UserMessage
-from console_app.headless.interrupts import Interrupts
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import RunEnding, run_turn
+from console_app.headless import Interrupts, OutputStreams, RunEnding, run_turn
 from console_app.sessions import Library
 from tests.engine.peers import Model, Tools, calls, engine_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from console_app.domain.sampling import Sampling
+from console_app.domain.settings import Sampling
 from console_app.providers.formats.request_parts import PARAMETERS
 from tests.headless.inside import Inside
 from tests.providers.reading import ASK, provider_at, read

@@ -12,10 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from console_app.headless import servers
-from console_app.headless.interrupts import HURRIED, Interrupts, TimeToEnd
-from console_app.headless.output import OutputStreams
-from console_app.headless.run import run_turn
+from console_app.headless import Interrupts, OutputStreams, TimeToEnd, run_turn, servers
+from console_app.headless.interrupts import HURRIED
 from console_app.mcp_client import Hub, ServerState
 from tests.engine.peers import Model, calls, engine_of
 from tests.mcp_client.conftest import faulty

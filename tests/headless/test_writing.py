@@ -15,13 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import is_safe, visible
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
-from console_app.headless.output import OutputStreams
-from console_app.headless.safe_stream import SafeStream
-from console_app.headless.writers import TextWriter, call_line
+from console_app.domain.safe_text import is_safe, json_line, visible
+from console_app.domain.transcript import CallView, Transcript
+from console_app.headless import OutputStreams, call_line
+from console_app.headless.writers import SafeStream, TextWriter
 from tests.patience import PATIENCE
 
 ODD = st.text(st.sampled_from("a1#\r\n\t\x1b\x9b\u200d\ufe0f\u20e3\u202e\U0001f469\U0001f680\u3042\ud800"), max_size=30)

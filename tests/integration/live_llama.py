@@ -18,10 +18,9 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
-from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.providers import open_provider
 from console_app.providers.wire_provider import WireProvider
 from tests.engine.peers import Tools, ending, engine_of, only, play, results_of, spec

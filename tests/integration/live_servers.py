@@ -14,7 +14,7 @@ import pytest
 
 from console_app.config.servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.schema import fields as forms
+from console_app.domain.schema import forms
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import Asking, Hub, ProviderSampler, ServerState
 from tests import npm_packages

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.provider import Chunk, ModelRequest
+from console_app.domain.chunks import Chunk
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate
-from console_app.headless.output import OutputStreams
+from console_app.headless import OutputStreams
 from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from console_app.config.servers import ServerConfig
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client import Asking, Definitions, Hub, ServerState, ServerStatus
 from tests.patience import PATIENCE, until_so

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ProviderError
-from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
+from console_app.domain.ports import ModelRequest
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 
 

@@ -9,7 +9,7 @@ import asyncio
 
 import pytest
 
-from console_app.domain.schema.fields import Field, form_of
+from console_app.domain.schema.forms import Field, form_of
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import ServerState
 from console_app.mcp_client.offering.reading import MOST_LISTED

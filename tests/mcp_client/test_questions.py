@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.ports.provider import FinishChunk, TextChunk
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import Asking, ProviderSampler, open_in_browser

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from console_app.config.servers import ServerConfig
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.mcp_client import ServerState
 from tests.mcp_client.conftest import Reports, StartHub, faulty

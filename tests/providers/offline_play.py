@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk, TextChunk
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers import OfflineProvider
 

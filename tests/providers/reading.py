@@ -6,17 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from console_app.config.models import KnownRefusals
-from console_app.domain.endpoint import ProviderConfig
-from console_app.domain.errors import ProviderError
-from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
     CallOpened,
     Chunk,
     FinishChunk,
-    ModelRequest,
     NoticeChunk,
     ProviderData,
     ReasoningChunk,
@@ -25,7 +21,10 @@ from console_app.domain.ports.provider import (
     TextChunk,
     UsageChunk,
 )
-from console_app.domain.sampling import Sampling
+from console_app.domain.errors import ProviderError
+from console_app.domain.messages import AssistantMessage, UserMessage
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers import open_provider
 from console_app.providers.faults.fault import RetryPolicy

@@ -368,7 +368,7 @@ def _anthropic_block(block: dict[str, Any], what: str) -> None:
 
 def check_history(request: Any) -> None:
     """Sends a ModelRequest's history through the requests of all three formats and checks each body."""
-    from console_app.domain.endpoint import ProviderConfig
+    from console_app.domain.settings import ProviderConfig
     from console_app.providers.formats.anthropic import anthropic_body
     from console_app.providers.formats.openai_chat import chat_body
     from console_app.providers.formats.openai_responses import responses_body

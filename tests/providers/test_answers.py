@@ -8,8 +8,9 @@ from itertools import groupby
 
 import pytest
 
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk, TextChunk
 from console_app.domain.errors import AnswerInterrupted
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, Chunk, ModelRequest, TextChunk
+from console_app.domain.ports import ModelRequest
 from tests.providers import strict_wire
 from tests.providers.reading import (
     ASK,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports.provider import Chunk
+from console_app.domain.chunks import Chunk
 from console_app.providers.formats.anthropic_answer import AnthropicAnswer
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from console_app.providers.formats.openai_responses_answer import ResponsesAnswer

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.settings import ProviderConfig
 from console_app.providers import catalog, list_models
 from tests.patience import PATIENCE
 from tests.providers.reading import answer_to, provider_at, read, usage_of
@@ -19,7 +19,7 @@ def test_a_provider_opens_without_loading_an_sdk() -> None:
     code = (
         "import sys\n"
         "from console_app.providers.factory import open_provider\n"
-        "from console_app.domain.endpoint import ProviderConfig\n"
+        "from console_app.domain.settings import ProviderConfig\n"
         "for api in ('openai-chat', 'openai-responses', 'anthropic'): open_provider(ProviderConfig('x', api, 'm'))\n"
         "print([name for name in ('openai', 'anthropic', 'httpx2', 'genai_prices', 'mcp') if name in sys.modules])"
     )

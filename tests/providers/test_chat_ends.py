@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.ports.provider import CallClosed
+from console_app.domain.chunks import CallClosed
 from console_app.domain.tools import ToolSpec
 from tests.providers.reading import (
     ASK,

@@ -14,9 +14,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.endpoint import ProviderConfig, identity
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, Chunk, ModelRequest
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, identity
 from console_app.engine.history import normalise
 from console_app.providers.formats.openai_chat import OpenAIChatProvider
 from console_app.providers.formats.openai_chat_answer import ChatAnswer

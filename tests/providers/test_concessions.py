@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from console_app.domain.chunks import Chunk
 from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import Chunk, ModelRequest
-from console_app.domain.sampling import Effort, Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.faults.concessions import BETWEEN, MOST_TOOLS, NO_SIGNATURE, OutputLimit, output_limit
 from console_app.providers.wire_provider import UNREADABLE_CALL

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from console_app.domain.messages import Attachment, Message, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolSpec
 from tests.each import each
 from tests.providers.ordinary_answers import CALLS, PAGES, TOOLS, TYPED, tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from console_app.domain.endpoint import VENDOR_URLS, Api
+from console_app.domain.settings import VENDOR_URLS, Api
 from tests.wire_bytes import APIS
 
 

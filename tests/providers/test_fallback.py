@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from console_app.domain.chunks import NoticeChunk
 from console_app.domain.errors import ConfigError, ProviderError
-from console_app.domain.ports.provider import NoticeChunk, Provider
+from console_app.domain.ports import Provider
 from console_app.providers import WithFallback
 from tests.providers.reading import Waits, notices_of, provider_at, read, retries_of, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text

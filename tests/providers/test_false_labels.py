@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports.provider import CallClosed, Chunk
+from console_app.domain.chunks import CallClosed, Chunk
 from console_app.providers.stream.calls_in_pieces import PAIRED
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports.provider import Chunk
+from console_app.domain.chunks import Chunk
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.reading import Body, read_answer
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of

@@ -15,7 +15,7 @@ import pytest
 from console_app.config.models import KnownRefusals
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
-from console_app.domain.ports.provider import ModelRequest, no_pictures
+from console_app.domain.ports import ModelRequest, no_pictures
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.history import normalise
 from console_app.providers.formats.openai_chat import chat_messages

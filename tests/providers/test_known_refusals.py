@@ -14,12 +14,12 @@ from console_app.config.models import KnownRefusals, ModelChoice, Refusals
 from console_app.config.models.known_models import MOST_MODELS
 from console_app.config.settings import Settings
 from console_app.console.model_source import ConfiguredModels
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.chunks import NoticeChunk
 from console_app.domain.errors import ProviderError
 from console_app.domain.events import Notice
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest, NoticeChunk
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import ToolCall
 from console_app.engine import Engine
 from tests.engine.peers import Tools, engine_of, only, play

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, Chunk
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from console_app.providers.stream.calls_in_pieces import PAIRED, UNOWNED
 from console_app.providers.stream.labelled_calls import NEVER_BEGUN, NOT_MARKED
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of, notices_of, text_of

@@ -10,7 +10,7 @@ import asyncio
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import Decision
+from console_app.domain.events import Decision
 from console_app.domain.safe_text import is_safe
 from console_app.engine import Turn
 from console_app.providers.stream.loose_json import arr, obj, text

@@ -9,19 +9,10 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports.provider import (
-    CallClosed,
-    CallDelta,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    Provider,
-    TextChunk,
-    UsageChunk,
-)
-from console_app.domain.schema.reading import required
+from console_app.domain.ports import ModelRequest, Provider
+from console_app.domain.schema import required
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers import OfflineProvider
 from tests.patience import PATIENCE

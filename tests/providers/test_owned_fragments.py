@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, Chunk
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from tests.providers.reading import TOOLS, assert_well_formed
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import ABNORMAL, NORMAL, ending, read_body

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import Sampling
 from console_app.domain.tools import ToolCall
 from console_app.providers.formats.cache_marks import MARK, forwards_marks, mark_anthropic, mark_chat
 from console_app.providers.formats.openai_chat import chat_messages

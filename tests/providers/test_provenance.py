@@ -14,15 +14,14 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.given import SaidOfTools, inputs
 from console_app.providers.text_protocol.provider import MUCH
 from console_app.textcalls import ParsedCall
-from console_app.textcalls.folding import fold
 from console_app.textcalls.patterns import _any_of  # pyright: ignore[reportPrivateUsage]
 from console_app.textcalls.provenance import MOST, MOST_COMPARED, TOO_MUCH, GivenText, Provenance
-from console_app.textcalls.readings import readings
+from console_app.textcalls.readings import fold, readings
 from tests.each import each
 
 WRITE = ToolSpec(name="files_write_file", server="files", tool="write_file")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import FAILED
 from console_app.providers.text_protocol.given import inputs, known_of_before
 from console_app.textcalls import ParsedCall

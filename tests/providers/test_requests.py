@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers import open_provider
 from console_app.providers.formats.anthropic import anthropic_messages

@@ -8,8 +8,9 @@ from email.utils import formatdate
 
 import pytest
 
-from console_app.domain.ports.provider import ModelRequest, RetryChunk
-from console_app.domain.sampling import Sampling
+from console_app.domain.chunks import RetryChunk
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import Sampling
 from console_app.providers.faults.fault import RetryPolicy, retry_after, status_may_pass
 from tests.providers.reading import (
     ASK,

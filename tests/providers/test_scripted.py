@@ -9,18 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.errors import AnswerInterrupted, ConfigError, ContextOverflow, ProviderError
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
     CallOpened,
     Chunk,
     FinishChunk,
-    ModelRequest,
     NoticeChunk,
-    Provider,
     ReasoningChunk,
     ReasoningFinished,
     RetryChunk,
@@ -28,6 +24,9 @@ from console_app.domain.ports.provider import (
     TextReplaced,
     UsageChunk,
 )
+from console_app.domain.errors import AnswerInterrupted, ConfigError, ContextOverflow, ProviderError
+from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.tools import ToolSpec
 from console_app.providers import ScriptedProvider, read_script
 from console_app.providers.script import parse_script

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from console_app.domain.chunks import Chunk, ProviderCallFinished, ProviderCallStarted
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import Chunk, ModelRequest, ProviderCallFinished, ProviderCallStarted
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import Outcome
 from tests.providers import strict_wire
 from tests.providers.reading import (

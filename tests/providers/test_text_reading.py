@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.domain.ports.provider import Chunk, ReasoningChunk, TextChunk, TextReplaced
+from console_app.domain.chunks import Chunk, ReasoningChunk, TextChunk, TextReplaced
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.textcalls import ReadingLevel
-from console_app.textcalls.table import BY_NAME
+from console_app.textcalls.dialects.table import BY_NAME
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from console_app import textcalls
-from console_app.domain.ports.provider import FinishChunk, TextChunk
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers import TextProtocol
 from tests.providers.reading import provider_at, request_with

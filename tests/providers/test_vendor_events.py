@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.ports.provider import ReasoningFinished
+from console_app.domain.chunks import ReasoningFinished
 from tests.providers.reading import (
     answer_to,
     assert_well_formed,

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from console_app.domain import events as ev
-from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallClosed,
     CallDelta,
     CallOpened,
     FinishChunk,
-    ModelRequest,
     ReasoningChunk,
     ReasoningFinished,
     TextChunk,
 )
+from console_app.domain.messages import Reasoning
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine.history import normalise

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript_parts import BatchView, CallView, StepView, SupersededRun, TurnView
+from console_app.domain.transcript import BatchView, CallView, StepView, TurnView
+from console_app.domain.transcript.views import SupersededRun
 from console_app.sessions import as_trace
 
 NOW = 1_750_000_000.0

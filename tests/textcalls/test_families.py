@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from console_app.textcalls import DIALECTS, ToolSignature, parse
-from console_app.textcalls.vocabulary import PLAIN_THINKING, THINKING
+from console_app.textcalls.dialects.vocabulary import PLAIN_THINKING, THINKING
 from tests.each import each
 from tests.textcalls.answers import TOOLS, called, folded, identical, schema, watched
 

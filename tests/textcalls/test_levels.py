@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from console_app.textcalls import DIALECTS, Scanner, parse
-from console_app.textcalls.dialect import Dialect
+from console_app.textcalls.dialects.dialect import Dialect
 from console_app.textcalls.model import CallNamed, ReadingLevel
 from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, folded, tools_of, watched

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from console_app.textcalls import DIALECTS
-from console_app.textcalls.page import page
+from console_app.textcalls.__main__ import page
 from tests.textcalls.answers import CORPUS
 
 PAGE = Path(__file__).parents[2] / "docs" / "dialects.md"

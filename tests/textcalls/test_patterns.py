@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import ToolSignature, parse
-from console_app.textcalls.openers import HELD, KIND_OF, LABELS, LEAD, PLAIN, TOKEN
+from console_app.textcalls.openings.openers import HELD, KIND_OF, LABELS, LEAD, PLAIN, TOKEN
 from console_app.textcalls.patterns import any_of
 
 COUNTED = """

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, render_calls
-from console_app.textcalls.framing import DEPTH_CAP
+from console_app.textcalls.bodies.framing import DEPTH_CAP
 from console_app.textcalls.model import ScanResult
-from console_app.textcalls.openers import KIND_OF
+from console_app.textcalls.openings.openers import KIND_OF
 from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, tools_of
 from tests.textcalls.quotations import MACHINES

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import DIALECTS, ReadingLevel, parse, render_calls
+from console_app.textcalls.dialects.table import BY_NAME
 from console_app.textcalls.model import ScanResult
-from console_app.textcalls.table import BY_NAME
 from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
 from tests.textcalls.quotations import LEADS, MACHINES, Machine

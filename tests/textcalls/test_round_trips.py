@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from console_app.textcalls import DIALECTS, ToolSignature, parse, render_calls
-from console_app.textcalls.dialect import Dialect
+from console_app.textcalls.dialects.dialect import Dialect
 from tests.textcalls.answers import called, identical, watched
 
 WRITABLE = [row for row in DIALECTS if row.form is not None]

@@ -8,7 +8,7 @@ import pytest
 
 from console_app.textcalls import parse
 from console_app.textcalls.model import ScanResult, VisibleText
-from console_app.textcalls.scan_state import MOST_CALLS
+from console_app.textcalls.openings.scan_state import MOST_CALLS
 from console_app.textcalls.scanner import LONGEST_ANSWER, Scanner
 from console_app.textcalls.source import Source
 from tests.each import each
@@ -209,7 +209,7 @@ def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, en
 def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:
     program = (
         "from console_app.providers.factory import preload\n"
-        "from console_app.textcalls.openers import HELD, LEAD, TOKEN\n"
+        "from console_app.textcalls.openings.openers import HELD, LEAD, TOKEN\n"
         "def compiled(): return ['pattern' in vars(one) for one in (HELD, LEAD, TOKEN)]\n"
         "before = compiled()\n"
         "preload('openai-chat')\n"

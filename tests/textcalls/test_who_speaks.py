@@ -3,8 +3,8 @@
 import pytest
 
 from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, parse
+from console_app.textcalls.dialects.table import BY_NAME
 from console_app.textcalls.model import ScanResult
-from console_app.textcalls.table import BY_NAME
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.quotations import SPOKEN, Machine

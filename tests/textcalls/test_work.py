@@ -9,7 +9,7 @@ import pytest
 
 from console_app.providers.text_protocol.reading import SLICE
 from console_app.textcalls import Scanner, ToolSignature, parse
-from console_app.textcalls.position import Structure
+from console_app.textcalls.openings.position import Structure
 from console_app.textcalls.scanner import LOOSE, UNREAD
 from console_app.textcalls.source import WINDOW, Source
 from tests.each import each

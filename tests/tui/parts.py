@@ -19,19 +19,11 @@ from console_app.console.models import Models
 from console_app.console.servers.switches import Offered, tokens_of
 from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import (
-    CallClosed,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    TextChunk,
-    UsageChunk,
-)
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
-from console_app.domain.sampling import Effort
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Toolset
+from console_app.domain.settings import Effort
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client import ServerState, ServerStatus

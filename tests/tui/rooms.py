@@ -20,7 +20,7 @@ from console_app.config.settings import LayeredSettings, OwnSettings
 from console_app.console.services import Services
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingRequest
 from console_app.engine import ApprovalGate
 from console_app.sessions import Library, Store

@@ -11,10 +11,10 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.engine_settings import EngineSettings
+from console_app.domain.chunks import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
 from console_app.domain.events import Event
-from console_app.domain.ports.provider import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.settings import EngineSettings
 from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.activity_line import ActivityLine

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.console.pending import Pending
-from console_app.domain.approvals import Decision
-from console_app.domain.risk import UNKNOWN, Risk, risk_of
-from console_app.domain.tools import CallState, ToolAnnotations, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.events import Decision
+from console_app.domain.tools import UNKNOWN, CallState, Risk, ToolAnnotations, ToolSpec, risk_of
+from console_app.domain.transcript import CallView
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
 

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.todo import TodoItem
+from console_app.domain.events import TodoItem
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolSpec
 from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol

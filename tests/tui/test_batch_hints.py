@@ -9,7 +9,7 @@ import pytest
 from textual.binding import Binding
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.lineview.panel_keys import KEYS
 from console_app.tui.main_screen.key_sections import key_sections
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until

@@ -9,9 +9,9 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console_app.console.reports.request_report import NEXT, request_report
+from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ContextOverflow
-from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.sessions import Replay
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, see_open, seen, until

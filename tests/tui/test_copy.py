@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.console.reports.copies import as_csv, copies_of_answer
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.lineview import AssistantBlock, UserBlock
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, say, see, seen, until
 

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolResult
 from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, UserBlock
 from console_app.tui.main_screen.find_bar import FindBar

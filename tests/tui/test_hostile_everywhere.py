@@ -15,9 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.events import DecidedBy, Decision, TodoItem, TodoStatus
 from console_app.domain.safe_text import is_safe
-from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import Artifact, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.tui.app import FanoutApp

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview.frame_clock import CALM_EVERY, FRAME, LIVE_EVERY
 from console_app.tui.lineview.wording import SPINNER, STILL

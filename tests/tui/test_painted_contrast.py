@@ -18,7 +18,7 @@ from textual.screen import ModalScreen
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview.palette import contrast
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, decide, painted, say, see, until

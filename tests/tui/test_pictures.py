@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, until

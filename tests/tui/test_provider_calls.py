@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.domain.ports.provider import FinishChunk, ProviderCallFinished, ProviderCallStarted, TextChunk
+from console_app.domain.chunks import FinishChunk, ProviderCallFinished, ProviderCallStarted, TextChunk
 from console_app.domain.tools import Outcome
 from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, echo, see, seen, until
 from tests.tui.test_reaching_calls import told

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
 from tests.engine.strict_history import check_events, check_history
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_by, say, until

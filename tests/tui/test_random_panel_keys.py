@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock

@@ -11,8 +11,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
 from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, say, see, seen, until

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.provider import FinishChunk, TextChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import FinishChunk, TextChunk
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate

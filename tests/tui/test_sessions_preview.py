@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
+from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
 from console_app.domain.events import MessageAdded
-from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolCall, ToolResult
 from console_app.engine.calls.results import cancelled, denied, interrupted, not_approved
 from console_app.sessions import SessionInfo

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.chunks import Chunk, FinishChunk, TextChunk
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol
 from console_app.textcalls import ToolSignature, render_calls

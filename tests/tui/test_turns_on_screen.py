@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import FanoutError, ProviderError
 from console_app.domain.events import Event, TextDelta
-from console_app.domain.ports.provider import FinishChunk, TextChunk
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.main_screen import console_ui
 from console_app.tui.main_screen.console_ui import MOST_UNPAINTED
 from console_app.tui.main_screen.status_bar import StatusBar

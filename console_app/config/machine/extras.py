@@ -6,6 +6,7 @@ The command is for where this Fanout was installed from and with what, so that i
 from __future__ import annotations
 
 import json
+import platform
 import re
 import shlex
 import sys
@@ -13,6 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from console_app._version import __version__
 
 _PACKAGE = "fanout-console"
 
@@ -29,6 +32,23 @@ def optional() -> dict[str, tuple[str, str | None]]:
         if name and extra:
             found[name[0]] = (extra[1], version_of(name[0]))
     return found
+
+
+def installed() -> dict[str, str | None]:
+    """The versions of Fanout, Python and every library that Fanout asks for; None for one that isn't there."""
+    try:
+        wanted = metadata.requires(_PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        wanted = []  # run from its folder, never installed
+    versions: dict[str, str | None] = {
+        "fanout": __version__,
+        "python": f"{platform.python_version()} on {sys.platform}",
+    }
+    for requirement in wanted:
+        found = re.match(r"[\w.-]+", requirement)
+        if found and "extra ==" not in requirement:
+            versions[found[0]] = version_of(found[0])
+    return versions
 
 
 def version_of(package: str) -> str | None:

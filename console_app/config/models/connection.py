@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from console_app.config.files import Paths, parse_toml, read_text
 from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
 from console_app.config.settings import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url, write_setting
-from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError
+from console_app.domain.settings import VENDOR_URLS, Api, origin
 
 USUAL_PORTS: Mapping[int, str] = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", "net", "ai", "io", "dev", "co", "xyz"}

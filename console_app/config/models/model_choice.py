@@ -24,8 +24,8 @@ from console_app.config.settings import (
     check_base_url,
     vendor_of,
 )
-from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
+from console_app.domain.settings import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 
 _BASE_URL_VARIABLES = {
     "openai": "OPENAI_BASE_URL",

@@ -30,7 +30,7 @@ from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.config.settings.project_file import ProjectFile, divided
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import Schema, as_schema, followed, others, parts, properties
+from console_app.domain.schema import Schema, as_schema, followed, others, parts, properties
 
 _PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}

@@ -16,11 +16,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.secrets import secrets_of_headers, secrets_of_url
 from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.endpoint import Api
-from console_app.domain.engine_settings import DEFAULTS, Dispatch, StrategyName, ToolChoice
 from console_app.domain.errors import ConfigError
 from console_app.domain.rules import RuleText, parse_rule
-from console_app.domain.sampling import Sampling
+from console_app.domain.settings import DEFAULTS, Api, Dispatch, Sampling, StrategyName, ToolChoice
 
 OFFLINE = "offline"
 OFFLINE_MODEL = "rehearsal"

@@ -22,7 +22,7 @@ from console_app.config.settings.layers import BrokenSettings, LayeredSettings, 
 from console_app.config.settings.model import Settings, UiSettings
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import choices, properties, resolved, text
+from console_app.domain.schema import choices, properties, resolved, text
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
 _KINDS: Mapping[str, Kind] = {

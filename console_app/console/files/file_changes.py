@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
-from console_app.domain.displayed import ArgumentLine
-from console_app.domain.file_edits import edits_of, path_of, whole_of
-from console_app.domain.line_diffs import diff_lines
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.displayed import ArgumentLine, diff_lines, edits_of, path_of, whole_of
+from console_app.domain.transcript import CallView
 
 NEW = "(no such file here yet)"
 

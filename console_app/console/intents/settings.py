@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, get_args
 
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
+from console_app.domain.ports import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import EFFORTS
+from console_app.domain.settings import EFFORTS
 
 if TYPE_CHECKING:
     from console_app.console.console import Console

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain.by_hand import MANUAL
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import MANUAL
 
 if TYPE_CHECKING:
     from console_app.console.console import Console

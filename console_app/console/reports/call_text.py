@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.amounts import plural
 from console_app.domain.call_description import in_words
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 
 if TYPE_CHECKING:
     from console_app.mcp_client import RawMessage

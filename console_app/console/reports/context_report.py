@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
-from console_app.domain.ports.provider import protocol_label
+from console_app.domain.ports import protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine import NEARLY_FULL, Engine
 

@@ -11,9 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain.amounts import plural
-from console_app.domain.remarks import without_remarks
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, without_remarks
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from console_app.domain.amounts import plural
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.engine import LEFT_OUT, Engine
 
 MOST_MESSAGES = 200  # the newest

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from console_app.domain.amounts import measured, plural
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.mcp_client import RawMessage, Traffic
 
 

@@ -16,7 +16,7 @@ from console_app.domain.events import Event, TurnFinished
 from console_app.sessions import Recorder
 
 if TYPE_CHECKING:
-    from console_app.domain.ports.store import SessionStore
+    from console_app.domain.ports import SessionStore
     from console_app.engine import Activity
 
 FAULT = "Fanout failed"

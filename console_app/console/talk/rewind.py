@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
-from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.domain.transcript import CallView, TurnView
 
 T = TypeVar("T")
 NAMED = 5  # calls that are named when they are not undone, and arguments of each; the rest is a number

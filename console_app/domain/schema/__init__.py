@@ -1,3 +1,48 @@
-"""JSON Schema, read in one place: its words (`reading`), forms made of it (`fields`), what it says to people (`words`),
-and the values it proposes (`defaults`). Who writes a schema for an endpoint knows that endpoint; reading is done here.
+"""JSON Schema, read in one place: a schema for an endpoint is written by who knows that endpoint, and read here.
+
+Forms made of a schema (`forms`) and what it says to people (`words`) are modules beside the door.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.domain.schema.reading import Schema as Schema
+    from console_app.domain.schema.reading import arguments_problem as arguments_problem
+    from console_app.domain.schema.reading import as_schema as as_schema
+    from console_app.domain.schema.reading import choices as choices
+    from console_app.domain.schema.reading import declares_members as declares_members
+    from console_app.domain.schema.reading import faults as faults
+    from console_app.domain.schema.reading import followed as followed
+    from console_app.domain.schema.reading import is_closed as is_closed
+    from console_app.domain.schema.reading import is_of as is_of
+    from console_app.domain.schema.reading import item as item
+    from console_app.domain.schema.reading import mapped as mapped
+    from console_app.domain.schema.reading import object_of as object_of
+    from console_app.domain.schema.reading import others as others
+    from console_app.domain.schema.reading import own_types as own_types
+    from console_app.domain.schema.reading import parts as parts
+    from console_app.domain.schema.reading import properties as properties
+    from console_app.domain.schema.reading import references as references
+    from console_app.domain.schema.reading import rename_members as rename_members
+    from console_app.domain.schema.reading import required as required
+    from console_app.domain.schema.reading import resolved as resolved
+    from console_app.domain.schema.reading import text as text
+    from console_app.domain.schema.reading import type_of as type_of
+    from console_app.domain.schema.reading import types as types
+    from console_app.domain.schema.reading import without_members as without_members
+    from console_app.domain.schema.reading import words_in as words_in
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "reading": (
+                "Schema arguments_problem as_schema choices declares_members faults followed is_closed "
+                "is_of item mapped object_of others own_types parts properties references "
+                "rename_members required resolved text type_of types without_members words_in"
+            ),
+        },
+    )

@@ -43,7 +43,7 @@ def defaults_at(
 
 
 def _below(schema: Mapping[str, Any], value: object, path: Sequence[str]) -> Iterator[_Place]:
-    """What stands one level down a path."""
+    """Yield the places one level down a path."""
     name, rest = path[0], path[1:]
     if isinstance(value, list):
         entries = cast("list[object]", value)

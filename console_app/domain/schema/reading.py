@@ -248,7 +248,7 @@ def without_members(schema: Schema, names: frozenset[str]) -> dict[str, Any]:
 
 
 def arguments_problem(schema: Schema, arguments: Mapping[str, Any]) -> str:
-    """Why `arguments` can't be sent, in one sentence: one is missing, unknown or not as the schema says; else "".
+    """Return why `arguments` can't be sent: one is missing, unknown or not as the schema says; else "".
 
     A light check, for people who edit arguments: the tool's server validates completely.
     """
@@ -274,7 +274,7 @@ def _misfit(rule: Schema, value: Any) -> str:
 
 
 def faults(schema: Any) -> Iterator[tuple[str, str]]:
-    """What endpoints would stumble over in a schema: where (names with dots between), and what is wrong there."""
+    """Yield what endpoints would stumble over in a schema: where (names with dots between), and what is wrong there."""
     waiting: list[tuple[str, Any]] = [("", schema)]
     while waiting:
         where, found = waiting.pop()

@@ -1,4 +1,4 @@
-"""What a schema says to people: what a value must be, in a few words, and its parts with what they are called."""
+"""Say to people what a schema demands: the kind of a value in a few words, its limits, and its parts by name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def inside(schema: Schema, root: Schema) -> list[SchemaPart]:
 
 
 def type_words(schema: Schema, *, branch: bool = False) -> str:
-    """What a value must be, in a word or two. Of a `branch` its own branches are not looked at."""
+    """Return what a value must be, in a word or two. The branches of a `branch` are not looked at."""
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return " or ".join(one_line(str(kind), 20) for kind in listed(schema, "type"))
@@ -87,7 +87,7 @@ def type_words(schema: Schema, *, branch: bool = False) -> str:
 
 
 def limits(schema: Schema) -> list[str]:
-    """What else a value must be, each in a few words."""
+    """Return the other demands on a value, each in a few words."""
     found: list[str] = []
     if isinstance(schema.get("enum"), list):
         known = listed(schema, "enum")

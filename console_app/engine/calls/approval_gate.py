@@ -18,10 +18,10 @@ from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
 
-from console_app.domain.approvals import ApprovalMode, DecidedBy
-from console_app.domain.argument_patterns import arguments_match
-from console_app.domain.rules import RuleText, speaks_of
-from console_app.domain.schema.reading import arguments_problem
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import DecidedBy
+from console_app.domain.rules import RuleText, arguments_match, speaks_of
+from console_app.domain.schema import arguments_problem
 from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine.calls.arguments import UnreadableArguments, compact, read
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import encodable
-from console_app.domain.schema.reading import is_closed, properties, type_of
+from console_app.domain.schema import is_closed, properties, type_of
 from console_app.domain.tools import INJECTED
 
 _DEEPEST = 100  # levels; events can't be written with many more

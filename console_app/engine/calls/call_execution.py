@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.messages import ToolMessage
 from console_app.domain.tools import Outcome, ToolCall, ToolResult, ToolSpec
 from console_app.engine.calls.slots import Ticket

@@ -10,18 +10,9 @@ from typing import Any
 
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
-from console_app.domain.remarks import (
-    ADVICE,
-    CANCELLED,
-    DENIED,
-    NOT_ALLOWED,
-    NOT_STARTED,
-    NOT_WAITED_FOR,
-    REMARKS,
-    SHARED,
-)
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
+from console_app.domain.transcript import REMARKS, ToModel
 from console_app.engine.calls.arguments import compact
 
 INTERRUPTED = "Interrupted before completion."
@@ -90,24 +81,24 @@ def timed_out(
 
 def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
     """Return the result of a call that the user ended."""
-    return _plain(Outcome.CANCELLED, f"{CANCELLED} {_so_far(sent) if started else NOT_STARTED}")
+    return _plain(Outcome.CANCELLED, f"{ToModel.CANCELLED} {_so_far(sent) if started else ToModel.NOT_STARTED}")
 
 
 def denied(reason: str = "") -> ToolResult:
     """Return the result of a call that was not allowed; `reason` is the user's words, or the rule or limit that spoke
     for them."""
-    return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), reason or None)
+    return _plain(Outcome.DENIED, f"{ToModel.DENIED} {reason}".rstrip(), reason or None)
 
 
 def not_approved(why: str) -> ToolResult:
     """Return the result of a call that asked and that nobody answered, which was nobody's no; `why` is the rest of a
     sentence."""
-    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {why}", why)
+    return _plain(Outcome.DENIED, f"{ToModel.NOT_ALLOWED} {why}", why)
 
 
 def planned() -> ToolResult:
     """Return the result of a call that plan mode denied: nobody's no to the call itself."""
-    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {_PLANNED}{ADVICE[4]}", "not run: plan mode")
+    return _plain(Outcome.DENIED, f"{ToModel.NOT_ALLOWED} {_PLANNED}{ToModel.ONLY_READ}", "not run: plan mode")
 
 
 def interrupted() -> ToolResult:
@@ -117,7 +108,7 @@ def interrupted() -> ToolResult:
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
     """Return the result of a call that the user did not wait for: their choice, so no failure."""
-    text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else NOT_STARTED}"
+    text = f"{ToModel.NOT_WAITED_FOR} {_so_far(sent) if started else ToModel.NOT_STARTED}"
     return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
@@ -128,12 +119,12 @@ def one_completion() -> ToolResult:
 
 def not_single() -> ToolResult:
     """Return the result of a call that came second under the policy `single`."""
-    return _plain(Outcome.SKIPPED, f"{SINGLE}.{ADVICE[0]}")
+    return _plain(Outcome.SKIPPED, f"{SINGLE}.{ToModel.READ_FIRST}")
 
 
 def too_many(most: int) -> ToolResult:
     """Return the result of a call beyond those that one answer may make."""
-    text = f"not executed: one answer may make {plural(most, 'call')}.{ADVICE[1]}"
+    text = f"not executed: one answer may make {plural(most, 'call')}.{ToModel.ASK_AGAIN}"
     return _plain(Outcome.SKIPPED, text)
 
 
@@ -144,7 +135,7 @@ def no_more_tools() -> ToolResult:
 
 def repeated(times: int) -> ToolResult:
     """Return the result of the same call once more, with nobody there to ask."""
-    text = f"skipped: the same call with the same arguments came {times} times in a row.{ADVICE[2]}"
+    text = f"skipped: the same call with the same arguments came {times} times in a row.{ToModel.USE_RESULT}"
     return _plain(Outcome.SKIPPED, text)
 
 
@@ -152,21 +143,21 @@ def answered_before() -> ToolResult:
     """Return the result of the same call again in a turn, of a tool that only reads."""
     text = (
         "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
-        f"could change its answer.{ADVICE[3]}"
+        f"could change its answer.{ToModel.ONCE_MORE}"
     )
     return _plain(Outcome.SKIPPED, text)
 
 
 def shared(result: ToolResult) -> ToolResult:
     """Return the result of a call that its answer asked for more than once, for all but the one that ran."""
-    return result.model_copy(update={"content": f"{SHARED}\n\n{result.content}", "artifacts": ()})
+    return result.model_copy(update={"content": f"{ToModel.SHARED}\n\n{result.content}", "artifacts": ()})
 
 
 def unreadable(problem: str, raw: str) -> ToolResult:
     """Return the result of a call whose arguments are not whole or not JSON: it was not run."""
     shown = raw if len(raw) <= _RAW_SHOWN else f"{raw[:_RAW_SHOWN]}… ({len(raw)} characters)"
     received = f"\nReceived:\n{shown}" if shown.strip() else ""
-    return _plain(Outcome.INVALID, f"This call was not run: {problem}.{received}", problem)
+    return _plain(Outcome.INVALID, f"{ToModel.NOT_ALLOWED} {problem}.{received}", problem)
 
 
 def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResult:
@@ -197,13 +188,13 @@ def with_remarks(
     remarks: list[str] = []
     if left_out:
         names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
-        remarks.append(f"{REMARKS[0]}{names}.")
+        remarks.append(f"{ToModel.LEFT_OUT}{names}.")
     if edited is not None:
-        remarks.append(f"{REMARKS[1]}{compact(edited)}")
+        remarks.append(f"{ToModel.EDITED}{compact(edited)}")
     if feedback:
-        remarks.append(f"{REMARKS[2]}{feedback}")
+        remarks.append(f"{ToModel.APPROVED}{feedback}")
     if runs > 1:
-        remarks.append(f"{REMARKS[3]}it ran {runs} times, and this is the last result.")
+        remarks.append(f"{ToModel.RAN_AGAIN}it ran {runs} times, and this is the last result.")
     if not remarks:
         return result
     return result.model_copy(update={"content": "\n".join([*remarks, "", result.content])})
@@ -212,7 +203,7 @@ def with_remarks(
 def not_again(before: ToolResult) -> ToolResult:
     """Return the result of a call that ran, and was not let run once more: what came of it stands."""
     gap = "\n" if before.content.startswith(REMARKS) else "\n\n"
-    return before.model_copy(update={"content": f"{REMARKS[4]}{gap}{before.content}"})
+    return before.model_copy(update={"content": f"{ToModel.NOT_AGAIN}{gap}{before.content}"})
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:

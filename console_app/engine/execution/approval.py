@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy, Decision
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.ports.provider import ReadsText, speaks
-from console_app.domain.ports.toolset import Toolset
-from console_app.domain.remarks import FORBIDDEN
-from console_app.domain.schema.reading import arguments_problem
+from console_app.domain.events import DecidedBy, Decision
+from console_app.domain.ports import ReadsText, Toolset, speaks
+from console_app.domain.schema import arguments_problem
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.domain.transcript import ToModel
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
 from console_app.engine.calls.approval_gate import Rule, Ruling
@@ -313,7 +312,7 @@ def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
     """Return the result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return results.denied(f"{FORBIDDEN} {resolution.rule}.")
+            return results.denied(f"{ToModel.FORBIDDEN} {resolution.rule}.")
         case DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:

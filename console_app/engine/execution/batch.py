@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.engine_settings import EngineSettings
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read

@@ -12,8 +12,8 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from console_app.domain.events import TodoItem, TodoStatus
 from console_app.domain.safe_text import one_line
-from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import OWN_SERVER, ToolAnnotations, ToolSpec
 
 MOST_ITEMS = 200

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
-from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
-from console_app.domain.todo import TodoItem
+from console_app.domain.events import TodoItem
+from console_app.domain.ports import CallReporter, Invocation, ServerSwitch, Toolset
 from console_app.domain.tools import OWN_SERVER, Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact

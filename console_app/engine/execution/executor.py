@@ -18,10 +18,10 @@ from math import isfinite
 
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
-from console_app.domain.deadline import MOST_LIMITS, ends_at
-from console_app.domain.ports.provider import UsageChunk, no_pictures
-from console_app.domain.ports.toolset import Invocation, Toolset
+from console_app.domain.chunks import UsageChunk
+from console_app.domain.ports import Invocation, Toolset, no_pictures
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.domain.transcript import MOST_LIMITS, ends_at
 from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution

@@ -27,7 +27,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from console_app.domain.endpoint import is_loopback
+from console_app.domain.settings import is_loopback
 from console_app.mcp_client.auth import callback
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInRefused, StoredSignIn, expires_at
 from console_app.mcp_client.connecting import faults

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from console_app.config.secrets import Credentials
 from console_app.config.servers import ServerConfig
-from console_app.domain.json_text import as_object
 from console_app.domain.questions import Elicitation
+from console_app.domain.safe_text import as_object
 from console_app.mcp_client.connecting.asking import Asking
 
 _CLIENT_KEYS = frozenset({"type", "issuer", "client_id", "client_secret", "token_endpoint_auth_method"})

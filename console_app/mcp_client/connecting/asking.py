@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from console_app.config.machine import page_in_use, start_browser
+from console_app.domain.chunks import PlainAnswer
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.plain_answer import PlainAnswer
-from console_app.domain.ports.provider import ModelRequest, Provider
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter, ModelRequest, Provider
 from console_app.domain.questions import (
     Elicitation,
     ElicitationAnswer,
@@ -32,7 +31,7 @@ from console_app.domain.questions import (
     Unanswered,
     one_of,
 )
-from console_app.domain.schema.fields import cleaned, problems
+from console_app.domain.schema.forms import cleaned, problems
 from console_app.domain.web_address import is_web_page
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of

@@ -18,7 +18,7 @@ from console_app.config.secrets import Credentials, Redactor
 from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolResult
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of

@@ -49,10 +49,10 @@ from console_app.config.secrets import Redactor
 from console_app.domain import questions
 from console_app.domain.errors import FanoutError
 from console_app.domain.events import Level
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.sampling import Sampling
-from console_app.domain.schema.fields import secrets_in
+from console_app.domain.schema.forms import secrets_in
+from console_app.domain.settings import Sampling
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone

@@ -32,8 +32,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets import Redactor
 from console_app.domain.events import Level
-from console_app.domain.json_text import as_object
-from console_app.domain.ports.toolset import CallReporter
+from console_app.domain.ports import CallReporter
+from console_app.domain.safe_text import as_object
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.atlas import carries_files
 from console_app.mcp_client.tools.cleaning import clean_listing, clean_prompt, clean_result

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
+from console_app.domain.chunks import UsageChunk
 from console_app.domain.events import Level
-from console_app.domain.ports.provider import UsageChunk
-from console_app.domain.ports.toolset import CallReporter
-from console_app.domain.schema.reading import properties, without_members
+from console_app.domain.ports import CallReporter
+from console_app.domain.schema import properties, without_members
 from console_app.domain.tools import INJECTED, Artifact, ToolResult, ToolSpec
 from console_app.mcp_client.connecting.status import ServerStatus
 from console_app.mcp_client.tools.convert import ResultFiles

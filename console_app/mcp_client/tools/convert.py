@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.json_text import as_object
 from console_app.domain.picture_size import picture_size, sides_sent
-from console_app.domain.safe_text import encodable, one_line
+from console_app.domain.safe_text import as_object, encodable, one_line
 from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
 
 if TYPE_CHECKING:

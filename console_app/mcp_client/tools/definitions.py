@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.files import read_record, texts, write_record
 from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ConfigError
-from console_app.domain.json_text import as_object
+from console_app.domain.safe_text import as_object
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.schemas import measure
 

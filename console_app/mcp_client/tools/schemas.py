@@ -19,8 +19,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import faults
-from console_app.domain.tame_patterns import matches
+from console_app.domain.schema import faults
+from console_app.domain.schema.tame_patterns import matches
 from console_app.mcp_client.transport import cut_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from urllib.parse import urlsplit
 
 from console_app.config.secrets import HIDDEN, Redactor
-from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, is_loopback, origin
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import VENDOR_URLS, ProviderConfig, is_loopback, origin
 
 _VENDOR_HOSTS = frozenset(urlsplit(url).hostname or "" for url in VENDOR_URLS.values())
 # Of a key that endpoints quote with its middle left out, or in part.

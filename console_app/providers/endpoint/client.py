@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
-from console_app.domain.endpoint import Api
+from console_app.domain.settings import Api
 from console_app.providers.endpoint.address import EndpointAddress
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Any
 
 from console_app.config.models import Refusals
 from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolCall
 from console_app.providers.faults import tool_schemas

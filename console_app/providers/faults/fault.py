@@ -19,9 +19,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from console_app.domain.endpoint import is_loopback
 from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import is_loopback
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, html_title, read_error
 from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
-from console_app.domain.schema.reading import as_schema, item, mapped, own_types, properties, rename_members, words_in
+from console_app.domain.schema import as_schema, item, mapped, own_types, properties, rename_members, words_in
 from console_app.providers.stream.loose_json import arr, obj, text
 
 _LONGEST: Final = 64

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.concessions import refused_field, without
 from console_app.providers.faults.fault import Fault

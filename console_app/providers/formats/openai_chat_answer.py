@@ -10,15 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.domain.chunks import CallClosed, Chunk, NoticeChunk, ProviderData, ReasoningFinished, ReasoningSoFar
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import (
-    CallClosed,
-    Chunk,
-    NoticeChunk,
-    ProviderData,
-    ReasoningFinished,
-    ReasoningSoFar,
-)
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.error_bodies import ServerFault, raise_for_error
 from console_app.providers.formats.openai_chat_calls import ChatCalls, Label

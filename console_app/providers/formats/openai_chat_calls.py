@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import ProviderData
+from console_app.domain.chunks import ProviderData
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.calls_in_pieces import UNOWNED, CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import ProviderConfig, identity
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.faults.concessions import refused_field, without
 from console_app.providers.faults.fault import Fault

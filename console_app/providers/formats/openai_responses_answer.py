@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from console_app.domain.chunks import NoticeChunk, ReasoningFinished
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.error_bodies import ServerFault, raise_for_error, read_error

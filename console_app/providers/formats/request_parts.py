@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from console_app.domain.endpoint import Api
 from console_app.domain.messages import AssistantMessage, Message, Reasoning
-from console_app.domain.sampling import Effort, Sampling
-from console_app.domain.schema.reading import object_of, properties
+from console_app.domain.schema import object_of, properties
+from console_app.domain.settings import Api, Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.stream.loose_json import arr, no_constant
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from console_app.domain.ports.provider import ProviderCallFinished, ProviderCallStarted
+from console_app.domain.chunks import ProviderCallFinished, ProviderCallStarted
 from console_app.domain.tools import Outcome
 from console_app.providers.stream.loose_json import arr, obj, text
 

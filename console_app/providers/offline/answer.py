@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import FAILED, Outcome
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import required
+from console_app.domain.schema import required
 from console_app.domain.tools import ToolSpec
 from console_app.providers.offline.rule import AnswerRule, AskedPrompt, OfflineTools, PlannedCall, RuleFinding
 from console_app.providers.stream.loose_json import no_constant

@@ -6,17 +6,9 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 
+from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.messages import AssistantMessage
-from console_app.domain.ports.provider import (
-    CallClosed,
-    CallDelta,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    TextChunk,
-    UsageChunk,
-)
+from console_app.domain.ports import ModelRequest
 from console_app.providers.offline.answer import OfflineAnswer, answer
 from console_app.providers.playback import Beat, playing, request_words, words
 

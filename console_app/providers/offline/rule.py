@@ -14,7 +14,7 @@ from typing import Any
 
 from console_app.domain.messages import Message
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import as_schema, choices, properties, required, types
+from console_app.domain.schema import as_schema, choices, properties, required, types
 from console_app.domain.tools import ToolSpec
 
 ENABLE = "enable_server"  # the tool that asks the user for a server

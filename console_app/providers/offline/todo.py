@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, ToolMessage
-from console_app.domain.schema.reading import as_schema, choices, item, properties
+from console_app.domain.schema import as_schema, choices, item, properties
 from console_app.domain.tools import Outcome
 from console_app.providers.offline.rule import (
     QUOTED,

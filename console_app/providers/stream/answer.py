@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallDelta,
     Chunk,
     FinishChunk,

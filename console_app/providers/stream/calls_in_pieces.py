@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, ProviderData
+from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, ProviderData
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.loose_json import object_problem
 from console_app.providers.stream.offered_tools import OfferedTools

@@ -13,9 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import (
-    NoticeChunk,
-)
+from console_app.domain.chunks import NoticeChunk
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.calls_in_pieces import CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools

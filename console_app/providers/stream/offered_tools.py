@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallClosed
+from console_app.domain.chunks import CallBroken, CallClosed
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.tool_schemas import own
 from console_app.providers.stream.loose_json import object_problem

@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Final, Protocol
 
+from console_app.domain.chunks import NoticeChunk
 from console_app.domain.errors import ProviderError
-from console_app.domain.ports.provider import NoticeChunk
 from console_app.providers.faults.error_bodies import ServerFault, read_error
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
 from console_app.providers.stream.loose_json import obj, text
 from console_app.textcalls import GivenText

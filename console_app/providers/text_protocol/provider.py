@@ -19,9 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from console_app.config.models import KnownDialects
-from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -29,21 +27,25 @@ from console_app.domain.ports.provider import (
     Chunk,
     FinishChunk,
     FinishReason,
-    LearnsRefusals,
-    ModelRequest,
     NoticeChunk,
-    ProtocolMode,
-    Provider,
     ProviderCallFinished,
     ReasoningChunk,
     TextChunk,
+)
+from console_app.domain.errors import ProviderError, ToolsRefused
+from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from console_app.domain.ports import (
+    LearnsRefusals,
+    ModelRequest,
+    ProtocolMode,
+    Provider,
     effort_for,
     endpoint_of,
     no_pictures,
     speaks,
 )
-from console_app.domain.sampling import Effort, Sampling
-from console_app.domain.schema.reading import properties
+from console_app.domain.schema import properties
+from console_app.domain.settings import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.text_protocol.given import (
     SaidOfTools,

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Literal
 
 from console_app.domain.amounts import plural
-from console_app.domain.ports.provider import (
+from console_app.domain.chunks import (
     CallBroken,
     CallClosed,
     CallDelta,

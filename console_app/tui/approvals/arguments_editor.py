@@ -19,8 +19,8 @@ from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.schema.fields import form_of
-from console_app.domain.schema.reading import Schema, as_schema, properties, required
+from console_app.domain.schema import Schema, as_schema, properties, required
+from console_app.domain.schema.forms import form_of
 from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.settled_keys import SETTLE

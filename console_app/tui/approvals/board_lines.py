@@ -10,8 +10,8 @@ from textual.content import Content
 
 from console_app.console.files.file_changes import FileChange
 from console_app.console.pending import Pending
-from console_app.domain.risk import RiskWord
 from console_app.domain.safe_text import is_safe, one_line
+from console_app.domain.tools import RiskWord
 from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.key_hints import REPLAYED, key_lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 
 if TYPE_CHECKING:

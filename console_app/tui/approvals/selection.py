@@ -13,7 +13,7 @@ from typing import Literal
 
 from console_app.console.pending import Pending
 from console_app.console.permissions import ApprovalDecision, Scope
-from console_app.domain.approvals import Decision
+from console_app.domain.events import Decision
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.settled_keys import SettledKeys
 

@@ -14,8 +14,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import ProgressBar, Static
 
-from console_app.domain.batch_progress import BatchSnapshot, Lane, RunningItem
-from console_app.domain.batch_words import duration, line
+from console_app.domain.batch import BatchSnapshot, Lane, RunningItem, duration
 from console_app.domain.events import Event
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
@@ -175,7 +174,7 @@ class BatchApp(App[None]):
     def _look(self) -> None:
         now = self._feed.snapshot()
         base = self.screen_stack[0]
-        base.query_one("#head", Static).update(Content(f"{one_line(now.name, 40)} · {line(now)}"))
+        base.query_one("#head", Static).update(Content(f"{one_line(now.name, 40)} · {now.line}"))
         base.query_one(ProgressBar).update(total=max(now.total, 1), progress=now.ended + now.earlier)
         base.query_one("#causes", Static).update(Content("\n".join(_causes(now))))
         self._list.show(now.running, now.at)

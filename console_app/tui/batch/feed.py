@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch import BatchSnapshot
 
 
 class BatchFeed(Protocol):

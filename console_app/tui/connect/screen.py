@@ -24,9 +24,9 @@ from textual.worker import Worker
 
 from console_app.console.connecting import Connecting, Listing
 from console_app.domain.amounts import measured, plural
-from console_app.domain.endpoint import VENDOR_URLS, origin
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import VENDOR_URLS, origin
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.hinted_input import HintedInput

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from console_app.console.earlier import EarlierCalls
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.fields import Field, form_of
+from console_app.domain.schema.forms import Field, form_of
 from console_app.domain.tools import ToolSpec
 from console_app.engine import ManualCall
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
 from console_app.domain.safe_text import is_safe, one_line
-from console_app.domain.schema.fields import Field, parse_scalar
+from console_app.domain.schema.forms import Field, parse_scalar
 
 MOST_LINES = 8  # that are shown at once
 

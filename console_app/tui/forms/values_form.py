@@ -19,8 +19,8 @@ from textual.types import CSSPathType
 from textual.widgets import Input
 
 from console_app.domain.safe_text import is_safe, one_line
-from console_app.domain.schema.fields import form_of
-from console_app.domain.schema.reading import object_of
+from console_app.domain.schema import object_of
+from console_app.domain.schema.forms import form_of
 from console_app.mcp_client import PromptArgument
 from console_app.tui.forms.field_widgets import FieldWidget, LineWidget, widget_for
 from console_app.tui.widgets.dialog import Dialog

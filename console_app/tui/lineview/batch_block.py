@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from console_app.domain.call_description import NEEDS
-from console_app.domain.call_times import covered, elapsed, runs
+from console_app.domain.transcript.times import covered, elapsed, runs
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_group import CallGroup
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width

@@ -12,12 +12,10 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from console_app.domain.displayed import Mark
-from console_app.domain.file_edits import edits_of
-from console_app.domain.line_diffs import diff_lines
+from console_app.domain.displayed import Mark, diff_lines, edits_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean
 from console_app.tui.lineview.palette import Palette

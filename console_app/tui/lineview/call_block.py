@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from rich.style import Style
 
 from console_app.domain.call_description import Act, refusal
-from console_app.domain.remarks import without_remarks
 from console_app.domain.tools import Artifact, CallState
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, without_remarks
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of

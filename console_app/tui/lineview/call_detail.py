@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from console_app.domain.remarks import without_remarks
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.shown_results import facts_of, shown_text
 from console_app.domain.tools import CallOrigin, CallState, Outcome
-from console_app.domain.transcript_parts import CallView, LogLine
+from console_app.domain.transcript import CallView, LogLine, shown_text, without_remarks
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text, arrived_lines
@@ -323,7 +321,9 @@ class CallDetail:
         for artifact in self._call.artifacts:
             where = artifact.path or artifact.uri or "not saved"
             picture = artifact.path in drawn
-            facts = [facts_of(artifact)] if picture else [artifact.mime, size(artifact.size) if artifact.size else ""]
+            facts = (
+                [artifact.picture_facts] if picture else [artifact.mime, size(artifact.size) if artifact.size else ""]
+            )
             told = " · ".join(one_line(part) for part in facts if part)
             name, path = one_line(artifact.name), one_line(where)
             label = "picture  " if picture else "file  "

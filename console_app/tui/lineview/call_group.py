@@ -8,11 +8,10 @@ from typing import Any, cast
 
 from rich.cells import cell_len
 
-from console_app.domain.call_times import OwnTime, only_waiting
-from console_app.domain.remarks import SHARED
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import BatchView, CallView
+from console_app.domain.transcript import BatchView, CallView, ToModel
+from console_app.domain.transcript.times import OwnTime, only_waiting
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_arguments import is_marked, without_marks
 from console_app.tui.lineview.json_view import brief_arguments
@@ -207,7 +206,7 @@ def badges(call: CallView) -> list[str]:
         *(["[repaired]"] if call.repaired else []),
         *(["[edited]"] if call.edited else []),
         *([f"[try {call.attempt}]"] if call.attempt > 1 else []),
-        *(["[ran once for all]"] if call.content.startswith(SHARED) else []),
+        *(["[ran once for all]"] if call.content.startswith(ToModel.SHARED) else []),
     ]
 
 

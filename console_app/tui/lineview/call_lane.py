@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from console_app.domain.call_times import OwnTime
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView
-from console_app.domain.verdicts import VerdictWord
+from console_app.domain.transcript import CallView, VerdictWord
+from console_app.domain.transcript.times import OwnTime
 from console_app.tui.lineview.call_group import lane_start
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette

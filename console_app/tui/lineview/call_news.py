@@ -8,9 +8,8 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.shown_results import own_error, pictures_in_words, shown_text
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView, own_error, pictures_in_words, shown_text
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.lines import Piece, crop, pieces_width

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import CallGroup, Widths, badges, label_of
 from console_app.tui.lineview.call_lane import lane, state_style

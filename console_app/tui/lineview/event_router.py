@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from console_app.domain import events as ev
-from console_app.domain.by_hand import without_success
 from console_app.domain.event_news import News
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import GO_ON
+from console_app.domain.transcript import GO_ON, Transcript
 from console_app.tui.lineview.batch_block import BatchBlock
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock
@@ -201,7 +199,7 @@ class EventRouter:
         took, tokens, cost = (
             (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
         )
-        failed = without_success(turn) if turn is not None else ()
+        failed = turn.without_success if turn is not None else ()
         self._end = TurnEndBlock(
             event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed
         )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_group import CallGroup, Fold
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width

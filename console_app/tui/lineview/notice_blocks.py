@@ -9,7 +9,7 @@ from rich.style import Style
 
 from console_app.domain.events import HistoryCompacted, Level, RetryScheduled, TurnOutcome
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette

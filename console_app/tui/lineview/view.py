@@ -16,7 +16,7 @@ from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import Artifact
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.block_scroll import BlockScroll
 from console_app.tui.lineview.call_block import CallBlock

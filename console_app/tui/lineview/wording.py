@@ -7,8 +7,7 @@ from console_app.domain.amounts import measured as measured
 from console_app.domain.amounts import plural as plural
 from console_app.domain.amounts import seconds as seconds
 from console_app.domain.amounts import size as size
-from console_app.domain.transcript_parts import CallView
-from console_app.domain.verdicts import VerdictWord
+from console_app.domain.transcript import CallView, VerdictWord
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_RATE = 10  # steps a second

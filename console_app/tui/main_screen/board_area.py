@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console_app.console.console import Console
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.console_ui import ConsoleUi

@@ -14,12 +14,10 @@ from textual.screen import Screen
 from console_app.console.console import Console
 from console_app.console.services import Services
 from console_app.domain.amounts import plural
-from console_app.domain.by_hand import without_success
 from console_app.domain.event_news import News, call_of
 from console_app.domain.events import Event, Level
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import TurnView
+from console_app.domain.transcript import Transcript, TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.base import MainScreen
@@ -300,6 +298,6 @@ class ConsoleUi(Ui):
 
 
 def _came_to(turn: TurnView) -> str:
-    if turn.outcome == "completed" and (failed := without_success(turn)):
+    if turn.outcome == "completed" and (failed := turn.without_success):
         return f"over, and {plural(len(failed), 'call')} of it did not succeed"
     return "done" if turn.outcome == "completed" else (turn.outcome or "over").replace("_", " ")

@@ -11,12 +11,10 @@ from console_app.config.settings import OwnSettings
 from console_app.console.console import Console
 from console_app.console.reports.call_text import call_text
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.by_hand import MANUAL
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import MANUAL, CallView, Transcript
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.themes import LoadedTheme

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.console.services import Services
-from console_app.domain.ports.provider import effort_for, protocol_label
+from console_app.domain.ports import effort_for, protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.tui.main_screen.status_bar import Status
 

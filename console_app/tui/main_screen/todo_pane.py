@@ -18,8 +18,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from console_app.domain.events import TodoItem, TodoStatus
 from console_app.domain.safe_text import one_line
-from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.tui.widgets.key_hints import key_lines
 
 GLANCE = 5  # items shown without the focus

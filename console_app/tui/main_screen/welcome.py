@@ -19,7 +19,7 @@ from console_app.domain.safe_text import one_line
 from console_app.tui.lineview.lines import break_points
 
 if TYPE_CHECKING:
-    from console_app.domain.base_event import Level  # pydantic, which the first paint has no use for
+    from console_app.domain.events import Level  # pydantic, which the first paint has no use for
 
 
 @dataclass(frozen=True, slots=True)

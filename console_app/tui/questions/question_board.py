@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from console_app.console.timing import Timing
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing

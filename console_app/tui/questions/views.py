@@ -18,7 +18,7 @@ from console_app.console.talk.question_queue import PendingQuestion, Reply
 from console_app.domain.amounts import plural
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.schema.fields import fields_asked
+from console_app.domain.schema.forms import fields_asked
 from console_app.domain.web_address import read_address
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, widget_for
 from console_app.tui.widgets.text_view import TextView

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import Schema, as_schema, followed, text
+from console_app.domain.schema import Schema, as_schema, followed, text
 from console_app.domain.schema.words import SchemaPart, inside, limits, type_words
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette

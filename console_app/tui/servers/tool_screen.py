@@ -15,11 +15,10 @@ from console_app.console.permissions import source_of
 from console_app.console.servers.switches import tokens_of
 from console_app.console.servers.uses import calls_in_brief
 from console_app.domain.amounts import measured, plural, seconds
-from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.safe_text import one_line
-from console_app.domain.schema.reading import properties, required
+from console_app.domain.schema import properties, required
 from console_app.domain.tools import ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import brief_arguments, state_of, state_style
 from console_app.tui.lineview.lines import Piece, clean
@@ -78,7 +77,7 @@ def effects(spec: ToolSpec) -> str:
     notes = spec.annotations
     said: list[str] = []
     assumed: list[str] = []
-    (said if declares_effect(notes) else assumed).append(effect_of(notes))
+    (said if notes.declares_effect else assumed).append(notes.effect)
     said += ["running it again changes nothing more"] if notes.idempotent and not notes.read_only else []
     if not notes.open_world or notes.says_open_world:
         said.append("reaches outside its server" if notes.open_world else "stays within its server")

@@ -10,7 +10,7 @@ from console_app.console.servers.pings import Pings
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub
 from console_app.tui.ui import Ui

@@ -22,10 +22,9 @@ from console_app.console.talk.sessions import Sessions
 from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.events import MessageAdded
-from console_app.domain.remarks import DENIED, without_remarks
 from console_app.domain.safe_text import one_line
-from console_app.domain.shown_results import own_error
 from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain.transcript import ToModel, own_error, without_remarks
 from console_app.sessions import Library, SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
@@ -76,7 +75,7 @@ def _came(outcome: Outcome | None, text: str) -> str:
     word = "" if outcome is None else outcome.value.replace("_", " ")
     if outcome is Outcome.SUCCEEDED:
         return f"{word}: {text[:400]}"
-    said = "" if outcome is Outcome.CANCELLED else own_error(without_remarks(text).removeprefix(DENIED)).strip()
+    said = "" if outcome is Outcome.CANCELLED else own_error(without_remarks(text).removeprefix(ToModel.DENIED)).strip()
     return f"{word}: {said[:400]}" if said else f"{word} by you"
 
 

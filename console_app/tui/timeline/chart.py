@@ -16,10 +16,10 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain.amounts import measured, plural, seconds
-from console_app.domain.call_spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import CallView, StepView, TurnView
+from console_app.domain.transcript import CallView, StepView, TurnView
+from console_app.domain.transcript.times import Phase, Span, figures, spans_of, step_figures
 from console_app.tui.lineview import brief_of, state_of, state_style, telling
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -155,7 +155,7 @@ Row = CallRow | StepRow
 
 def rows_of(turn: TurnView) -> list[Row]:
     """The rows of a turn: its answers' calls in call order, each answer under a line if there are several."""
-    steps = steps_with_calls(turn)
+    steps = turn.steps_with_calls
     rows: list[Row] = []
     for number, step in enumerate(steps, 1):
         if len(steps) > 1:

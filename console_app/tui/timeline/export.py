@@ -13,10 +13,10 @@ from rich.style import Style
 from console_app.config.files import PRIVATE_FILE
 from console_app.config.secrets import Redactor
 from console_app.domain.amounts import measured, plural
-from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.domain.transcript import CallView, TurnView
+from console_app.domain.transcript.times import PHASES, Phase, figures, spans_of
 from console_app.sessions import as_trace
 from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
@@ -88,7 +88,7 @@ def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redact
 
 def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     """The chart in plain characters."""
-    rows, window = rows_of(turn), Window.whole(*reach(turn, now))
+    rows, window = rows_of(turn), Window.whole(*turn.reach(now))
     labels = Labels(rows)
     columns = ChartColumns.for_width(width, labels)
     axis = [" "] * columns.bar
@@ -103,14 +103,14 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
             lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
         else:
             lines.append(f" Answer {row.number}")
-    lines += ["", "  ".join(f"{GLYPHS[phase]} {WORDS[phase]}" for phase in PHASES)]
+    lines += ["", "  ".join(f"{GLYPHS[phase]} {PHASES[phase]}" for phase in PHASES)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def as_svg(turn: TurnView, now: float) -> str:
     """The chart as a drawing that stands alone; all text is escaped, and a title on each bar says what it is."""
     rows = rows_of(turn)
-    window = Window.whole(*reach(turn, now))
+    window = Window.whole(*turn.reach(now))
     height = TOP + ROW * len(rows) + 40
     bar = SVG_WIDTH - LABEL - TIME - 16
     parts = [
@@ -143,7 +143,7 @@ def as_svg(turn: TurnView, now: float) -> str:
 def _legend(calls: Sequence[CallView]) -> list[tuple[str, str]]:
     """Colours and what they mean: the phases, and of runs how those ended that are drawn."""
     runs = dict.fromkeys((_colour("run", call), state_of(call)[1]) for call in calls if call.started_at is not None)
-    return [*((COLOURS[phase], WORDS[phase]) for phase in PHASES if phase != "run"), *runs]
+    return [*((COLOURS[phase], PHASES[phase]) for phase in PHASES if phase != "run"), *runs]
 
 
 def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now: float) -> list[str]:
@@ -151,7 +151,7 @@ def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now:
     for span in spans_of(call, now):
         start, stop = window.cell(span.begin, bar), window.cell(span.end, bar)
         tall = 14 if span.phase == "run" else 6
-        words = f"{WORDS[span.phase]} {measured(span.seconds)}"
+        words = f"{PHASES[span.phase]} {measured(span.seconds)}"
         opacity = ' opacity="0.4"' if span.superseded else ""
         parts.append(
             f'<rect x="{LABEL + start:.1f}" y="{y + (ROW - tall) / 2:.0f}" width="{max(stop - start, 1.5):.1f}" '

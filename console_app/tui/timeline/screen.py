@@ -20,11 +20,10 @@ from textual.widget import Widget
 
 from console_app.config.secrets import Redactor
 from console_app.domain.amounts import measured
-from console_app.domain.call_spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.domain.transcript import CallView, Transcript, TurnView
+from console_app.domain.transcript.times import PHASES, spans_of
 from console_app.tui.lineview import brief_of, state_of
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -70,7 +69,7 @@ class TimelineChart(RowList):
         self.now = now
         rows = chart.rows_of(turn) if turn is not None else []
         if turn is not None:
-            self.window = self.window.grown(*reach(turn, now))
+            self.window = self.window.grown(*turn.reach(now))
         if len(rows) != len(self.rows) or self.cursor < 0:
             self.rows = rows
             self.set_count(len(rows))
@@ -195,11 +194,11 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def turns(self) -> list[TurnView]:
         """The turns that called something, and the one that runs."""
         turns = self._transcript.turns
-        return [turn for turn in turns if steps_with_calls(turn) or (turn is turns[-1] and turn.outcome is None)]
+        return [turn for turn in turns if turn.steps_with_calls or (turn is turns[-1] and turn.outcome is None)]
 
     def _tick(self) -> None:
         turn = self._chart.turn
-        live = turn is not None and is_live(turn)
+        live = turn is not None and turn.is_live
         newest = self.turns[-1] if self.turns else None
         if live or self._live or (self._picked is None and newest is not turn):
             self._show()
@@ -276,7 +275,10 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             pieces += [
                 (" · ", palette.faint),
                 (chart.GLYPHS[span.phase] + " ", chart.phase_style(span.phase, call, palette)),
-                (f"{WORDS[span.phase] if width >= WIDE else span.phase}{again} {measured(span.seconds)}", palette.base),
+                (
+                    f"{PHASES[span.phase] if width >= WIDE else span.phase}{again} {measured(span.seconds)}",
+                    palette.base,
+                ),
             ]
         return pieces
 
@@ -284,7 +286,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         pieces: list[Piece] = []
         styles = {"wait": palette.warning, "queue": palette.accent, "run": palette.success}
         for phase in PHASES:
-            words = WORDS[phase] if width >= 60 else phase
+            words = PHASES[phase] if width >= 60 else phase
             pieces += [(f" {chart.GLYPHS[phase] * 2} ", styles.get(phase, palette.muted)), (f"{words} ", palette.muted)]
         if self._chart.window.zoomed:
             pieces.append((" zoomed: ←→ move, 0 shows all", palette.accent))

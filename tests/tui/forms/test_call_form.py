@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from console_app.console.earlier import EarlierCalls
-from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.schema.fields import form_of, parse_scalar
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.schema.forms import form_of, parse_scalar
 from console_app.domain.tools import ToolSpec
 from console_app.tui.app import FanoutApp
 from console_app.tui.forms.call_form import CallForm

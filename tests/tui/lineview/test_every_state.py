@@ -12,10 +12,9 @@ import pytest
 
 import console_app
 from console_app.console.pending import Pending
-from console_app.domain.call_times import OwnTime
-from console_app.domain.risk import Risk
-from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.tools import CallState, Outcome, Risk
+from console_app.domain.transcript import CallView
+from console_app.domain.transcript.times import OwnTime
 from console_app.tui.approvals.board_lines import keys
 from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview import state_of, state_style

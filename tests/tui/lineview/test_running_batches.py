@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.tui.lineview import CallBlock
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 from tests.tui.parts import until

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from console_app.config.servers import ServerConfig
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Asking, Definitions, Hub, ProviderSampler
 from console_app.mcp_client.connecting.asking import OpenUrl

@@ -11,9 +11,9 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.console.talk.question_queue import QuestionQueue
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingMessage, SamplingRequest
-from console_app.domain.sampling import Sampling
+from console_app.domain.settings import Sampling
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, pass_by, see, until
 
 Compare = Callable[..., bool]

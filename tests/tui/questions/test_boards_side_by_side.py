@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, UsageChunk
+from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk, UsageChunk
 from console_app.engine import Rule
 from tests.tui.parts import Answer, chat, decide, see, seen, until
 from tests.tui.questions.stage import Stage, stage

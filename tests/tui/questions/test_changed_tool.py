@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from console_app.console.permissions import ApprovalDecision
-from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Decision
 from console_app.domain.tools import CallState, ServerIdentity
 from console_app.engine import Rule
 from console_app.tui.approvals.board import ApprovalBoard

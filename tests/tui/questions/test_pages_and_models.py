@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
+from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
 from tests.tui.parts import Answer, calls, chat, say, see, seen, until
 from tests.tui.questions.stage import stage
 

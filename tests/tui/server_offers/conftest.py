@@ -17,7 +17,7 @@ from console_app.config.files import Paths
 from console_app.config.servers import Selection, ServerChoice, ServerConfig
 from console_app.console.servers.switches import HubSwitches
 from console_app.console.services import Services
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.screen import ChatScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from console_app.domain.ports.provider import FinishChunk, TextChunk
+from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.tui.forms.values_form import ValuesForm
 from tests.tui.parts import WrittenModel, calls, say
 from tests.tui.server_offers.conftest import OpenConsole, config

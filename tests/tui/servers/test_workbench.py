@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from console_app.config.files import Paths
 from console_app.config.servers import Selection, ServerChoice, ServerConfig
 from console_app.console.servers.switches import HubSwitches
-from console_app.domain.ports.toolset import Invocation
+from console_app.domain.ports import Invocation
 from console_app.mcp_client import Hub
 from console_app.mcp_client.traffic import MOST_MESSAGES
 from console_app.tui.app import FanoutApp

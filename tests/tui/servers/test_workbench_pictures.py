@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState, Outcome, ToolAnnotations, ToolSpec
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate, Rule
 from console_app.mcp_client import Traffic
 from console_app.mcp_client.traffic import Kind, json_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
-from console_app.domain.call_spans import figures, reach, spans_of
+from console_app.domain.transcript.times import figures, spans_of
 from console_app.tui.timeline import export
 from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Window, bar_cells, rows_of, ticks
 from tests.tui.timeline.turns import START, Told, weather
@@ -84,7 +84,7 @@ def test_wall_summed_and_saved() -> None:
 
 def test_the_first_and_the_last_cell_of_a_bar_are_on_the_axis() -> None:
     turn = weather().transcript.turns[0]
-    window = Window.whole(*reach(turn, START + 9))
+    window = Window.whole(*turn.reach(START + 9))
     for row in rows_of(turn):
         if isinstance(row, CallRow):
             cells = bar_cells(row.call, window, 40, START + 9)

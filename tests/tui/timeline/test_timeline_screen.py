@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
-from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
 from console_app.tui.timeline.screen import TimelineChart, TimelineScreen
 from console_app.tui.widgets.text_dialog import TextDialog

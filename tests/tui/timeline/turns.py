@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 

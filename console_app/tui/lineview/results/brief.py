@@ -10,7 +10,7 @@ from typing import Any, cast
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.verdicts import COMMANDS, exit_code, exit_line
+from console_app.domain.transcript import COMMANDS, exit_code, exit_line
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette

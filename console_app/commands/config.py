@@ -1,0 +1,315 @@
+"""`fanout config`: where the files are, every setting with the layer that said it, and changes one by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, cast
+
+from console_app import resources, wiring
+from console_app.commands.standard_output import write_out
+from console_app.config.files import Paths, project_mcp, project_settings, write_private
+from console_app.config.secrets import Redactor, for_own_programs
+from console_app.config.settings import (
+    MEANINGS,
+    LayeredSettings,
+    Setting,
+    parts_of,
+    plain,
+    remove_setting,
+    setting_list,
+    shown,
+    unknown_variables,
+    write_setting,
+)
+from console_app.domain.amounts import plural
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.safe_text import encodable, json_line, one_line, visible
+from console_app.headless import EXIT_DONE, EXIT_USAGE
+from console_app.headless.json_outputs import (
+    ListedSetting,
+    PlaceEntry,
+    PlacesReport,
+    RuleEntry,
+    SettingEntry,
+    SettingListReport,
+    SettingsReport,
+    ValidationReport,
+)
+from console_app.wiring import Setup
+
+_EDITORS = ("nano", "vim", "vi")
+
+
+def config(arguments: Namespace) -> int:
+    """Does what the action says; the exit code. Raises UsageError and ConfigError."""
+    match arguments.action:
+        case "edit":
+            return _edit_config(arguments)
+        case "set" | "unset":
+            return _change_config(arguments)
+        case _:
+            return _printed(wiring.prepare(arguments))
+
+
+def _printed(setup: Setup) -> int:
+    as_json: bool = getattr(setup.arguments, "json", False)  # what changes something prints none
+    match setup.arguments.action:
+        case "list" | "get":
+            lines = _lines(setup.layered, setup.arguments)
+        case "path":
+            places = _places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
+            lines = [json_line(places.model_dump())] if as_json else _place_lines(places)
+        case "show":
+            choice = wiring.model_source(setup).choose()
+            settings = _settings(setup.layered, choice.name, choice.why, setup.arguments.words)
+            lines = [json_line(settings.model_dump())] if as_json else _setting_lines(settings)
+        case _:
+            return _validate(setup)
+    for line in lines:
+        _print(setup.redactor.clean(line))
+    return EXIT_DONE
+
+
+def _change_config(arguments: Namespace) -> int:
+    """Settings are not read before: what is wrong in one of their files may be what is mended."""
+    cwd, paths, redactor = wiring.working_folder(arguments), Paths.find(), Redactor.of(os.environ)
+    _check_theme(arguments, paths)
+    read = partial(wiring.read_settings, paths, cwd, arguments, os.environ)
+    said, wrong = _change(paths, cwd, arguments, read)
+    _print(redactor.clean(said))
+    if wrong:
+        _complain(redactor.clean(wrong))
+    return EXIT_DONE
+
+
+def _check_theme(arguments: Namespace, paths: Paths) -> None:
+    """Raises UsageError where a theme is set that there is none of: what else a setting may be, its type says."""
+    match arguments.action, arguments.words:
+        case "set", ["theme", name]:
+            from console_app import resources
+            from console_app.tui.themes import load_themes
+
+            there = [entry.theme.name for entry in load_themes((resources.themes_dir(), paths.themes))[0]]
+            if name not in there:
+                raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
+        case _:
+            pass
+
+
+def _edit_config(arguments: Namespace) -> int:
+    """A file that is broken can be edited too: it is not read before."""
+    cwd, paths = wiring.working_folder(arguments), Paths.find()
+    path = _edit(paths, cwd, project=arguments.project)
+    # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
+    wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
+    _print(str(path))
+    return EXIT_DONE
+
+
+def _validate(setup: Setup) -> int:
+    """Settings were read before: what is left is what they name."""
+    choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
+    project = setup.layered.project
+    untrusted = setup.layered.notes if project is not None and not project.trusted else ()
+    waiting = project.lines if untrusted and project is not None else ()
+    unknown = (f"{name} is no setting" for name in unknown_variables(setup.environ))
+    problems = (*setup.layered.wrong, *untrusted, *chosen.notes, *unknown)
+    if setup.arguments.json:
+        report = ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
+        _print(setup.redactor.clean(json_line(report.model_dump())))
+        return EXIT_USAGE if problems else EXIT_DONE
+    for problem in problems:
+        _complain(setup.redactor.clean(problem))
+    for line in waiting:
+        _print(setup.redactor.clean(f"waits for trust: {line}"))
+    if not problems:
+        _print(f"Nothing is wrong. {choice.name} answers; {plural(len(chosen.servers), 'server')} in {chosen.path}.")
+    return EXIT_USAGE if problems else EXIT_DONE
+
+
+def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
+    """Every path that Fanout uses, and whether it is there."""
+    named = {
+        "settings": paths.settings,
+        "servers": paths.mcp,
+        "themes": paths.themes,
+        "project settings": project_settings(cwd),
+        "project servers": project_mcp(cwd),
+        "trust": paths.trust,
+        "files of tools": paths.files,
+        "log": paths.log,
+        "logs of servers": paths.server_logs,
+        "prompt history": paths.history,
+        "sessions": paths.sessions,
+        **{f"bundled {path.name.removesuffix('.json')}": path for path in bundled},
+    }
+    return PlacesReport(
+        places=tuple(
+            PlaceEntry(name=name, path=encodable(str(path)), exists=path.exists()) for name, path in named.items()
+        )
+    )
+
+
+def _place_lines(report: PlacesReport) -> Iterator[str]:
+    """The same for people."""
+    for place in report.places:
+        yield f"{place.name:<17} {place.path}{'' if place.exists else '  (not there)'}"
+
+
+def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str] = ()) -> SettingsReport:
+    """Each setting, or `only` some, with where it comes from; headers, which may hold keys, are hidden.
+
+    Raises UsageError for a name that is no setting.
+    """
+    known = type(layered.settings).model_fields
+    for name in only:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise UsageError(f"{name} is no setting", f"Did you mean {near[0]}?" if near else "See fanout config show.")
+    entries = (
+        SettingEntry(
+            name=name,
+            value=plain(getattr(layered.settings, name)),
+            source=layered.sources.get(name, "default"),
+        )
+        for name in only or known
+    )
+    every = () if only else layered.rules
+    rules = (RuleEntry(action=rule.action, pattern=rule.pattern, source=rule.source) for rule in every)
+    return SettingsReport(model=model, why=why, settings=tuple(entries), rules=tuple(rules))
+
+
+def _setting_lines(report: SettingsReport) -> Iterator[str]:
+    """The same as TOML would have it."""
+    for entry in report.settings:
+        if entry.value is not None and entry.value != {}:
+            yield f"{entry.name} = {_toml(entry.value)}  # {entry.source}"
+        elif entry.source != "default" or entry.value is None:
+            yield f"# {entry.name} is not set"
+    for rule in report.rules:
+        yield f"# rule: {rule.action} {rule.pattern}  # {rule.source}"
+    yield f"# {report.model} answers ({report.why})"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in cast("Mapping[str, Any]", value).items())
+        return f"{{ {inside} }}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
+    """Yield the lines of `list` and `get`. Raises UsageError for a name that can't be."""
+    words: list[str] = getattr(arguments, "words", [])
+    match arguments.action, words:
+        case "list", []:
+            yield from _listed(layered, as_json=arguments.json)
+        case "get", [name]:
+            value = _value(layered, name)
+            yield json.dumps(value, ensure_ascii=False) if arguments.json else shown(value)
+        case "list", _:
+            raise UsageError("config list takes no name.", "One setting: fanout config get NAME.")
+        case action, _:
+            raise UsageError(f"config {action} needs one NAME.")
+
+
+def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], LayeredSettings]) -> tuple[str, str]:
+    """Sets or unsets, and what to say of it; and what is wrong still, "" for nothing. `read` reads all settings
+    anew: what stands in other files, or is wrong in this one beside it, keeps nobody from changing one of them.
+    Raises UsageError for a name or a value that can't be, ConfigError for a file that can't be changed."""
+    path = _file(paths, cwd, project=arguments.project)
+    file = path if arguments.project else path.resolve()  # your own link stays one
+    match arguments.action, arguments.words:
+        case "set", [name, value]:
+            write_setting(file, name, value)
+            said = f"{name} is set in {path}"
+        case "unset", [name]:
+            there = remove_setting(file, name)
+            said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
+        case action, _:
+            raise UsageError(f"config {action} needs {'NAME and VALUE' if action == 'set' else 'one NAME'}.")
+    try:
+        layered = read()
+    except ConfigError as error:
+        return said, error.line
+    return said + (_outranked(layered, name, path) if arguments.action == "set" else ""), ""
+
+
+def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
+    """The file in $VISUAL or $EDITOR, made where there is none; which file. Raises ConfigError where that fails."""
+    path = _file(paths, cwd, project=project)
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    command = shlex.split(named) if named else [found for name in _EDITORS if (found := shutil.which(name))][:1]
+    if not command:
+        raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
+    if not path.exists():
+        write_private(path.resolve(), "")
+    try:
+        status = subprocess.run([*command, str(path)], check=False, env=for_own_programs(os.environ)).returncode
+    except OSError as error:
+        raise ConfigError(f"{command[0]} can't be started: {error.strerror or error}") from None
+    if status:
+        raise ConfigError(f"{command[0]} ended with status {status}; {path} is as it left it.")
+    return path
+
+
+def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
+    return project_settings(cwd) if project else paths.settings
+
+
+def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
+    settings = setting_list(layered)
+    if as_json:
+        yield SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
+        return
+    for one in settings:
+        waits = f" · waits for trust: {one.waiting}" if one.waiting else ""
+        yield f"{one.name:<20} {one.shown:<24} {one.source}{waits}"
+        yield f"{'':<20} {one.meaning}"
+
+
+def _entry(one: Setting) -> ListedSetting:
+    return ListedSetting(
+        name=one.name,
+        value=one.value,
+        source=one.source,
+        kind=one.kind,
+        choices=one.choices,
+        meaning=one.meaning,
+        waits_for_trust=one.waiting or None,
+    )
+
+
+def _value(layered: LayeredSettings, name: str) -> Any:
+    if name in MEANINGS:
+        return plain(attrgetter(name)(layered.settings))
+    first, *rest = (name,) if name in type(layered.settings).model_fields else parts_of(name)
+    value: Any = plain(getattr(layered.settings, first))
+    for part in rest:
+        value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _outranked(layered: LayeredSettings, name: str, path: Path) -> str:
+    """Return the remark about a layer that says otherwise and is stronger than a file."""
+    source = layered.sources.get(name if name in MEANINGS else name.partition(".")[0], "default")
+    return f"; {source} outranks it" if source not in ("default", str(path)) and "." not in name else ""
+
+
+def _print(line: str) -> None:
+    write_out(visible(line) + "\n")
+
+
+def _complain(line: str) -> None:
+    sys.stderr.write(f"fanout: {one_line(line)}\n")

@@ -1,0 +1,246 @@
+"""`fanout sessions`: what was kept, on the command line. What is found is printed safe for a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from console_app import wiring
+from console_app.domain import events as ev
+from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.domain.transcript import Transcript, TurnView
+from console_app.headless import EXIT_DONE, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
+from console_app.sessions import (
+    MOVING,
+    ForkPoint,
+    Hit,
+    Library,
+    Replay,
+    SessionInfo,
+    exported,
+    form_of,
+    imported,
+    write_new,
+)
+from console_app.wiring import Setup
+
+_MOST_LISTED = 100_000
+
+
+def moving_format(arguments: Namespace) -> str:
+    """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
+    asked: str = arguments.format or form_of(arguments.output or "")
+    return asked if asked in MOVING else ""
+
+
+async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Does one action on what was kept. Raises FanoutError."""
+    library = wiring.stored_sessions(setup)
+    try:
+        await _SessionCommand(setup.arguments, library, output, interrupts).run()
+    finally:
+        await library.close()
+        if (aside := library.store.set_aside) is not None:
+            output.error_line(f"The session file was damaged. It was kept as {aside}.")
+    return RunEnding(EXIT_DONE)
+
+
+class _SessionCommand:
+    """One run of the command. `run` does what `arguments.action` says."""
+
+    def __init__(self, arguments: Namespace, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
+        self._arguments = arguments
+        self._words: list[str] = arguments.words
+        self._library = library
+        self._store = library.store
+        self._output = output
+        self._interrupts = interrupts
+
+    async def run(self) -> None:
+        """Raises FanoutError."""
+        actions: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
+            "list": self._list,
+            "search": self._search,
+            "show": self._show,
+            "export": self._export,
+            "import": self._import,
+            "rename": self._rename,
+            "fork": self._fork,
+            "delete": self._delete,
+        }
+        await actions[self._arguments.action]()
+
+    async def _list(self) -> None:
+        line = _info_json if self._arguments.json else _info_line
+        infos = await self._store.sessions(self._arguments.limit or _MOST_LISTED)
+        if not infos and not self._arguments.json:
+            self._output.error_line("No saved sessions yet.")
+        for info in infos:
+            self._print(line(info))
+
+    async def _search(self) -> None:
+        line = _hit_json if self._arguments.json else _hit_line
+        hits = await self._store.search(" ".join(self._some("WORDS")), self._arguments.limit or 100)
+        if not hits and not self._arguments.json:
+            self._output.error_line("Nothing was found.")
+        for hit in hits:
+            self._print(line(hit))
+
+    async def _show(self) -> None:
+        info = await self._store.find(self._one("ID"))
+        events = await self._store.load(info.id)
+        if self._arguments.replay:
+            replay = Replay(events, self._arguments.speed)
+
+            async def play() -> None:
+                async for event in replay.play():
+                    self._print(json_line(event.model_dump()))
+
+            await self._interrupts.race(play())
+        elif self._arguments.json:
+            for event in events:
+                self._print(json_line(event.model_dump()))
+        else:
+            self._print("\n\n".join(_conversation(events)))
+
+    async def _export(self) -> None:
+        info = await self._store.find(self._one("ID"))
+        events = await self._store.load(info.id)
+        target = Path(self._arguments.output).expanduser() if self._arguments.output else None
+        form = self._arguments.format or form_of(self._arguments.output or "") or "md"
+        text = await asyncio.to_thread(exported, events, form, info.title, self._library.redactor)
+        if target is not None:
+            self._print(str(await asyncio.to_thread(write_new, target, text)))
+        elif form == "jsonl":
+            for line in text.splitlines():
+                self._print(json_line(json.loads(line)))
+        else:
+            self._output.out(text)
+
+    async def _import(self) -> None:
+        name = self._one("FILE")
+        try:
+            data = await asyncio.to_thread(sys.stdin.buffer.read if name == "-" else Path(name).read_bytes)
+        except OSError as error:
+            raise UsageError(f"can't read {name}: {error.strerror or error}") from None
+        lines = data.decode("utf-8-sig", "replace").split("\n")  # a line separator inside a text is no end of line
+        events = imported(lines, name)
+        await self._store.add(events)
+        self._print(events[0].session_id)
+
+    async def _rename(self) -> None:
+        first, *title = self._some("ID TITLE")
+        if not title:
+            raise UsageError("rename needs an ID and a title", "fanout sessions rename ID NEW TITLE")
+        await self._store.rename((await self._store.find(first)).id, " ".join(title))
+
+    async def _fork(self) -> None:
+        info = await self._store.find(self._one("ID"))
+        up_to: int | None = None
+        if self._arguments.turn is not None:
+            up_to = ForkPoint.end_of(await self._store.load(info.id), self._arguments.turn)
+            if up_to is None:
+                raise UsageError(f"{info.short_id} has no turn {self._arguments.turn}")
+        self._print(await self._store.fork(info.id, up_to))
+
+    async def _delete(self) -> None:
+        infos = [await self._store.find(word) for word in self._some("ID")]
+        if not self._arguments.yes:
+            await self._confirm([info.title for info in infos])
+        for info in infos:
+            await self._library.delete(info.id)
+
+    async def _confirm(self, titles: list[str]) -> None:
+        if not os.isatty(0):
+            raise UsageError(
+                "deleting asks, and there is no one to answer (non-interactive)", "--yes deletes without asking."
+            )
+        for title in titles:
+            self._output.error_line(f"  {title}")
+        self._output.error_line("Delete permanently? y/N")
+        await self._output.drain(0)
+        answer = await self._interrupts.race(asyncio.to_thread(sys.stdin.readline))
+        if answer.strip().lower() not in ("y", "yes"):
+            raise UsageError("nothing was deleted")
+
+    def _one(self, what: str) -> str:
+        if len(self._words) != 1:
+            raise self._needs(f"one {what}")
+        return self._words[0]
+
+    def _some(self, what: str) -> list[str]:
+        if not self._words:
+            raise self._needs(what)
+        return self._words
+
+    def _needs(self, what: str) -> UsageError:
+        action = self._arguments.action
+        return UsageError(f"{action} needs {what}", f"See fanout sessions {action} --help.")
+
+    def _print(self, line: str) -> None:
+        self._output.out(line + "\n")
+
+
+def _info_line(info: SessionInfo) -> str:
+    """One session of a list."""
+    turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
+    size = f"{info.size / 1e6:.1f} MB" if info.size >= 1e6 else f"{info.size / 1e3:.1f} kB"
+    model = one_line(f"{info.provider}/{info.model}", 30)
+    title = one_line(info.title, 100)
+    return f"{info.short_id}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}"
+
+
+def _info_json(info: SessionInfo) -> str:
+    """The same for programs."""
+    return json_line(asdict(info))
+
+
+def _hit_line(hit: Hit) -> str:
+    """One place that a search found, the words in square brackets."""
+    snippet = one_line(hit.snippet.replace("\x01", "[").replace("\x02", "]"), 200)
+    return f"{hit.short_id}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}"
+
+
+def _hit_json(hit: Hit) -> str:
+    """The same for programs; the words that were found are not marked."""
+    return json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
+
+
+def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:
+    """Yield what was said and done, in paragraphs. Turns that were undone are not in it."""
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    for turn in transcript.turns:
+        yield from _turn(turn)
+        yield from (f"[{compaction_line(one)}]" for one in transcript.compactions if one.turn == turn.number)
+
+
+def _turn(turn: TurnView) -> Iterator[str]:
+    prompt = visible(turn.prompt).replace("\n", "\n> ")
+    yield f"> {prompt}"
+    for step in turn.steps:
+        for thought in step.thoughts:
+            yield f"({thought.label}) {visible(thought.text)}"
+        if step.text:
+            yield visible(step.text) + (" [cut off here]" if step.interrupted else "")
+        if step.batch.calls:
+            yield "\n".join(one_line(call_line(call), 400) for call in step.batch.calls)
+        for message in step.steered:
+            yield "> while it ran: " + visible(message.content).replace("\n", "\n> ")
+    if turn.outcome not in (None, "completed"):
+        reason = f": {one_line(turn.error)}" if turn.error else ""
+        yield f"[{(turn.outcome or '').replace('_', ' ')}{reason}]"
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")

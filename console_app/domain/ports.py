@@ -1,0 +1,259 @@
+"""The ports to the outside: a model's provider, a set of tools, a store for sessions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from console_app.domain.chunks import Chunk, UsageChunk
+from console_app.domain.events import Event, Level
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.settings import Effort, Sampling, ToolChoice
+from console_app.domain.tools import ToolResult, ToolSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+ProtocolMode = Literal["auto", "native", "text", "xml"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to a model. `messages` are already valid for every wire format (engine.history)."""
+
+    messages: tuple[UserMessage | AssistantMessage | ToolMessage, ...]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    parallel: bool = True  # False asks for one call an answer, where the API can
+    sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
+    conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own
+    summed_up: tuple[UserMessage | AssistantMessage | ToolMessage, ...] = ()  # that a summary stands for: not sent
+    called_before: frozenset[str] = frozenset()  # models that made calls of their own in it, undone or not; "": unnamed
+
+
+class Provider(Protocol):
+    """A model behind an API. Errors leave it as ProviderError; a cut stream as AnswerInterrupted."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the configuration, as `openai`."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the endpoint knows it."""
+        ...
+
+    @property
+    def protocol(self) -> str:
+        """The way in which tools are offered: native, text, xml or offline. It may change after a fallback."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Sends `request`; leaving the context closes the connection at once."""
+        ...
+
+    async def close(self) -> None:
+        """Closes connections. A closed provider is not used again."""
+        ...
+
+
+PortT = TypeVar("PortT")
+
+
+def speaks(provider: object, port: type[PortT]) -> TypeIs[PortT]:
+    """Whether `provider` has all that one of the ports below asks for. Asked of a class once: `isinstance` would look
+    up every name each time, a tenth of a turn."""
+    return _speaks(type(provider), port)
+
+
+@cache
+def _speaks(kind: type, port: type) -> bool:
+    return all(hasattr(kind, name) for name in vars(port) if not name.startswith("_"))
+
+
+class HasEndpoint(Protocol):
+    """A provider that reaches a model over HTTP, and can name its endpoint."""
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's identity (`domain.settings.identity`)."""
+        ...
+
+
+def endpoint_of(provider: Provider) -> str:
+    """Whose answers come from `provider`; "" where it has no endpoint."""
+    return provider.endpoint if speaks(provider, HasEndpoint) else ""
+
+
+class KnowsTurns(Protocol):
+    """A provider that wants to be told of new turns."""
+
+    def turn_began(self) -> None:
+        """A new turn begins: what was done for the last one alone is over."""
+        ...
+
+
+class KnowsEffort(Protocol):
+    """A provider that knows how much its model is asked to think."""
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """Return how much the model thinks where a request asks for `asked`; "" where nothing is said of it."""
+        ...
+
+
+def effort_for(provider: Provider, asked: Effort | None) -> str:
+    """Return how much the model of `provider` is asked to think; "" where nothing is said of it."""
+    return provider.effort_for(asked) if speaks(provider, KnowsEffort) else ""
+
+
+class KnowsPictures(Protocol):
+    """A provider that knows whether its model sees pictures."""
+
+    @property
+    def no_pictures(self) -> str:
+        """The reason why its model is shown no pictures, as far as that is known; "" where it may see."""
+        ...
+
+
+class ReadsText(Protocol):
+    """A provider that may read calls from text."""
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect that tools are offered in, None while the API's own are used."""
+        ...
+
+    def choose(self, mode: ProtocolMode) -> None:
+        """Another protocol from the next request on; what was known of the model is forgotten."""
+        ...
+
+    def approved(self, dialect: str) -> None:
+        """A person approved a call that was written in `dialect`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A model that answers in place of the one that was chosen: tokens that it takes (None: unknown), and the host that
+    it is at ("": its vendor's own)."""
+
+    window: int | None = None
+    host: str = ""
+
+
+class HasStandIn(Protocol):
+    """A provider with another in reserve."""
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """The model that answers in place of the chosen one, None while that one does."""
+        ...
+
+
+def stand_in(provider: Provider) -> StandIn | None:
+    """Return what answers in place of the model that was chosen for `provider`, None while that one does."""
+    return provider.stand_in if speaks(provider, HasStandIn) else None
+
+
+class LearnsRefusals(Protocol):
+    """A provider that stops sending what its endpoint refused."""
+
+    def forget_refusals(self) -> None:
+        """All that was refused is sent again, until it is refused again."""
+        ...
+
+
+def protocol_label(provider: Provider) -> str:
+    """Return the protocol of the model's tools, with the dialect where it writes calls as text."""
+    dialect = provider.dialect if speaks(provider, ReadsText) else None
+    return provider.protocol if dialect is None else f"{provider.protocol} {dialect}"
+
+
+def no_pictures(provider: Provider) -> str:
+    """Return why the model of `provider` is shown no pictures; "" where nothing is known against it."""
+    return provider.no_pictures if speaks(provider, KnowsPictures) else ""
+
+
+class CallReporter(Protocol):
+    """The reports that a running call may make. All return at once and may be called from any task."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """`progress` of `total` (None: unknown), with what is being done."""
+        ...
+
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        """One line of the tool's or server's log. `sure` is False where it may be another call's: shown, but no news
+        that puts off the deadline. `dropped` lines came right before it, too fast to be told one by one."""
+        ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """Open while a person is asked on the call's behalf: its deadline doesn't run. May be open several times."""
+        ...
+
+    def asked(self, what: str) -> None:
+        """The call's server asks the user something: open until `answered` with the same words."""
+        ...
+
+    def answered(self, what: str, how: str) -> None:
+        """Tell the answer to a question, in a word or a few."""
+        ...
+
+    def used(self, usage: UsageChunk) -> None:
+        """Tokens that the call's server spent through the model (MCP sampling): they count with the session's."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A call about to run: `arguments` is exactly what was approved."""
+
+    call_id: str
+    spec: ToolSpec
+    arguments: Mapping[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class ServerSwitch(Protocol):
+    """The servers that are configured and switched off: a model may ask for one of them, and the user decides."""
+
+    def off(self) -> Mapping[str, str]:
+        """Return the purpose of each server, by name: the words of mcp.json, maybe none."""
+        ...
+
+    def runs(self, name: str) -> str:
+        """The program or address of one of them, for whoever is asked whether to switch it on; "" of none of them."""
+        ...
+
+    async def switch_on(self, name: str) -> Sequence[ToolSpec]:
+        """Switches one on, as the user would; its tools, once it is up. Raises FanoutError when it can't be."""
+        ...
+
+    def why_missing(self, tool: str) -> str:
+        """Why no tool of that wire name is offered, where that is known of its server: it is down or off, or left the
+        tool out; else ""."""
+        ...
+
+
+class Toolset(Protocol):
+    """Tools that can be called. Calls run concurrently; cancelling the awaiting task cancels the call at its server."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """The tools that are on now, in a stable order, with unique wire names."""
+        ...
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """Runs one call. A failure is a result (`failed`) or a ToolError; the engine sets deadlines."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Keeps the events of a session, in order, before they are shown."""
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Stores events durably; shown-only ones are drafts, which go when the message they add up to is stored."""
+        ...

@@ -1,0 +1,172 @@
+"""Settings as frozen values: of requests (`Sampling`), of an endpoint (`ProviderConfig`) and of the engine.
+
+A new setting of requests is a field of `Sampling` and a row in `providers/formats/request_parts.py`. Settings of
+the engine have their defaults here alone: config.toml takes them from `DEFAULTS`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Annotated, Any, Literal, Self, get_args
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from console_app.domain.approvals import CallPolicy
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
+    """None leaves it to the endpoint. Settings inherit it: they are frozen too, and an unknown key is an error."""
+
+    max_tokens: Annotated[int, Field(ge=1)] | None = None  # of an answer
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    stop: Texts | None = None  # texts that end an answer
+    effort: Effort | None = None  # how much the model thinks first; which of them there are, its endpoint knows
+    # Whether several calls an answer are asked for or refused by name; some endpoints take neither.
+    parallel_tool_calls: Literal["send", "refuse", "omit"] | None = None
+    # Marks and keys for the provider's prompt cache: where they are known to be taken, wherever there is one, never.
+    cache: Literal["auto", "on", "off"] | None = None
+    extra_body: dict[str, Any] | None = None  # goes into the request as it is, over all else
+
+    @classmethod
+    def merged(cls, *layers: Sampling) -> Self:
+        """Take each setting from the first of `layers` that has it, `stop` and `extra_body` from all of them."""
+        values_by_name: dict[str, Any] = {}
+        for name in cls.model_fields:
+            if values := [value for layer in layers if (value := getattr(layer, name, None)) is not None]:
+                values_by_name[name] = _together(values)
+        return cls.model_construct(**values_by_name)
+
+
+def _together(values: list[Any]) -> Any:
+    if isinstance(values[0], dict):
+        return dict(ChainMap(*values))
+    return tuple(dict.fromkeys(chain.from_iterable(values))) if isinstance(values[0], tuple) else values[0]
+
+
+Api = Literal["openai-chat", "openai-responses", "anthropic"]
+VENDOR_URLS: dict[Api, str] = {
+    "openai-chat": "https://api.openai.com/v1",
+    "openai-responses": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """One model behind one endpoint: all that a provider needs to know.
+
+    `base_url` is as the SDK of the format has it: with `/v1` for the OpenAI formats, without for Anthropic; None is
+    the vendor's own. `api_key` None sends none. Times are seconds.
+    """
+
+    name: str
+    api: Api
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    key_hint: str = ""  # what to do when the endpoint wants a key, or another one
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    sampling: Sampling = field(default_factory=Sampling)
+    max_tries: int = 5
+    connect_timeout: float = 15.0
+    read_timeout: float = 600.0  # longest silence between two pieces of an answer
+
+    @property
+    def url(self) -> str:
+        """The base URL, the vendor's own where none is set."""
+        return self.base_url or VENDOR_URLS[self.api]
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port of `url`: a key that was given for one origin goes to no other."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def host(url: str) -> str:
+    """`HOST`, or `HOST:PORT` where the port isn't the scheme's own."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def identity(config: ProviderConfig) -> str:
+    """`API HOST` of an endpoint, with what comes before `/v1` where a gateway has several: what one of them gave goes
+    back to that one alone."""
+    path = urlsplit(config.url).path.rstrip("/").removesuffix("/v1")
+    return f"{config.api} {host(config.url).lower()}{path}"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` names this machine: servers there need no key."""
+    return is_loopback_host(urlsplit(url).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Return whether only this machine reaches `host`, a name or an address without brackets."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+Dispatch = Literal["eager", "batch"]
+ToolChoice = Literal["auto", "none", "required"]
+StrategyName = Literal["agentic", "act", "think-act", "react"]
+_ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to write one tool a message, then wait
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How answers are asked for and their calls run; an answer sees one state of it, a new object holds from the next.
+
+    Times are seconds; None means without limit.
+    """
+
+    policy: CallPolicy = CallPolicy.PARALLEL
+    text_single: bool = True  # protocol `xml`, and its dialect, keep one tool a message until a policy was chosen
+    dispatch: Dispatch = "eager"  # of native calls; calls read from text always wait for the end of the answer
+    max_steps: int = 25
+    max_calls: int = 256  # of one answer; each of the rest gets a result that says so
+    max_parallel: int = 128  # calls of the whole app at once
+    call_timeout: float | None = 300.0  # without news of a running call; ToolSpec.timeout wins
+    turn_timeout: float | None = None
+    approval_timeout: float | None = None  # then a waiting call is denied, visibly
+    strategy: StrategyName = "agentic"
+    builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
+    # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
+    tool_choice: ToolChoice | None = None
+    # Of tools that say they only read: the same call twice in an answer runs once, and the same call again in a turn is
+    # skipped with a note, unless it is asked for once more or something ran that may have changed the answer.
+    dedupe: bool = True
+    finish_todos: bool = False  # an open item of the to-do list keeps a turn from completing
+    never_parallel: tuple[str, ...] = ()  # patterns of server.tool
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])  # server, or pattern of server.tool -> at once
+    max_result_chars: int = 100_000  # of a result, as the model reads it; what is cut says so
+    max_price: float | None = None  # US dollars that a turn may cost
+    max_turn_tokens: int | None = None  # input and output of all its requests
+    effort: Effort | None = None  # how much the model thinks first; None: as it is configured
+    system_prompt: str = ""
+
+    def with_policy(self, policy: CallPolicy) -> EngineSettings:
+        """Return these settings with a policy that somebody chose: it holds for every protocol."""
+        return replace(self, policy=policy, text_single=False)
+
+    def policy_for(self, protocol: str) -> CallPolicy:
+        """The policy that holds for a provider's `protocol`."""
+        return CallPolicy.SINGLE if protocol == "xml" and self.text_single else self.policy
+
+    @property
+    def single_dialects(self) -> frozenset[str]:
+        """The dialects of which one call an answer runs, whatever the protocol."""
+        return _ONE_A_MESSAGE if self.text_single else frozenset()
+
+
+DEFAULTS = EngineSettings()

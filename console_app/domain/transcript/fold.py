@@ -1,0 +1,427 @@
+"""The one fold from events to state: what both front ends, the store and replay know of a conversation.
+
+`Transcript.apply` is called once an event, in order, and touches only what the event names, so a thousand calls cost
+no more an event than one. The state is plain and mutable; the conversation's blocks read it when they paint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from console_app.domain import events as ev
+from console_app.domain.errors import ContextOverflow
+from console_app.domain.events import TodoItem
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.tools import CallState
+from console_app.domain.transcript.views import CallView, LogLine, SessionUsage, StepView, SupersededRun, TurnView
+
+CallChange = (
+    ev.CallArguments
+    | ev.CallReady
+    | ev.ApprovalRequested
+    | ev.ApprovalResolved
+    | ev.CallQueued
+    | ev.CallStarted
+    | ev.CallProgress
+    | ev.CallLog
+    | ev.CallExtended
+    | ev.CallRestarted
+    | ev.QuestionAsked
+    | ev.CallAsked
+    | ev.CallAnswered
+    | ev.CallFinished
+)  # what happens to a call that is there
+
+MOST_LOG_LINES = 500  # of a call, on screen; the newest
+MOST_SERVER_LINES = 8  # that may be of any of several calls
+
+
+class Transcript:
+    """State folded from events. Unknown call ids are ignored: a late event of a call can't break the screen."""
+
+    def __init__(self) -> None:
+        self.turns: list[TurnView] = []
+        self.calls: dict[str, CallView] = {}
+        self.open_calls: dict[str, CallView] = {}  # those without a result: few, where `calls` may be thousands
+        self.history: list[UserMessage | AssistantMessage | ToolMessage] = []
+        self.usage = SessionUsage()
+        self.session: ev.SessionStarted | None = None
+        self.todo: tuple[TodoItem, ...] = ()
+        self.overflowed = False  # the newest request was too large for its model, and nothing was taken out since
+        self.shortened: dict[str, int] = {}  # call id -> characters of its result that requests carry
+        self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
+        self.native_callers: set[str] = set()  # models that made native calls, undone or not; "" for one not named
+        self.last_turn = self.last_seq = 0  # the highest numbers that events carried
+        self._compactions: list[ev.HistoryCompacted] = []
+
+    @classmethod
+    def of(cls, events: Iterable[ev.Event]) -> Transcript:
+        """Return the state that `events` add up to."""
+        transcript = cls()
+        for event in events:
+            transcript.apply(event)
+        return transcript
+
+    @classmethod
+    def after(cls, earlier: Transcript) -> Transcript:
+        """Nothing but the history of `earlier`: for who tells only of what comes from here on."""
+        transcript = cls()
+        transcript.history.extend(earlier.history)
+        transcript._compactions = earlier._compactions[-1:]
+        transcript.shortened.update(earlier.shortened)
+        transcript.native_callers |= earlier.native_callers
+        return transcript
+
+    @property
+    def compactions(self) -> Sequence[ev.HistoryCompacted]:
+        """The compactions that were not taken back, the oldest first."""
+        return self._compactions
+
+    @property
+    def compaction(self) -> ev.HistoryCompacted | None:
+        """The summary that the model reads in place of older messages, if there is one."""
+        return self._compactions[-1] if self._compactions else None
+
+    @property
+    def summed_up(self) -> tuple[UserMessage | AssistantMessage | ToolMessage, ...]:
+        """The messages that it stands for."""
+        return tuple(self.history[: self.compaction.covers]) if self.compaction else ()
+
+    @property
+    def turn(self) -> TurnView | None:
+        """The newest turn."""
+        return self.turns[-1] if self.turns else None
+
+    @property
+    def unanswered(self) -> UserMessage | None:
+        """The message of the newest turn, where that ended with nothing else said in it; a note of Fanout's is none."""
+        turn = self.turn
+        if turn is None or turn.outcome is None or turn.message is None:
+            return None
+        said = [one for one in self.history[turn.begins :] if not isinstance(one, UserMessage) or one.origin == "user"]
+        return turn.message if said == [turn.message] else None
+
+    @property
+    def step(self) -> StepView | None:
+        """The newest step of the newest turn."""
+        return self.turns[-1].steps[-1] if self.turns and self.turns[-1].steps else None
+
+    def apply(self, event: ev.Event) -> None:
+        """Folds one event in."""
+        if event.seq > self.last_seq:
+            self.last_seq = event.seq
+        if event.turn > self.last_turn:
+            self.last_turn = event.turn
+        match event:
+            case ev.TextDelta():  # by far the most, so first
+                if step := self.step:
+                    step.visible.add(event.text)
+            case ev.SessionStarted():
+                self.session = event
+                self.native_callers.update(event.native_callers)
+            case ev.TurnStarted():
+                self.turns.append(TurnView(event.turn, event.prompt, event.at, len(self.history)))
+            case ev.StepStarted():
+                if self.turns:
+                    self.turns[-1].steps.append(StepView(event.step))
+            case ev.ReasoningDelta():
+                if step := self.step:
+                    step.reasoned.add(event.text)
+            case ev.TextRevised():
+                if step := self.step:
+                    step.visible.set(event.text)
+            case ev.ThoughtDelta():
+                if step := self.step:
+                    step.thinking_aloud.add(event.text)
+                    step.thinking_label = event.label
+            case ev.Thought():
+                if step := self.step:
+                    step.thoughts.append(event)
+                    step.thinking_label = None
+                    step.thinking_aloud.set("")
+            case ev.TodoChanged():
+                self.todo = event.items
+            case ev.AnswerKept():
+                self._kept(event)
+            case ev.MessageAdded():
+                self._message(event)
+            case ev.UsageReported():
+                self._usage(event)
+            case ev.BatchFinished():
+                if step := self.step:
+                    step.batch.wall_ms, step.batch.summed_ms = event.wall_ms, event.summed_ms
+            case ev.TurnFinished():
+                if turn := self.turn:
+                    turn.outcome, turn.error, turn.finished_at = event.outcome, event.error, event.at
+                if (event.error or "").startswith(f"{ContextOverflow.title}:"):
+                    self.overflowed = True
+            case ev.TurnUndone():
+                self._undone(event)
+            case ev.HistoryCompacted():
+                self.usage.stale, self.overflowed = True, False
+                if event.covers:
+                    self._compactions.append(event)
+                elif self._compactions:
+                    self._compactions.pop()
+            case ev.Notice():
+                self._noticed(event)
+            case ev.RetryScheduled():
+                pass
+            case ev.CallAnnounced():
+                self._announced(event)
+            case ev.CallDropped():
+                if (call := self._forget(event.call_id)) and (step := self.step):
+                    step.batch.calls[:] = [other for other in step.batch.calls if other is not call]
+            case _:
+                if call := self.calls.get(event.call_id):
+                    _apply_to_call(call, event)
+                    self._keep_if_open(call)
+
+    def _noticed(self, event: ev.Notice) -> None:
+        """Note reasoning and results that requests no longer carry, or carry less of."""
+        if event.shortened:
+            self.shortened.update(event.shortened)
+            self.usage.stale, self.overflowed = True, False
+        if not (source := event.without_reasoning_of):
+            return
+        for place, message in enumerate(self.history):
+            if isinstance(message, AssistantMessage) and message.reasoning:
+                kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
+                self.history[place] = message.model_copy(update={"reasoning": kept})
+
+    def _keep_if_open(self, call: CallView) -> None:
+        if call.state is CallState.FINISHED:
+            self.open_calls.pop(call.id, None)
+        else:
+            self.open_calls[call.id] = call
+
+    def _kept(self, event: ev.AnswerKept) -> None:
+        if (step := self.step) is None:
+            return
+        step.endpoint = event.endpoint or step.endpoint
+        if event.reasoning is not None:
+            if step.kept_partial:
+                step.kept.pop()
+            step.kept.append(event.reasoning)
+            step.kept_partial = event.partial
+        elif not event.call_id:
+            step.provider_data = event.provider_data
+        elif call := self.calls.get(event.call_id):
+            call.provider_data = event.provider_data
+
+    def _message(self, event: ev.MessageAdded) -> None:
+        message = event.message
+        self.history.append(message)
+        if isinstance(message, UserMessage):
+            if (turn := self.turn) is not None and message.origin == "user":
+                if turn.message is None:
+                    turn.message = message
+                elif turn.steps:
+                    turn.steps[-1].steered.append(message)
+            return
+        if isinstance(message, ToolMessage):
+            # One text, and not two alike: results can be megabytes, and read from a file they came twice.
+            if (call := self.calls.get(message.tool_call_id)) is not None and call.content == message.content:
+                call.content = message.content
+            return
+        self.call_ids.update(call.id for call in message.tool_calls)
+        self.native_callers.update(call.model for call in message.tool_calls if call.origin == "native")
+        if message.content and not message.interrupted:
+            self.overflowed = False
+        step = self.step
+        if step is not None:
+            if step.done:
+                # A second message of one answer: what the model gave to `finished`, after the calls beside it.
+                step = StepView(step.number)
+                self.turns[-1].steps.append(step)
+            # The stored message is the truth; the deltas before it were only for the eyes.
+            if message.label is None:
+                step.visible.set(message.content)
+            step.interrupted, step.done = message.interrupted, True
+            step.kept.clear()  # the message has them
+            step.kept_partial = False
+            if not step.reasoning:
+                step.reasoned.set("\n\n".join(part.text for part in message.reasoning if part.text))
+
+    def _undone(self, event: ev.TurnUndone) -> None:
+        turn = self.turn
+        if turn is None or turn.number != event.undone:
+            return
+        self.turns.pop()
+        self.usage.stale, self.overflowed = True, False
+        del self.history[turn.begins :]
+        self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
+        for step in turn.steps:
+            for call in step.batch.calls:
+                self._forget(call.id)
+
+    def _usage(self, event: ev.UsageReported) -> None:
+        usage = self.usage
+        usage.input_tokens += event.input_tokens
+        usage.output_tokens += event.output_tokens
+        usage.cached_tokens += event.cached_tokens or 0
+        if not event.call_id:
+            usage.context, usage.stale, self.overflowed = event.input_tokens + event.output_tokens, False, False
+        if event.cost is not None:
+            usage.cost = (usage.cost or 0.0) + event.cost
+        if (turn := self.turn) is not None and turn.outcome is None:
+            turn.tokens += event.input_tokens + event.output_tokens
+            if event.cost is not None:
+                turn.cost = (turn.cost or 0.0) + event.cost
+
+    def _announced(self, event: ev.CallAnnounced) -> None:
+        step = self.step
+        if step is None or event.call_id in self.calls:
+            return
+        call = CallView(
+            event.call_id,
+            event.index,
+            event.name,
+            event.server,
+            event.tool,
+            event.origin,
+            event.at,
+            dialect=event.dialect,
+            news_at=event.at,
+        )
+        self.call_ids.add(event.call_id)
+        self.calls[event.call_id] = call
+        self.open_calls[event.call_id] = call
+        calls = step.batch.calls
+        place = len(calls)
+        while place and calls[place - 1].index > call.index:
+            place -= 1
+        calls.insert(place, call)
+        for other in calls[place + 1 :]:  # calls that were typed are told of as their servers come up
+            self.calls[other.id] = self.calls.pop(other.id)
+
+    def _forget(self, call_id: str) -> CallView | None:
+        self.open_calls.pop(call_id, None)
+        self.shortened.pop(call_id, None)
+        return self.calls.pop(call_id, None)
+
+
+def _apply_to_call(call: CallView, event: CallChange) -> None:
+    """Changes `call` by what happened to it."""
+    if not isinstance(event, ev.CallProgress | ev.CallLog):
+        call.news_at = call.counts_from = event.at
+    elif event.news:
+        call.news_at = event.at
+    match event:
+        case ev.CallArguments():
+            call.arriving.add(event.delta)
+        case ev.CallReady():
+            _ready(call, event)
+        case ev.ApprovalRequested():
+            call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
+            if not call.waits or call.waits[-1][1] is not None:  # else it is asked anew while it waits
+                call.waits.append((event.at, None))
+        case ev.ApprovalResolved():
+            _resolved(call, event)
+        case ev.CallQueued():
+            call.state, call.why = CallState.QUEUED, event.why
+        case ev.CallStarted():
+            call.state, call.why, call.started_at, call.limit = CallState.RUNNING, "", event.at, event.limit
+        case ev.CallProgress():
+            _progress(call, event)
+        case ev.CallLog():
+            _log(call, event)
+        case ev.CallExtended():
+            pass  # it is news, as all of these are but progress and lines that say nothing new
+        case ev.CallRestarted():
+            _restarted(call, event)
+        case ev.QuestionAsked():
+            call.question, call.options = event.question, event.options
+        case ev.CallAsked():
+            _server_asked(call, event)
+        case ev.CallAnswered():
+            _server_answered(call, event)
+        case ev.CallFinished():
+            _finished(call, event)
+        case _:
+            assert_never(event)
+
+
+def _ready(call: CallView, event: ev.CallReady) -> None:
+    call.arguments = call.written = event.arguments
+    call.ready_at = event.at
+    call.raw, call.repaired = event.raw, event.repaired
+
+
+def _waited(call: CallView, until: float) -> None:
+    if call.waits and call.waits[-1][1] is None:
+        call.waits[-1] = (call.waits[-1][0], until)
+
+
+def _resolved(call: CallView, event: ev.ApprovalResolved) -> None:
+    call.state, call.why = CallState.ANNOUNCED, ""
+    _waited(call, event.at)
+    if event.arguments is not None:
+        call.arguments, call.edited = event.arguments, True
+
+
+def _restarted(call: CallView, event: ev.CallRestarted) -> None:
+    call.superseded.append(
+        SupersededRun(
+            call.arguments,
+            call.outcome,
+            call.content,
+            call.error,
+            call.started_at,
+            call.finished_at,
+            call.duration_ms,
+        )
+    )
+    call.attempt, call.state, call.why = event.attempt, CallState.ANNOUNCED, ""
+    if event.arguments is not None:
+        call.arguments, call.edited = event.arguments, True
+    call.started_at = call.finished_at = call.progress = call.total = None
+    call.outcome = call.error = None
+    call.message, call.content, call.artifacts, call.duration_ms, call.question = "", "", (), 0, ""
+    call.asked.clear()
+    _waited(call, event.at)
+
+
+def _server_asked(call: CallView, event: ev.CallAsked) -> None:
+    if not call.asked:
+        call.waits.append((event.at, None))
+    call.asked.append(event.what)
+
+
+def _server_answered(call: CallView, event: ev.CallAnswered) -> None:
+    if event.what in call.asked:
+        call.asked.remove(event.what)
+    if not call.asked:
+        _waited(call, event.at)
+
+
+def _progress(call: CallView, event: ev.CallProgress) -> None:
+    call.progress, call.total = event.progress, event.total
+    if event.message is not None:
+        call.message = event.message
+
+
+def _log(call: CallView, event: ev.CallLog) -> None:
+    line = LogLine(event.at, event.level, event.text, event.dropped)
+    if not event.sure:
+        call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
+        return
+    call.log.append(line)
+    call.logged += 1 + event.dropped
+    call.dropped += event.dropped
+    call.message = event.text
+    if len(call.log) > MOST_LOG_LINES:
+        del call.log[: MOST_LOG_LINES // 5]
+
+
+def _finished(call: CallView, event: ev.CallFinished) -> None:
+    if call.state is CallState.FINISHED:
+        return  # one result a run: the first stands
+    _waited(call, event.at)
+    call.state, call.outcome, call.finished_at = CallState.FINISHED, event.outcome, event.at
+    call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
+    call.duration_ms, call.structured = event.duration_ms, event.structured
+    call.server_log = []  # what may be another's says nothing of what came of it
+    if call.arguments is not None:
+        call.arriving.set("")  # read, they are kept as `arguments`

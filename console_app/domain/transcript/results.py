@@ -1,0 +1,98 @@
+"""Results as people read them: what they say to the model alone is left out, or said in words for people.
+
+Pictures are shown by their facts, without the sentences that name them to a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from console_app.domain.amounts import size
+from console_app.domain.tools import FAILED, Artifact, Outcome
+from console_app.domain.transcript.views import CallView
+
+
+class ToModel(StrEnum):
+    """The sentences in which results tell the model of the call itself: people read other words in their place."""
+
+    DENIED = "The user denied this call."
+    NOT_ALLOWED = "This call was not run:"
+    NOT_WAITED_FOR = "The user did not wait for this call."
+    CANCELLED = "The user cancelled this call."
+    NOT_STARTED = "It had not started."
+    FORBIDDEN = "A rule forbids it:"
+    # Remarks: a result opens with them, before its own text.
+    LEFT_OUT = "This call ran without arguments that the tool doesn't have: "
+    EDITED = "The user edited the arguments before this call ran. It ran with: "
+    APPROVED = "The user approved this call and said: "
+    RAN_AGAIN = "The user ran this call again: "
+    NOT_AGAIN = "The user was asked whether this call runs again, and it did not. What came of it before:"
+    SHARED = "Ran once, for all equal calls of this answer. Its result:"
+    # Advice: a result ends with it.
+    READ_FIRST = " Read the first call's result; then ask for this one again if needed."
+    ASK_AGAIN = " Ask for this one again if it is still needed."
+    USE_RESULT = " Use the result you have."
+    ONCE_MORE = " Use that result; asked for once more, the call runs."
+    ONLY_READ = (
+        " Go on with tools that only read, and say what you would do; the user leaves plan mode when it is to be done."
+    )
+
+
+REMARKS = (ToModel.LEFT_OUT, ToModel.EDITED, ToModel.APPROVED, ToModel.RAN_AGAIN, ToModel.NOT_AGAIN, ToModel.SHARED)
+_ADVICE = (ToModel.READ_FIRST, ToModel.ASK_AGAIN, ToModel.USE_RESULT, ToModel.ONCE_MORE, ToModel.ONLY_READ)
+_TO_PEOPLE = (  # how what the model is told begins, and what people read there
+    (f"{ToModel.CANCELLED} {ToModel.NOT_STARTED}", "You cancelled it before it started."),
+    (ToModel.CANCELLED, "You cancelled it."),
+    (f"{ToModel.NOT_WAITED_FOR} {ToModel.NOT_STARTED}", "You sent the other results on before it started."),
+    (ToModel.NOT_WAITED_FOR, "You sent the other results on without it."),
+    (f"{ToModel.DENIED} {ToModel.FORBIDDEN}", ToModel.FORBIDDEN),
+    (ToModel.DENIED, "You denied it."),
+    (ToModel.NOT_ALLOWED, "It was not run:"),
+)
+_SENTENCE = re.compile(r"\[[^\[\]\n]{1,200} of type image/[^\n]{0,100} bytes, saved as ([^\n]+)\]\n?")
+_SDK_WORDS = re.compile(r"^\s*Error executing tool \S+: (?=\S)")  # before any error of a server made with one SDK
+_REMARK = re.compile(r"\n?\[Fanout: the (?:\d+ )?pictures? [^\n]*\]\Z")
+
+
+def without_remarks(content: str, outcome: Outcome | None = None) -> str:
+    """Return a result's own text, without the remarks and the mark of a failure before it, which the user knows.
+
+    A call that the user or Fanout ended has no text of its own: its `outcome` is said in words for people.
+    """
+    own = content.partition("\n\n")[2] or content if content.startswith(REMARKS) else content
+    if outcome in (Outcome.CANCELLED, Outcome.DENIED, Outcome.SKIPPED):
+        for begin, words in _TO_PEOPLE:
+            if own.startswith(begin):
+                own = words + own[len(begin) :]
+                break
+        for advice in _ADVICE:
+            own = own.removesuffix(advice)
+    return own.removeprefix(FAILED) or own
+
+
+def shown_text(call: CallView) -> str:
+    """A result's own text, without what is said to the model alone."""
+    text = without_remarks(call.content, call.outcome)
+    pictures = [one for one in call.artifacts if one.is_picture]
+    return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
+
+
+def own_error(text: str) -> str:
+    """The first line of an error that says something, in the tool's own words."""
+    return _SDK_WORDS.sub("", next((line for line in text.split("\n") if line.strip()), ""))
+
+
+def pictures_in_words(pictures: Sequence[Artifact]) -> str:
+    """`picture, 640x480 PNG · 12 kB`, `3 pictures · 40 kB`."""
+    if len(pictures) == 1:
+        return f"picture, {pictures[0].picture_facts}"
+    return f"{len(pictures)} pictures · {size(sum(one.size for one in pictures))}"
+
+
+def without_naming(text: str, pictures: Sequence[Artifact]) -> str:
+    """A result's text without the sentences that tell a model of the pictures that people are shown."""
+    paths = {one.path for one in pictures}
+    rest = _SENTENCE.sub(lambda found: "" if found[1] in paths else found[0], _REMARK.sub("", text))
+    return text if rest == text else rest.rstrip("\n")

@@ -1,0 +1,211 @@
+"""The time of calls: when the arguments of each came, when it waited for you, was queued, and ran.
+
+Times are `at` of events, seconds since the epoch; a stretch that still goes on ends at `now`. Lanes, savings, the
+timeline and its exports all take their figures from here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from console_app.domain.transcript.views import CallView, TurnView
+
+Stretch = tuple[float, float]
+
+
+def runs(call: CallView, now: float) -> Iterator[Stretch]:
+    """Yield the stretches in which a call ran, without those in which it waited for a person: waiting saves nothing."""
+    if call.started_at is None:
+        return
+    at, end = call.started_at, now if call.finished_at is None else call.finished_at
+    for since, until in call.waits:
+        stop = end if until is None else until
+        if stop > at and since < end:
+            yield at, max(since, at)
+            at = stop
+    yield at, max(end, at)
+
+
+def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """The same time as stretches that don't touch, in order; those of no length are none."""
+    found: list[Stretch] = []
+    for begin, end in sorted(stretches):
+        if end <= begin:
+            continue
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def covered(stretches: Iterable[Stretch]) -> float:
+    """The time in which at least one of them goes on."""
+    return sum(end - begin for begin, end in joined(stretches))
+
+
+def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
+    """Return the stretches in which a call waited for a person and none ran: they don't touch, and are in order."""
+    waits = joined(stretch for call in calls for stretch in _stood_still(call, now))
+    if not waits:
+        return []
+    found: list[Stretch] = []
+    ran = joined(stretch for call in calls for stretch in runs(call, now))
+    place = 0
+    for begin, end in waits:
+        while place < len(ran) and ran[place][1] <= begin:
+            place += 1
+        at = begin
+        for since, until in ran[place:]:
+            if since >= end:
+                break
+            found.append((at, max(since, at)))
+            at = until
+        found.append((at, end))
+    return [(begin, end) for begin, end in found if end > begin]
+
+
+def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
+    """Yield the stretches in which a call waited for a person: for an answer, and, once over, for being run again."""
+    end = now if call.finished_at is None else call.finished_at
+    for since, until in call.waits:
+        yield since, min(now if until is None else until, end)
+    again = [*(run.started_at for run in call.superseded[1:]), call.started_at]
+    for run, started_at in zip(call.superseded, again, strict=False):
+        if run.finished_at is not None:
+            yield run.finished_at, end if started_at is None else started_at
+
+
+def elapsed(calls: Sequence[CallView], now: float) -> float:
+    """From the first start to the last end, without what only waited for a person."""
+    ran = [stretch for call in calls for stretch in runs(call, now)]
+    if not ran:
+        return 0.0
+    first, last = min(begin for begin, _ in ran), max(end for _, end in ran)
+    waited = ((max(begin, first), min(end, last)) for begin, end in only_waiting(calls, now))
+    return last - first - sum(max(end - begin, 0.0) for begin, end in waited)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTime:
+    """The time of a batch from `begin` to `end` without `left_out`, in which only a person was waited for."""
+
+    begin: float
+    end: float
+    left_out: tuple[Stretch, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that count, never 0."""
+        return max(self._own(self.end), 0.001)
+
+    def share(self, at: float) -> float:
+        """Return the place of a moment, from 0 to 1."""
+        return min(max(self._own(at) / self.seconds, 0.0), 1.0)
+
+    def _own(self, at: float) -> float:
+        """Seconds from the begin to a moment that count."""
+        place = bisect_right(self.left_out, (at, float("inf")))
+        return at - self.begin - sum(min(end, at) - begin for begin, end in self.left_out[:place])
+
+
+Phase = Literal["arguments", "queue", "wait", "run"]
+PHASES: Mapping[Phase, str] = {  # as they follow each other, in words
+    "arguments": "arguments arrive",
+    "queue": "queued",
+    "wait": "needs you",
+    "run": "runs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a call's time, in seconds since the epoch. `superseded`: a run that was run again."""
+
+    phase: Phase
+    begin: float
+    end: float
+    superseded: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """The length of the span in seconds."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Sums over calls, in seconds. `wall` is from the first start to the last end of each answer, added up, and
+    `summed` how long they ran; what only waited for a person is in neither. `waited` is how long a person was waited
+    for: once, however many calls did."""
+
+    calls: int
+    wall: float
+    summed: float
+    waited: float
+    queued: float
+
+    @property
+    def saved(self) -> float:
+        """The seconds that the same runs would have taken longer, one after the other."""
+        return max(self.summed - self.wall, 0.0)
+
+
+def spans_of(call: CallView, now: float) -> list[Span]:
+    """The spans of a call up to `now`, in time order; without those of no length, but with its runs."""
+    end = now if call.finished_at is None else call.finished_at
+    ready = call.ready_at if call.ready_at is not None else call.started_at if call.started_at is not None else end
+    spans = [Span("arguments", call.announced_at, ready)]
+    at, first = ready, True
+    for attempt in call.superseded:
+        if attempt.started_at is not None:
+            stop = attempt.finished_at if attempt.finished_at is not None else attempt.started_at
+            spans += _before(call, at, attempt.started_at, queue=first)
+            spans.append(Span("run", attempt.started_at, max(stop, attempt.started_at), superseded=True))
+            at, first = max(stop, attempt.started_at), False
+    # Between two runs a call is over, not queued: only what asked you again is drawn there.
+    spans += _before(call, at, end if call.started_at is None else call.started_at, queue=first)
+    if call.started_at is not None:
+        spans.append(Span("run", call.started_at, max(end, call.started_at)))
+        spans += _before(call, call.started_at, end, queue=False)  # its server asked you while it ran
+    return [span for span in spans if span.phase == "run" or span.end > span.begin]
+
+
+def _before(call: CallView, begin: float, end: float, *, queue: bool) -> Iterator[Span]:
+    """Yield the spans of a stretch beside a run: waiting for you, and the rest in the queue."""
+    at = begin
+    for since, until in call.waits:
+        start, stop = max(since, at), min(end if until is None else until, end)
+        if stop <= start:
+            continue
+        if queue:
+            yield Span("queue", at, start)
+        yield Span("wait", start, stop)
+        at = stop
+    if queue:
+        yield Span("queue", at, end)
+
+
+def figures(turn: TurnView, now: float) -> Figures:
+    """The sums of a turn."""
+    parts = [step_figures(step.batch.calls, now) for step in turn.steps_with_calls]
+    return Figures(
+        sum(part.calls for part in parts),
+        sum(part.wall for part in parts),
+        sum(part.summed for part in parts),
+        sum(part.waited for part in parts),
+        sum(part.queued for part in parts),
+    )
+
+
+def step_figures(calls: Sequence[CallView], now: float) -> Figures:
+    """The sums of the calls of one answer."""
+    spans = [span for call in calls for span in spans_of(call, now)]
+    ran = [stretch for call in calls for stretch in runs(call, now)]
+    summed = sum(end - begin for begin, end in ran)
+    waited = covered((span.begin, span.end) for span in spans if span.phase == "wait")
+    queued = sum(span.seconds for span in spans if span.phase == "queue")
+    return Figures(len(calls), elapsed(calls, now), summed, waited, queued)

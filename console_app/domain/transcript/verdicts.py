@@ -1,0 +1,152 @@
+"""What a call came to, as people are told it: one verdict a call, made once where its result is folded into the state.
+
+The engine's `Outcome` says whether the tool worked. A tool that worked may still have reported a failure: a command
+that exits with 1, an address that answers 404. That is a verdict of its own, `SAID_NO`, with its reason in a few words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, assert_never, cast
+
+from console_app.domain.tools import Outcome
+
+COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})
+"""The arguments by which a call is known to run a command."""
+_EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode")
+_STATUSES = ("status_code", "statusCode", "http_status", "httpStatus", "status")
+_ADDRESSES = frozenset({"url", "uri", "href", "endpoint"})
+_EXIT_LINE = re.compile(  # nothing in quotes or braces: a line of a JSON text states nothing of this command
+    r"""(?i)^[^\w"'{]*(?:process |command )?(?:exit(?:ed)?|return)(?: with)?[ _-]*(?:code|status)?\W{0,3}"""
+    r"""(-?\d{1,5})[^\w"',}]*$"""
+)
+_SOURCE = 4000  # characters at either end of a text in which an exit line is looked for
+_MOST_JSON = 100_000  # characters of a text that is read as an object
+
+
+class VerdictWord(StrEnum):
+    """The verdicts, by the word that people read, in the order in which they are counted."""
+
+    DONE = "done"
+    SAID_NO = "said no"
+    FAILED = "failed"
+    TIMED_OUT = "timed out"
+    INVALID = "invalid"
+    INTERRUPTED = "interrupted"
+    CANCELLED = "cancelled"
+    DENIED = "denied"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+
+
+_GLYPHS = {
+    VerdictWord.DONE: "✓",
+    VerdictWord.SAID_NO: "!",
+    VerdictWord.FAILED: "✗",
+    VerdictWord.TIMED_OUT: "✗",
+    VerdictWord.CANCELLED: "■",
+    VerdictWord.DENIED: "⊘",
+    VerdictWord.BLOCKED: "⊘",
+    VerdictWord.SKIPPED: "»",
+    VerdictWord.INVALID: "!",
+    VerdictWord.INTERRUPTED: "✗",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on one call. `why` says it in a few words where the word alone doesn't: `exit 1`, `status 404`."""
+
+    word: VerdictWord
+    why: str = ""
+
+    @property
+    def glyph(self) -> str:
+        """The sign that stands for it wherever one is shown."""
+        return _GLYPHS[self.word]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the call did what it was for."""
+        return self.word is VerdictWord.DONE
+
+    @property
+    def needs_an_eye(self) -> bool:
+        """Whether something went wrong that nobody decided: keys that go to failures stop at it."""
+        return self.word in _WRONG
+
+
+_WRONG = frozenset(
+    {VerdictWord.SAID_NO, VerdictWord.FAILED, VerdictWord.TIMED_OUT, VerdictWord.INVALID, VerdictWord.INTERRUPTED}
+)
+
+
+def verdict_of(
+    outcome: Outcome, arguments: Mapping[str, Any] | None, content: str, structured: Mapping[str, Any] | None
+) -> Verdict:
+    """The verdict of a call that ended, from its outcome and from what its result says itself."""
+    match outcome:
+        case Outcome.SUCCEEDED:
+            why = _said_no(arguments or {}, content, structured)
+            return Verdict(VerdictWord.SAID_NO, why) if why else Verdict(VerdictWord.DONE)
+        case Outcome.FAILED:
+            return Verdict(VerdictWord.FAILED)
+        case Outcome.TIMED_OUT:
+            return Verdict(VerdictWord.TIMED_OUT)
+        case Outcome.CANCELLED:
+            return Verdict(VerdictWord.CANCELLED)
+        case Outcome.DENIED:
+            return Verdict(VerdictWord.DENIED)
+        case Outcome.BLOCKED:
+            return Verdict(VerdictWord.BLOCKED)
+        case Outcome.SKIPPED:
+            return Verdict(VerdictWord.SKIPPED)
+        case Outcome.INVALID:
+            return Verdict(VerdictWord.INVALID)
+        case Outcome.INTERRUPTED:
+            return Verdict(VerdictWord.INTERRUPTED)
+        case _:
+            assert_never(outcome)
+
+
+def exit_code(content: str, fields: Mapping[str, Any] | None) -> int | None:
+    """The exit code that the result of a command states: in a field, else in a line of its own near either end."""
+    if fields is not None:
+        code = _first(fields, _EXITS)
+        if code is not None:
+            return code
+    lines = [*content[-_SOURCE:].split("\n")[::-1], *content[:_SOURCE].split("\n")]
+    return next((int(found[1]) for line in lines if (found := _EXIT_LINE.match(line.strip())) is not None), None)
+
+
+def exit_line(line: str) -> bool:
+    """Whether a line does nothing but state an exit code."""
+    return _EXIT_LINE.match(line.strip()) is not None
+
+
+def _said_no(arguments: Mapping[str, Any], content: str, structured: Mapping[str, Any] | None) -> str:
+    if not COMMANDS.isdisjoint(arguments):
+        code = exit_code(content, structured if structured is not None else _object(content))
+        return f"exit {code}" if code else ""
+    if not _ADDRESSES.isdisjoint(arguments):
+        status = _first(structured if structured is not None else _object(content) or {}, _STATUSES)
+        return f"status {status}" if status is not None and 400 <= status < 600 else ""
+    return ""
+
+
+def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((one for name in names if isinstance(one := fields.get(name), int) and one is not True), None)
+
+
+def _object(content: str) -> Mapping[str, Any] | None:
+    if not content.lstrip().startswith("{") or len(content) > _MOST_JSON:
+        return None
+    try:
+        read = json.loads(content)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", read) if isinstance(read, dict) else None

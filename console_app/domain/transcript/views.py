@@ -1,0 +1,301 @@
+"""The state of a conversation, as `Transcript` folds it from events: turns, steps, batches, calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
+from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.transcript.verdicts import Verdict, verdict_of
+
+GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
+MANUAL = "/call "  # how a prompt begins that is calls made by hand
+MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
+
+
+def ends_at(news_at: float, counts_from: float, limit: float) -> float:
+    """Return when a call ends: `limit` seconds after its newest news, but at most MOST_LIMITS times that after
+    `counts_from`, when it started or a person last gave it its whole time."""
+    return min(news_at + limit, counts_from + limit * MOST_LIMITS)
+
+
+@dataclass(slots=True)
+class LogLine:
+    """One line that a call logged. `dropped` came right before it, too fast to be kept."""
+
+    at: float
+    level: ev.Level
+    text: str
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SupersededRun:
+    """A run of a call that a later one superseded. `outcome` is None where it had not ended."""
+
+    arguments: dict[str, Any] | None
+    outcome: Outcome | None
+    content: str
+    error: str | None
+    started_at: float | None
+    finished_at: float | None
+    duration_ms: int
+
+
+class GrowingText:
+    """A text that comes in pieces; joined only when read, so that a long one costs no more a piece than a short one."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces: list[str] = [text] if text else []
+
+    def __str__(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces[:] = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrowingText) and str(self) == str(other)
+
+    def __repr__(self) -> str:
+        return f"GrowingText({str(self)!r})"
+
+    __hash__ = None  # type: ignore[assignment]  it changes
+
+    def add(self, piece: str) -> None:
+        """More of it."""
+        self._pieces.append(piece)
+
+    def set(self, text: str) -> None:
+        """The whole text, in place of what was there."""
+        self._pieces[:] = [text]
+
+
+@dataclass(slots=True)
+class CallView:
+    """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
+
+    id: str
+    index: int
+    name: str
+    server: str
+    tool: str
+    origin: CallOrigin
+    announced_at: float
+    state: CallState = CallState.ANNOUNCED
+    dialect: str = ""  # of a call that was read from text
+    arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
+    arguments: dict[str, Any] | None = None
+    edited: bool = False
+    written: dict[str, Any] | None = None  # the arguments as the model wrote them
+    raw: str = ""
+    repaired: tuple[str, ...] = ()
+    why: str = ""  # why it waits or is queued
+    always_asks: bool = False  # no rule and no mode could let it run
+    waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
+    ready_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    news_at: float = 0.0
+    counts_from: float = 0.0  # since when the most is counted that it may take, whatever news it sends
+    limit: float | None = None  # seconds that it may run without news
+    progress: float | None = None
+    total: float | None = None
+    message: str = ""
+    log: list[LogLine] = field(default_factory=list[LogLine])  # the newest
+    server_log: list[LogLine] = field(default_factory=list[LogLine])  # the newest, while it runs: maybe of another call
+    logged: int = 0  # lines in all: those of `log`, older ones, and those that were dropped
+    dropped: int = 0  # lines that came too fast to be kept
+    outcome: Outcome | None = None
+    content: str = ""
+    error: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    structured: dict[str, Any] | None = None
+    duration_ms: int = 0
+    attempt: int = 1
+    superseded: list[SupersededRun] = field(default_factory=list[SupersededRun])  # the oldest first
+    question: str = ""  # what it asks the user, while and after it does
+    options: tuple[str, ...] = ()
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
+    asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
+    _judged: tuple[Outcome, str, Verdict] | None = field(default=None, compare=False)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict that people are told; None before the call has ended. It is read from the result once."""
+        if self.outcome is None:
+            return None
+        if (judged := self._judged) is None or judged[0] is not self.outcome or judged[1] is not self.content:
+            verdict = verdict_of(self.outcome, self.arguments, self.content, self.structured)
+            self._judged = judged = self.outcome, self.content, verdict
+        return judged[2]
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments so far, until they are read."""
+        return str(self.arriving)
+
+    @property
+    def waits_for_you(self) -> bool:
+        """Whether it can't go on without the user: an approval, an answer."""
+        return self.state is CallState.WAITING or self.asks or (bool(self.asked) and self.state is CallState.RUNNING)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it waits for the user's answer."""
+        return bool(self.question) and self.state is CallState.RUNNING
+
+    @property
+    def ends_at(self) -> float | None:
+        """The time at which the call ends by itself unless there is news of it; None where it doesn't."""
+        if self.limit is None or self.state is not CallState.RUNNING or self.asked:
+            return None
+        begun = self.started_at or 0.0
+        return ends_at(max(self.news_at, begun), max(self.counts_from, begun), self.limit)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its tool is one of Fanout's own."""
+        return self.server == OWN_SERVER
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether something else than the user or its own failure ended it, and it can run again."""
+        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider" and not self.is_own
+
+    @property
+    def label(self) -> str:
+        """`server · tool`, or the name the model used where no such tool is known."""
+        return f"{self.server} · {self.tool}" if self.server else self.name
+
+
+@dataclass(slots=True)
+class BatchView:
+    """The calls of one answer, in call order."""
+
+    calls: list[CallView] = field(default_factory=list[CallView])
+    wall_ms: int | None = None
+    summed_ms: int | None = None
+
+    @property
+    def started_at(self) -> float | None:
+        """The time at which the first call started to run, or None."""
+        return min((c.started_at for c in self.calls if c.started_at is not None), default=None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has not ended yet."""
+        return any(call.state is not CallState.FINISHED for call in self.calls)
+
+
+@dataclass(slots=True)
+class StepView:
+    """One answer of the model: its reasoning, its text, its calls."""
+
+    number: int
+    batch: BatchView = field(default_factory=BatchView)
+    interrupted: bool = False
+    done: bool = False  # its message has joined the history
+    thoughts: list[ev.Thought] = field(default_factory=list[ev.Thought])
+    steered: list[UserMessage] = field(default_factory=list[UserMessage])  # what you said after it, while the turn ran
+    thinking_label: ThoughtLabel | None = None
+    visible: GrowingText = field(default_factory=GrowingText)
+    thinking_aloud: GrowingText = field(default_factory=GrowingText)  # a thought that is being written
+    reasoned: GrowingText = field(default_factory=GrowingText)
+    # What `endpoint` wants back, until the message that has it is there; of the last piece more may be to come.
+    endpoint: str = ""
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])
+    kept: list[Reasoning] = field(default_factory=list[Reasoning])
+    kept_partial: bool = False
+
+    @property
+    def text(self) -> str:
+        """The visible text so far."""
+        return str(self.visible)
+
+    @property
+    def thinking(self) -> str:
+        """The thought that is being written, as far as it came."""
+        return str(self.thinking_aloud)
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning so far."""
+        return str(self.reasoned)
+
+
+@dataclass(slots=True)
+class TurnView:
+    """A prompt and everything that came of it."""
+
+    number: int
+    prompt: str
+    started_at: float
+    begins: int = 0  # how many messages the history had before it
+    message: UserMessage | None = None  # the prompt as it joined the history
+    steps: list[StepView] = field(default_factory=list[StepView])
+    outcome: ev.TurnOutcome | None = None
+    error: str | None = None
+    finished_at: float | None = None
+    tokens: int = 0  # input and output of its requests so far
+    cost: float | None = None  # None: no price is known
+
+    @property
+    def calls(self) -> list[CallView]:
+        """The calls of all its answers."""
+        return [call for step in self.steps for call in step.batch.calls]
+
+    @property
+    def steps_with_calls(self) -> list[StepView]:
+        """The answers that called something."""
+        return [step for step in self.steps if step.batch.calls]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the turn or one of its calls still goes on."""
+        return self.outcome is None or any(call.state is not CallState.FINISHED for call in self.calls)
+
+    def reach(self, now: float) -> tuple[float, float]:
+        """Return when its calls begin and end: from the first that was announced to the last that ended."""
+        begin = min((call.announced_at for call in self.calls), default=self.started_at)
+        ends = [now if call.finished_at is None else call.finished_at for call in self.calls]
+        return begin, max(*ends, begin + 0.001) if ends else begin + 1.0
+
+    @property
+    def cut_off(self) -> list[CallView]:
+        """The calls that could not come to their end, as the console did before; you may run them again."""
+        return [call for call in self.calls if call.was_cut_off]
+
+    @property
+    def without_success(self) -> list[CallView]:
+        """The calls made by hand that did not succeed: no answer follows that would speak of them."""
+        if not self.prompt.startswith(MANUAL):
+            return []
+        return [call for call in self.calls if call.verdict is not None and not call.verdict.is_good]
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether it failed when the model had said or called something, and no call of it can be run again."""
+        return (
+            self.outcome == "failed" and any(step.text or step.batch.calls for step in self.steps) and not self.cut_off
+        )
+
+
+@dataclass(slots=True)
+class SessionUsage:
+    """Tokens and money of a session. `context` is the input and output of the newest request."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    context: int = 0
+    stale: bool = False  # the context is another one since: of it no request has been answered
+
+    @property
+    def known_context(self) -> int:
+        """The context of the next request as far as it is known; 0 where it isn't."""
+        return 0 if self.stale else self.context

@@ -1,0 +1,134 @@
+"""Calls as JSON objects, alone, in lists or one after the other, within a marker: the form most models were
+taught.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.framing import JSON, Frame, frame
+from console_app.textcalls.bodies.literals import decode_json
+from console_app.textcalls.bodies.region import Region, close_region
+from console_app.textcalls.bodies.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
+from console_app.textcalls.model import Unreadable
+from console_app.textcalls.patterns import compiled, lazily
+from console_app.textcalls.source import Reading, Source
+
+_FENCE = lazily(r"\s*(?:```\w*\s*)?")
+_COMMENT = lazily(r"[ \t]*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
+_SPARE = lazily(r"[ \t]*[}\]]")
+_OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
+
+
+@dataclass(frozen=True)
+class JsonBody:
+    """Objects {name, arguments}, or {NAME: arguments} when `named_map`; `arrays_only` when a list must come first.
+
+    `lead_in` is a pattern for what stands before them. `required_close`: calls without the closing token were cut
+    off when a token limit ended the answer.
+    """
+
+    grammar: ClassVar[str] = "JSON"
+    named_map: bool = False
+    arrays_only: bool = False
+    lead_in: str = ""
+    required_close: bool = True
+
+    @property
+    def start(self) -> str:
+        return self.lead_in + _FENCE.pattern + (r"\[(?=\s*\{)" if self.arrays_only else r"(?:\{|\[(?=\s*[\[{\]]))")
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        lead = compiled(self.lead_in + _FENCE.pattern).match(src.buf, src.pos)
+        if lead:
+            src.pos = lead.end()
+        while True:
+            span = yield from frame(src, JSON, draft.follow)
+            good = yield from self._take(src, region, draft, span)
+            if not good:
+                return
+            draft.settle()
+            char = yield from src.ahead()
+            while char in ("}", "]") and _SPARE.match(src.buf, src.pos):
+                yield from src.step()
+                char = yield from src.ahead()
+            if char == "/" and (comment := (yield from src.match(_COMMENT, 200))):
+                src.pos = comment.end()
+                char = yield from src.ahead()
+            if not (yield from next_value(src, char)):
+                break
+        yield from close_region(src, region, draft, required=self.required_close)
+
+    def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
+        """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
+        if span.state == "closed":
+            self.decode(draft, span)
+            return True
+        if span.state == "open" and (yield from region.at_close(src)):
+            self.decode(draft, span, closers_may_miss=True)
+            return True
+        begun = self._salvage(draft, span)
+        yield from region.fail_unclosed(src, draft, span, begun, "the call")
+        return False
+
+    def _salvage(self, draft: Draft, span: Frame) -> int:
+        """Take the calls of a list that can't be read whole, each for itself; up to where they reach."""
+        if not lists_calls(draft.src.text(span.start, span.end)):
+            return span.start
+        for begin, end in span.members:
+            self._decode_one(draft, begin, end)
+        return span.members[-1][1] if span.members else span.start
+
+    def decode(self, draft: Draft, span: Frame, closers_may_miss: bool = False) -> None:
+        """The calls of a complete value; those of a list stand or fall each for itself."""
+        text = draft.src.text(span.start, span.end)
+        try:
+            value, repaired = decode_json(text, closers_may_miss)
+        except Unreadable as error:
+            if self._salvage(draft, span) == span.start:
+                draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
+            return
+        items = list(spread(value))
+        spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
+        if not items:
+            draft.ignored.append((span.start, span.end, "an empty list of calls"))
+            draft.answer = ""
+        for item, (begin, end) in zip(items, spans, strict=True):
+            draft.shaped(self._shape(item, draft), begin, end, repaired)
+
+    def _decode_one(self, draft: Draft, begin: int, end: int) -> None:
+        try:
+            value, repaired = decode_json(draft.src.text(begin, end))
+        except Unreadable as error:
+            draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", begin, end)
+            return
+        draft.shaped(self._shape(value, draft), begin, end, repaired)
+
+    def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
+        return (named_map if self.named_map else shape)(value, draft.tools)
+
+
+def lists_calls(text: str) -> bool:
+    """Whether what may be incomplete is a list, or an object whose first key lists calls."""
+    return text.startswith("[") or _OPENS_LIST.match(text) is not None
+
+
+def next_value(src: Source, char: str) -> Reading[bool]:
+    """Move to the next object or list if only a separator stands before it; `char` is ahead."""
+    if char in (",", ";", "|"):
+        found = yield from src.match(_SEPARATED, 64)
+        if not found:
+            return False
+        src.pos = found.end() - 1
+        return True
+    if char in ("{", "["):
+        opens = yield from src.match(_OPENS)
+        if opens is None or not opens["value"]:
+            return False
+        yield from src.skip()
+        return True
+    return False
+
+
+_SEPARATED = lazily(r"\s*[,;|]\s*[\[{]")
+_OPENS = lazily(r"\s*(?:(?P<value>\{\s*(?:[\"']|\w+\s*:)|\[\s*\{)|\{\s*(?:[^\s\"'\w]|\w+\s*[^\s\w:])|\[\s*[^\s{])")

@@ -1,0 +1,160 @@
+"""Calls as Python writes them, one a line or in a list; read as literals, never evaluated."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.framing import PYTHON, frame
+from console_app.textcalls.bodies.literals import KEYWORD, LiteralReader
+from console_app.textcalls.bodies.region import Region, close_region
+from console_app.textcalls.model import Arguments, Unreadable, is_object
+from console_app.textcalls.patterns import any_of, lazily
+from console_app.textcalls.source import Reading, Source
+from console_app.textcalls.tool_schemas import ToolSchemas
+
+NAME = r"[A-Za-z_][\w.\-]*"
+_LIST = lazily(rf"\s*\[\s*{NAME}\s*\(")
+_CALL = lazily(
+    r"\s*(?:[A-Za-z_]\w{0,40}\s*=\s*)?(?P<print>print\s*\(\s*)?"
+    rf"(?P<name>(?:(?:functions|default_api)\.)?{NAME})\s*\("
+)
+
+
+@dataclass(frozen=True)
+class PythonBody:
+    """NAME(key=literal, ...): `listed` when a list must hold them. Calls may stand in print(), as Gemma was
+    taught, and their results may be given a name.
+    """
+
+    grammar: ClassVar[str] = "Python"
+    listed: bool = False
+
+    @property
+    def start(self) -> str:
+        return _LIST.pattern if self.listed else rf"\s*(?:\[\s*)?{NAME}\s*\("
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        while True:
+            listed = (yield from src.ahead()) == "["
+            if listed:
+                yield from src.step()
+            if not (yield from self._calls(src, region, draft, listed)):
+                return
+            char = yield from src.ahead()
+            more = _LIST if char == "[" else _CALL if char.isalpha() and region.closes else None
+            if more is None or not (yield from src.match(more)):
+                break
+        yield from close_region(src, region, draft)
+
+    def _calls(self, src: Source, region: Region, draft: Draft, listed: bool) -> Reading[bool]:
+        """Read calls up to the end of the list or of the run of lines; false when one could not be read to its
+        end.
+        """
+        while True:
+            head = yield from src.match(_CALL)
+            if head is None:
+                return (yield from self._no_call(src, region, draft))
+            yield from src.skip()
+            begin = src.at
+            src.pos = head.end() - 1
+            written = head.group("name").removesuffix(".call")
+            draft.open(written, src.at)
+            span = yield from frame(src, PYTHON)
+            if span.state != "closed":
+                if span.state == "cut":
+                    draft.fail("truncated", "the answer ended inside the call", begin, span.end, written)
+                else:
+                    yield from region.fail_and_skip(src, draft, begin, span.why)
+                return False
+            self._take(src, draft, written, begin, span.start)
+            if head.group("print") and (yield from src.ahead()) == ")":
+                yield from src.step()
+            char = yield from src.ahead()
+            if not listed:
+                if char in (",", ";"):
+                    yield from src.step()
+                elif not (region.closes and char and (char.isalpha() or char == "_")):
+                    return True
+            elif char == ",":
+                yield from src.step()
+                if (yield from src.ahead()) == "]":
+                    yield from src.step()
+                    return True
+            elif char == "]":
+                yield from src.step()
+                return True
+            else:
+                return (yield from self._no_call(src, region, draft))
+
+    def _no_call(self, src: Source, region: Region, draft: Draft) -> Reading[bool]:
+        """Something else stands where a call is due: the end of the answer, the end of the region, or a mistake."""
+        yield from src.skip()
+        rest = src.tail()
+        if rest is not None and re.fullmatch(r"[\w.]*", rest):
+            src.pos = len(src.buf)
+            draft.fail("truncated", "the answer ended within the list of calls", region.start, src.at)
+        elif (yield from region.at_close(src)):
+            return True
+        else:
+            yield from region.fail_and_skip(src, draft, src.at, "something other than a call stands among the calls")
+        return False
+
+    def _take(self, src: Source, draft: Draft, written: str, begin: int, at: int) -> None:
+        name = draft.name_of(written)
+        text = src.text(at, src.at)
+        try:
+            arguments, repaired = read_arguments(text, name, draft.tools)
+        except Unreadable as error:
+            draft.fail(
+                "invalid", f"{error.message} (character {error.offset + 1} of its arguments)", begin, src.at, written
+            )
+            return
+        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, repaired)
+
+
+def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments, tuple[str, ...]]:
+    """The arguments between round brackets, and what had to be mended; those without a name go by the order of the
+    schema.
+    """
+    reader = LiteralReader(text, json=False)
+    order = list(tools.properties(name))
+    arguments: Arguments = {}
+    position = 0
+    for _ in reader.members(")"):
+        keyword = KEYWORD.match(text, reader.pos)
+        if keyword:
+            reader.pos = keyword.end()
+            if order and (glued := _glued(tuple(order)).match(text, reader.pos)):
+                arguments[keyword.group(1)] = LiteralReader(glued.group(1), json=False).value()
+                reader.pos = glued.end()
+            else:
+                arguments[keyword.group(1)] = reader.value()
+        elif text.startswith("**", reader.pos):
+            reader.pos += 2
+            spread = reader.value()
+            if not is_object(spread):
+                reader.fail("only an object can be spread into arguments")
+            arguments.update(spread)
+        elif len(arguments) > position:
+            reader.fail("an argument without a name follows one with a name")
+        elif position < len(order):
+            value = reader.value()
+            if position == 0 and is_object(value) and value and set(value) <= set(order) and not arguments:
+                arguments.update(value)  # all the arguments as one object
+            else:
+                arguments[order[position]] = value
+            position += 1
+        else:
+            reader.value()
+            reader.fail("it has more arguments than the tool has parameters")
+    return arguments, tuple(reader.repairs)
+
+
+@lru_cache(maxsize=256)
+def _glued(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A value without quotes that the name of the next argument follows at once, for want of a comma."""
+    return re.compile(
+        rf"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None)(?=(?:{any_of(names)})\s*=(?!=))"
+    )

@@ -1,0 +1,380 @@
+"""Calls as tags around raw values: XML and its many cousins, whose values may hold anything, their own tags
+included.
+
+A value's closing tag counts only where something may legally follow it: the next parameter, the end of the
+call, or the end of the answer. A whole call within a value is data, so openings and ends of calls are counted
+while a value is read.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+from console_app.textcalls.bodies.draft import Draft, Reopening
+from console_app.textcalls.bodies.framing import JSON, frame
+from console_app.textcalls.bodies.literals import decode_json
+from console_app.textcalls.bodies.region import Region, close_region
+from console_app.textcalls.model import Arguments, Unreadable
+from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
+from console_app.textcalls.source import Match, Reading, Source
+from console_app.textcalls.tool_schemas import ToolSchemas
+
+_STRAY = "something other than a parameter stands in it"
+_CDATA = lazily(r"\s*<!\[CDATA\[")
+
+
+@dataclass(frozen=True)
+class TagBody:
+    """Patterns of the tags. `call` has a group `name`; `param` a group `key`, and `type` or `string` where tags
+    tell it.
+
+    In any of them NAMES stands for any name, NAME for this one, KEYS for its parameters and KEY for this
+    one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
+    the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
+    value is part of it, line breaks at its ends included; None: in a call one of whose values began or
+    ended beside its tag. `trim`: white space around a single-line value is not part of it, and entities stand for
+    characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags again.
+    """
+
+    grammar: ClassVar[str] = "tags"
+    call: str
+    param: str
+    param_end: str
+    call_end: str
+    lead: str = "<"
+    exact: bool | None = False
+    trim: bool = False
+    nested: str = ""
+    empty: str = r"(?!)"
+    inner: str = ""
+    json: bool = False
+    wrapper: str = ""
+
+    @property
+    def start(self) -> str:
+        param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
+        json = r"|\{" if self.json else ""
+        wrapped = rf"(?:{self.wrapper}\s*)?" if self.wrapper else ""
+        whole = "" if self.empty == TagBody.empty else "(?<=/>)|"
+        return rf"\s*{self.call}(?:{whole}(?=\s*{wrapped}(?:{param}|{self.call_end}|</{json})))"
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        yield from src.skip()
+        begin = src.at
+        head = yield from src.match(tag_pattern(self.call))
+        if head is None:
+            yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
+            return
+        written = head.group("name")
+        src.pos = head.end()
+        draft.open(written, src.at)
+        call = _Call(self, src, region, draft, written, begin)
+        yield from call.read(head)
+        yield from close_region(src, region, draft, required=False)
+
+
+def tag_pattern(pattern: str) -> re.Pattern[str]:
+    """A tag's pattern for any name: that there is such a tool is looked up, for a pattern of thousands takes long."""
+    return compiled(pattern.replace("NAMES", IDENT))
+
+
+class _Patterns:
+    """The patterns of the calls of one tool between the same tokens: made once, however many calls an answer has."""
+
+    def __init__(
+        self, tags: TagBody, written: str, keys: tuple[str, ...], opens: tuple[str, ...], closes: tuple[str, ...]
+    ) -> None:
+        self.param = param = tags.param.replace("KEYS", any_of(keys) or r"[\w.-]+").replace("NAME", re.escape(written))
+        self.done = done = tags.call_end.replace("NAME", re.escape(written))
+        self.closers = any_of(closes) or r"(?!)"
+        inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
+        self.inner = rf"{inner}\s*(?:{_unnamed(param)}|{done})"
+        self.step = compiled(rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))")
+        self._opens = any_of(opens) or r"(?!)"
+        self._param_end = tags.param_end
+        self._values: dict[str, _ValueEnd] = {}
+
+    def value_end(self, key: str) -> "_ValueEnd":
+        """The patterns for the end of the value of `key`."""
+        end = self._param_end.replace("KEY", re.escape(key))
+        if end not in self._values:
+            follow = rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})"
+            tokens = rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})"
+            self._values[end] = _ValueEnd(
+                compiled(follow),
+                compiled(tokens),
+                self.next_call(end),
+                compiled(self.inner),
+                compiled(rf"(?:{end})\s{{0,64}}(?:{self.done})"),
+            )
+        return self._values[end]
+
+    def next_call(self, end: str) -> re.Pattern[str]:
+        """A value's closing tag directly before the opening of another call."""
+        return compiled(rf"(?:{end})\s*(?:{self._opens}\s*)?(?:{self.inner})")
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueEnd:
+    """What ends a value: `follow` is its closing tag and what may legally follow, `tokens` all that
+    matters within the value, `next_call` the tag directly before the opening of another call, `call` such an opening,
+    `reopens` the tag and then the end of the call.
+    """
+
+    follow: re.Pattern[str]
+    tokens: re.Pattern[str]
+    next_call: re.Pattern[str]
+    call: re.Pattern[str]
+    reopens: re.Pattern[str]
+
+
+_patterns = lru_cache(maxsize=256)(_Patterns)
+
+
+class _Call:
+    """One call being read, from after its opening tag to after its end."""
+
+    def __init__(self, tags: TagBody, src: Source, region: Region, draft: Draft, written: str, begin: int) -> None:
+        self.tags = tags
+        self.src = src
+        self.region = region
+        self.draft = draft
+        self.name = name = draft.name_of(written)
+        self.begin = begin
+        self.arguments: Arguments = {}
+        self.repaired: dict[str, None] = {}
+        self.last: tuple[str, Match, int, _ValueEnd] | None = None
+        self.exact = tags.exact is True
+        self.stray = False
+        keys = tuple(draft.tools.properties(name))
+        self.patterns = _patterns(tags, written, keys, region.opens, region.closes)
+
+    def read(self, head: Match) -> Reading[None]:
+        src = self.src
+        if not compiled(self.tags.empty).match(head.group()):
+            if self.tags.wrapper:
+                yield from self._enter()
+            if (yield from src.ahead()) == "{":
+                good = yield from self._json_arguments()
+            else:
+                good = yield from self._parameters()
+            if not good:
+                return
+        arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
+        self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
+        if self.last is not None and not self.repaired:
+            key, head, start, end = self.last
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact)
+            lead = self.tags.lead + ("/" if self.tags.lead == "<" and "</" in self.tags.param_end else "")
+            self.draft.reopening = Reopening(start, end.reopens, lead, lambda raw: {**arguments, key: decode(raw)})
+
+    def _enter(self) -> Reading[None]:
+        """Move past the tag around all parameters, if there is one and they stand in it."""
+        inside, wrapper = _unnamed(rf"{self.patterns.param}|{self.patterns.done}"), self.tags.wrapper
+        pattern = rf"\s*(?:(?P<around>{wrapper})\s*(?P<next>\S)|(?!{wrapper})(?:{inside}|[^\s<]))"
+        found = yield from self.src.match(compiled(pattern))
+        if found and found["next"] in ("<", "{"):
+            self.src.pos = found.end("around")
+
+    def _parameters(self) -> Reading[bool]:
+        """Read parameters up to the end of the call; false when it failed."""
+        src = self.src
+        while True:
+            found = yield from src.match(self.patterns.step)
+            if found is None and self.last is not None and (yield from src.match(self.patterns.next_call(""))):
+                self.repaired["the end of the call was missing"] = None
+                return True
+            if found is None:
+                yield from src.skip()
+                rest = src.tail()
+                if rest is not None and self._is_half(rest):
+                    self._cut("the answer ended before the call did")
+                else:
+                    yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
+                return False
+            if found.group("done") is not None:
+                src.pos = found.end()
+                return True
+            if found.group("close") is not None:
+                self.repaired["the end of the call was missing"] = None
+                return True
+            src.pos = found.end()
+            if not (yield from self._value(found)):
+                return False
+
+    def _is_half(self, rest: str) -> bool:
+        return not rest or (rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest)
+
+    def _cut(self, why: str) -> None:
+        self.draft.fail("truncated", why, self.begin, self.src.at, self.name)
+        self.src.pos = len(self.src.buf)
+
+    def _json_arguments(self) -> Reading[bool]:
+        yield from self.src.skip()
+        span = yield from frame(self.src, JSON)
+        if span.state == "cut":
+            self._cut("the answer ended inside the arguments")
+            return False
+        if span.state == "closed":
+            try:
+                value, repaired = decode_json(self.src.text(span.start, span.end))
+            except Unreadable as error:
+                yield from self.region.fail_and_skip(self.src, self.draft, self.begin, error.message)
+                return False
+            self.arguments = self.draft.tools.coerced(self.name, value)
+            self.repaired.update(dict.fromkeys(repaired))
+            end = yield from self.src.match(
+                compiled(rf"\s*(?:(?P<done>{self.patterns.done})|(?={self.patterns.closers}))")
+            )
+            if end:
+                self.src.pos = end.end()
+                return True
+            if self.src.ended:
+                self._cut("the answer ended before the call did")
+                return False
+        why = span.why or "something follows its arguments"
+        yield from self.region.fail_and_skip(self.src, self.draft, self.begin, why)
+        return False
+
+    def _value(self, head: Match) -> Reading[bool]:
+        """Read one parameter's raw value and its closing tag; false when the answer ended first."""
+        src, key = self.src, head.group("key").strip()
+        start = src.at
+        end = self.patterns.value_end(key)
+        if (yield from src.ahead()) == "<" and (cdata := (yield from src.match(_CDATA, 64))):
+            src.pos = cdata.end()
+            yield from src.find(compiled(r"\]\]>"), "]", 3)
+        stop = yield from self._find_end(end)
+        if stop is None and self.stray:
+            yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
+            return False
+        if stop is None:
+            self._cut("the answer ended inside a value")
+            return False
+        raw = src.text(start, src.at)
+        if stop.group("end") is None and not raw.startswith("\n"):
+            raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
+        on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
+        self.exact = self.exact or (self.tags.exact is None and not on_lines)
+        self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact)
+        self.last = (key, head, start, end)
+        if stop.group("end") is not None:
+            src.pos = stop.end()
+        else:
+            self.repaired["the end of a value was missing"] = None
+        return True
+
+    def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
+        """Move to where the value ends; the match there is its closing tag, or what implies it. None where the answer
+        ended before, or, which `stray` tells, where something that is no parameter follows the closing tag.
+        """
+        src = self.src
+        depth = 0
+        start, fallback, before_call, closed = src.at, None, None, False
+        while True:
+            found = yield from src.find(end.tokens, self.tags.lead, patience=64)
+            if found is None:
+                if before_call is not None and depth == 0 and self._all_read():
+                    fallback = before_call
+                elif fallback is not None and not self._ends_there(fallback):
+                    fallback = None
+                elif fallback is not None and closed:
+                    self.stray = src.rewind(fallback)
+                    return None
+                if fallback is not None and src.rewind(fallback):
+                    return end.tokens.match(src.buf, src.pos)
+                return None
+            kind = found.lastgroup
+            if kind == "next" and (yield from src.match(end.call)):
+                kind = "call"  # the opening of a parameter may be the beginning of that of a call
+            if kind == "end":
+                if depth == 0 and (yield from self._is_legal(end)):
+                    return end.tokens.match(src.buf, src.pos)
+                if depth == 0 and before_call is None and (yield from src.match(end.next_call)):
+                    before_call = src.at
+                closed = closed or depth == 0
+            elif kind == "call":
+                depth += 1
+            elif kind == "done":
+                if depth == 0 and fallback is None:
+                    fallback = src.at
+                depth = max(0, depth - 1)
+            elif depth == 0 and self._is_next(found, start):
+                self.stray = closed
+                return None if closed else found
+            src.pos += found.end() - found.start() if kind != "call" else 1
+
+    def _all_read(self) -> bool:
+        """Whether the answer ended with the end of a call: nothing in it was cut off."""
+        src = self.src
+        rest = src.text(max(self.begin, src.length - 200), src.length)
+        return compiled(rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$").search(rest) is not None
+
+    def _ends_there(self, offset: int) -> bool:
+        """Whether the end of the call stands at `offset` and then that of the region: only the value's end is
+        missing.
+        """
+        rest = self.src.text(offset, self.src.length)
+        if any(compiled(self.patterns.done).match(token) for token in self.region.closes):
+            closer = rf"(?:{self.patterns.closers})?"  # one tag ends both the call and the region
+        else:
+            closer = self.patterns.closers if self.region.closes else ""
+        return compiled(rf"(?:{self.patterns.done})\s*{closer}\s*(?:$|{self.patterns.inner})").match(rest) is not None
+
+    def _is_next(self, found: Match, start: int) -> bool:
+        """Whether the opening of a parameter inside a value means that the value's end was forgotten."""
+        key = found.group("key").strip()
+        return key in self.draft.tools.properties(self.name) and key not in self.arguments and self.src.at > start
+
+    def _is_legal(self, end: _ValueEnd) -> Reading[bool]:
+        """Whether what stands after a closing tag here may follow one."""
+        src = self.src
+        found = yield from src.match(end.follow)
+        if found:
+            return True
+        rest = src.tail()
+        found = end.tokens.match(rest) if rest is not None else None
+        return found is not None and not found.string[found.end() :].strip()
+
+
+def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match, raw: str, *, exact: bool) -> Any:
+    """The value of a parameter, as its tag and the schema say."""
+    attributes = head.groupdict()
+    if attributes.get("string") == "true" or attributes.get("type") == "string":
+        return raw
+    if attributes.get("string") == "false" or attributes.get("type"):
+        try:
+            return decode_json(raw)[0]
+        except Unreadable:
+            return raw
+    if tags.nested and (tags.nested in raw or not raw.strip()):
+        return tools.fitted(name, key, nested_value(raw, tags.nested))
+    return tools.typed(name, key, raw, trim=tags.trim, exact=exact)
+
+
+def _unnamed(pattern: str) -> str:
+    """A pattern whose groups bear no names, to be used beside itself."""
+    return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
+
+
+def nested_value(raw: str, prefix: str) -> Any:
+    """A value written as tags that each bear a prefix: items make a list, other names an object, the rest is text."""
+    tag = re.compile(rf"{re.escape(prefix)}<(/?)([\w.-]+)>")
+    stack: list[tuple[str, list[tuple[str, Any]], int]] = [("", [], 0)]
+    for found in tag.finditer(raw):
+        closing, name = found.groups()
+        if not closing:
+            stack.append((name, [], found.end()))
+        elif len(stack) > 1 and stack[-1][0] == name:
+            _, members, begin = stack.pop()
+            stack[-1][1].append((name, _members(members) if members else raw[begin : found.start()]))
+        else:
+            return raw
+    return _members(stack[0][1]) if len(stack) == 1 and stack[0][1] else raw
+
+
+def _members(members: list[tuple[str, Any]]) -> Any:
+    if all(name == "item" for name, _ in members):
+        return [value for _, value in members]
+    return dict(members)

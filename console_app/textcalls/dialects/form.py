@@ -1,0 +1,133 @@
+"""Writing calls in a dialect: the templates of its row, and how each kind of dialect encodes arguments.
+
+What is written is read back the same: values that a dialect would misread are put in CDATA, where it has such a
+thing.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any, Literal, Protocol
+
+from console_app.domain.schema import type_of
+from console_app.textcalls.model import is_list, is_object
+from console_app.textcalls.patterns import lazily
+from console_app.textcalls.tool_schemas import ToolSchemas
+
+_ENTITY = lazily(r"&(?:\w+|#\w+);")
+_TAG_OPEN = lazily(r"<(?=[/|!\w])")
+_PLAIN_KEY = lazily(r"[A-Za-z_][\w-]*")
+
+
+class WrittenCall(Protocol):
+    """The parts of a call that are needed to write it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def arguments(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Form:
+    """Templates: `call` with $name, $arguments and $index, `around` with $calls, `param` with $key, $value,
+    $type and $string. `values` is the encoding: json, json_text (JSON within a JSON string), raw, exact
+    (raw, and told to be text), python or quoted (by `quote`). `cdata`: a raw value may be put in CDATA. `trims` and
+    `keeps`: what readers make of white space around a raw value, as `trim` and `exact` of its grammar.
+    """
+
+    call: str
+    around: str = "$calls"
+    between: str = "\n"
+    values: Literal["json", "json_text", "raw", "exact", "python", "quoted"] = "json"
+    param: str = ""
+    quote: str = ""
+    trims: bool = False
+    keeps: bool = False
+    cdata: bool = True
+
+    def write(self, calls: Sequence[WrittenCall], tools: ToolSchemas) -> str:
+        """All the calls of an answer."""
+        written = [
+            Template(self.call).substitute(
+                name=json.dumps(call.name)[1:-1] if self.values.startswith("json") else call.name,
+                arguments=self._arguments(call, tools),
+                index=str(index),
+                number=str(index + 1),
+            )
+            for index, call in enumerate(calls)
+        ]
+        return Template(self.around).substitute(calls=self.between.join(written))
+
+    def _arguments(self, call: WrittenCall, tools: ToolSchemas) -> str:
+        arguments = dict(call.arguments)
+        if self.values == "json":
+            return _json(arguments)
+        if self.values == "json_text":
+            return _json(_json(arguments))
+        if self.values == "python":
+            return ", ".join(f"{key}={_python(value)}" for key, value in arguments.items())
+        if self.values == "quoted":
+            return ",".join(f"{self._key(key)}:{self._quoted(value)}" for key, value in arguments.items())
+        return "".join(self._param(call.name, key, value, tools) for key, value in arguments.items())
+
+    def _param(self, name: str, key: str, value: Any, tools: ToolSchemas) -> str:
+        text = value if isinstance(value, str) else _json_between_tags(value)
+        if self.values == "raw" and isinstance(value, str):
+            text = self._raw(name, value, tools.types(name, key))
+        string = "true" if isinstance(value, str) else "false"
+        kind = type_of(value).replace("integer", "number")
+        return Template(self.param).substitute(key=key, value=text, type=kind, string=string)
+
+    def _raw(self, name: str, value: str, types: frozenset[str]) -> str:
+        """A text as it must stand between tags to come back the same."""
+        marks = [
+            mark
+            for mark in ("<tool_call", "</tool_call", "<function", "</function", "<param", "</param")
+            if mark in value
+        ]
+        marks += [mark for mark in ("invoke", "arg_key>", "arg_value>", "<![CDATA[", "minimax[") if mark in value]
+        spaced = self.trims and "\n" not in value.strip() and value.strip() != value
+        tagged = self.trims and "<" in value and re.search(r"</?[\w.-]+\s*/?>", value) is not None
+        literal = "null" in types and value.strip() in ("null", "None")
+        escaped = self.trims and _ENTITY.search(value)
+        if self.cdata and "]]>" not in value and (marks or spaced or tagged or literal or escaped):
+            return f"<![CDATA[{value}]]>"
+        if self.keeps or "$value\n" in self.param or not value.startswith("\n"):
+            return value
+        return f"\n{value}\n" if value.endswith("\n") else f"\n{value}"
+
+    def _key(self, key: str) -> str:
+        return key if _PLAIN_KEY.fullmatch(key) else f"{self.quote}{key}{self.quote}"
+
+    def _quoted(self, value: Any) -> str:
+        if isinstance(value, str):
+            return f"{self.quote}{value}{self.quote}"
+        if is_object(value):
+            return "{" + ",".join(f"{self._key(key)}:{self._quoted(item)}" for key, item in value.items()) + "}"
+        if is_list(value):
+            return "[" + ",".join(map(self._quoted, value)) + "]"
+        return _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _json_between_tags(value: Any) -> str:
+    """JSON in which no tag and no entity begins: within its strings `<` and `&` have an escape."""
+    text = _TAG_OPEN.sub(r"\\u003c", _json(value))
+    return _ENTITY.sub(lambda entity: "\\u0026" + entity[0][1:], text)
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    if is_object(value):
+        return "{" + ", ".join(f"{_json(key)}: {_python(item)}" for key, item in value.items()) + "}"
+    if is_list(value):
+        return "[" + ", ".join(map(_python, value)) + "]"
+    return _json(value)

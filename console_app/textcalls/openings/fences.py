@@ -1,0 +1,169 @@
+"""Backticks: code in a line is never a call; a fence is one when it holds nothing else and was not shown as an
+example.
+"""
+
+from dataclasses import replace
+
+from console_app.textcalls.bodies.draft import CallAttempt
+from console_app.textcalls.model import IS_PYTHON
+from console_app.textcalls.openings.position import Place
+from console_app.textcalls.openings.scan_state import ScanState
+from console_app.textcalls.patterns import compiled, lazily
+from console_app.textcalls.source import LOOKAHEAD, Match, Reading
+
+INFOS = frozenset((
+    "", "json", "jsonc", "json5", "xml", "text", "txt", "plaintext", "tool", "tool_call", "tool_calls",
+    "tool_code", "tool_use", "function", "function_call", "function_calls", "functions", "action", "tools",
+    "call",
+))  # fmt: skip
+"""What may stand after the ticks of a fence that holds calls: no program language."""
+
+_RESULTS = frozenset(("tool_output", "tool_outputs"))
+"""What an endpoint writes before the results of calls in fences: a model that does makes them up."""
+
+_INFO = lazily(r"[^\n`]*\n")
+_LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
+"""What ends the line of a fence that follows words, as in `For example: ```json`."""
+_CALL_LIKE = lazily(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
+_HALF_NAME = lazily(r"[\w.-]+")
+_HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
+_BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
+_LONGEST_CODE = 8
+_MOST_SHOWN = 16_000  # characters of a fence that is no call
+_BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
+
+
+def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
+    """Read a fence or inline code."""
+    src = state.src
+    char, start = ticks[0], src.at
+    yield from src.skip(_RUNS[char])
+    ticks = char * min(src.at - start, 100)
+    place = state.structure.lines(start)
+    if len(ticks) >= 3 and not place.line.lstrip().startswith(">"):
+        info = yield from src.match(_INFO if _BULLET.fullmatch(place.line) else _LATE_INFO, 200)
+        if info:
+            yield from _fence(state, ticks, start, info, place)
+            state.structure.skip(start, src.at, floor=False)
+            return
+    if char == "`" and len(ticks) <= _LONGEST_CODE:
+        if not (yield from _inline(state, len(ticks))):
+            state.structure.backtick = start
+        state.structure.skip(start, src.at, floor=False)
+
+
+def _inline(state: ScanState, width: int) -> Reading[bool]:
+    """Code within a paragraph, up to as many backticks as opened it; whether there are any."""
+    src, begin = state.src, state.src.at
+    if begin < state.unclosed_code.get(width, 0):
+        return False
+    while (found := (yield from src.find(_CODE_ENDS, "`\n", 64))) is not None:
+        if found.group() == "`":
+            run = src.at
+            yield from src.skip(_RUNS["`"])
+            if src.at - run == width:
+                return True
+        elif (yield from src.match(_PARAGRAPH_ENDS, 40)):
+            break
+        else:
+            src.pos += len(found.group())
+    state.unclosed_code[width] = src.at
+    src.rewind(begin)
+    return False
+
+
+_RUNS = {"`": lazily("`*"), "~": lazily("~*")}
+_CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
+_PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
+_LINE_END = lazily(r"[^\n]*\n")
+
+
+def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Place) -> Reading[None]:
+    """Read a fence that began at `start`; `opening` is the rest of its first line."""
+    src, output = state.src, state.output
+    info = opening.group().strip()
+    src.pos = opening.end() - 1
+    body_start = src.at + 1
+    language = info.split()[0].lower() if info else ""
+    if language in _RESULTS and output.attempts and src.rewind(start):
+        yield from state.cut(ticks + language, place)
+        return
+    readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
+    readable = (
+        readable
+        and INFOS.issuperset(info.lower().split())
+        and not (here := state.structure.at(start)).quoted
+        and not here.example
+    )
+    may_be, told = readable and not output.unfenced, readable and language == "tool_code"
+    if may_be:
+        src.pos += 1
+        yield from src.skip()
+        found = yield from src.match(_CALL_LIKE, 64)
+        may_be = found is not None or _HALF_NAME.fullmatch(src.tail() or "") is not None
+        src.rewind(body_start - 1)
+    state.held = may_be
+    closed = yield from _to_end(state, ticks)
+    body = src.text(body_start, max(body_start, src.at)) if may_be or told else ""
+    src.pos += closed or 0
+    if may_be:
+        whole = body if closed is not None else _HALF_CLOSING.sub("", body)
+        _judge(state, language, whole, body_start, closed is not None)
+        told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
+    else:
+        output.show(src.at)
+        if not (readable and output.unfenced):
+            output.shown_fences.append((start, min(src.at, start + _MOST_SHOWN)))
+    if told and body.strip():
+        words = _HALF_NAME.findall(body[:LOOKAHEAD])
+        output.note(start, src.at, IS_PYTHON, next((word for word in words if word in state.tools), None))
+
+
+def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
+    """Move to the line that closes the fence; how long it is, or None when the answer ends first."""
+    src, char = state.src, ticks[0]
+    closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
+    while (found := (yield from src.find(closing, "\n", 31 + len(ticks)))) is not None:
+        width = found.end() - found.start()
+        src.pos += width
+        yield from src.match(_LINE_END, 100)
+        rest = src.buf[src.pos : src.pos + 100].partition("\n")[0]
+        if not rest.strip(" \t\r" + char):
+            src.pos -= width
+            return width + len(rest)
+    return None
+
+
+def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool) -> None:
+    """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
+    last may be cut off too.
+    """
+    inner = state.read_inner(state, body)
+    attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
+    draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
+    if not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
+        draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
+    elif not inner.has_text and all(
+        attempt.known
+        if attempt.failure is None
+        else state.tools.resolve(attempt.name or "")
+        if closed
+        else attempt.failure == "truncated" and attempt is attempts[-1]
+        for attempt in attempts
+    ):
+        for attempt in attempts:
+            draft.take(replace(_moved(attempt, offset, language), marked=draft.marked))
+        if not closed:
+            draft.unclosed()
+    state.conclude(draft, fenced=True)
+
+
+def _bare(body: str) -> str:
+    return body.strip().removeprefix("print(").removeprefix("default_api.")
+
+
+def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:
+    dialect = "fenced_json" if attempt.dialect in _BARE else attempt.dialect
+    if language == "tool_code" and dialect == "pythonic_list":
+        dialect = "gemma_tool_code"
+    return replace(attempt, start=attempt.start + offset, end=attempt.end + offset, dialect=dialect)

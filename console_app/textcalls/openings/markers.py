@@ -1,0 +1,304 @@
+"""What a marker or a label opens: which dialect follows it, and what to make of one that none follows.
+
+Labels stand at the start of a line: `Action:` and what may follow it, `Observation:`, and the recipients of Functionary
+and Muse, with which an answer may begin.
+"""
+
+import re
+from functools import lru_cache
+
+from console_app.textcalls.bodies.region import Region
+from console_app.textcalls.bodies.tag_body import tag_pattern
+from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.table import BY_NAME, SECTIONS
+from console_app.textcalls.openings.bare import pass_separator
+from console_app.textcalls.openings.openers import OPENERS
+from console_app.textcalls.openings.position import Place
+from console_app.textcalls.openings.scan_state import ScanState
+from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, compiled, label, lazily, partly
+from console_app.textcalls.source import LOOKAHEAD, Reading
+
+_HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
+_PREFIX = lazily(r"<([\w-]+:)")
+_TAG = lazily(rf"\s*<(?P<name>{IDENT})\s*/?>")
+_REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
+_DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
+_CHANNEL = lazily(
+    r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
+)
+_TO_TOOL = lazily(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
+_CHANNEL_ENDS = lazily(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
+_LABEL = lazily(ACTION)
+_OBSERVATION = lazily(label("Observation"))
+_OBJECTS = lazily(rf"{ACTION}\s*(?P<fence>```\w*\s*)?(?=\{{\s*[\"'\w]|\[\s*\{{)")
+_NAMED = lazily(BY_NAME["react"].body.start)
+_INPUTS = [f"{mark}{word}:" for word in ("Action Input", "ACTION INPUT", "Action Input ") for mark in ("", "**")]
+_HALF = lazily(rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*(?:{partly(_INPUTS)}|{ACTION_INPUT}\s*)?)?$")
+_NO_INPUT = lazily(rf"{ACTION}[ \t]*(?P<name>[\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
+_HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
+_TO_ALL = lazily(r"(?:>>>)?all[ \t]*\r?\n")
+_HALF_RECIPIENT = lazily(r">>>([\w.-]+)\s*$")
+_TO = lazily(r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>")
+_HALF_TO = lazily(r"\s*t(?:o(?:=[\w.-]*(?:<[|\w]*>?\s*(?:<[\w:]*)?)?)?)?")
+_NAME = lazily(r"(?P<name>\S+)[ \t]*\r?\n\s*\{")
+_HALF_NAME = lazily(r"\s*(\S*)([ \t\r]*(?:\n\s*)?)")
+_MESSAGE_ENDS = lazily(r"<\|(?:eom|eot|start|end)\|>")
+_LONGEST = 120
+BESIDE_CALLS = "more than calls stands in its fence"
+
+
+def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
+    """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
+    src, place = state.src, state.place()
+    known = marker if marker in OPENERS else f"<{marker}"
+    patterns, rows = _choices(token, known)
+    chosen = yield from src.match_first(patterns)
+    if chosen is None and known in SECTIONS:
+        tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
+        chosen = 0 if tag and state.tools.resolve(tag["name"]) else None
+    if chosen is None:
+        if known in ("<|channel|>", "<|start|>"):
+            yield from _channel(state)
+        else:
+            yield from _no_body(state, token, known, place)
+        return
+    row = rows[chosen]
+    if row is None:
+        src.pos += len(token)
+        if place.quoted or state.level == "none":
+            state.shown_section = SECTIONS[known]
+        else:
+            state.output.drop(src.at)
+        return
+    inside, marked = known in row.begins, row.marked
+    row = state.same_family(row)
+    pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
+    region = Region(src.at, (token, *row.opens), _with_prefix(row.closes, token), pretty)
+    src.pos += 0 if inside else len(token)
+    draft = yield from state.read_body(row, region, marked)
+    shown = place.quoted or ("its section is only shown" if state.shown_section else "")
+    if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
+        shown = "it defines tools"
+    yield from state.conclude_in_line(draft, shown, sealed=row.sealed)
+
+
+def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
+    """Return the tokens that close the region, with the prefix that the marker has."""
+    prefix = _PREFIX.match(token)
+    if prefix and closes and ":" not in closes[0]:
+        return (*closes, *(f"</{prefix.group(1)}{close[2:]}" for close in closes))
+    return closes
+
+
+@lru_cache(maxsize=512)
+def _choices(token: str, marker: str) -> tuple[list[re.Pattern[str]], list[Dialect | None]]:
+    """Patterns for a marker and the start of a body, and the row each stands for; None for one that only groups
+    calls.
+    """
+    patterns: list[re.Pattern[str]] = []
+    rows: list[Dialect | None] = []
+    if marker in SECTIONS:
+        inner = any_of(set(OPENERS) - {marker})
+        again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
+        nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
+        section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s)"
+        patterns.append(compiled(section))
+        rows.append(None)
+    for row in OPENERS[marker]:
+        before = "" if marker in row.begins else re.escape(token)
+        patterns.append(compiled(before + row.body.start))
+        rows.append(row)
+    return patterns, rows
+
+
+def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading[None]:
+    """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
+    src, start, rows = state.src, state.src.at, OPENERS[marker]
+    dialect, weak = rows[0].name if rows else "none", bool(rows) and all(row.weak for row in rows)
+    closes = tuple(closer for row in rows for closer in row.closes) or (SECTIONS.get(marker, "\0"),)
+    inside = any(marker in row.begins for row in rows)
+    rest = src.tail(len(token))
+    if rest is not None and _looks_cut(rest, closes, inside):
+        mentioned = not place.line_start and rest[:1] in (" ", "\t")
+        if not (rest.strip() and (weak or mentioned)):
+            state.cut_off(dialect, "where the call should begin", start)
+            return
+    src.pos += len(token)
+    if weak or not place.line_start or place.quoted:
+        return
+    draft = state.new_draft(dialect)
+    yield from Region(start, (token,), closes).fail_and_skip(
+        src, draft, start, "what follows the opening tag is no call"
+    )
+    if not src.text(max(start, src.at - 80), src.at).endswith(closes):
+        src.rewind(start + len(token))
+        if inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
+            src.pos = rest_of_tag.end()
+    state.conclude(draft)
+
+
+def _looks_cut(rest: str, closes: tuple[str, ...], inside: bool) -> bool:
+    """Whether the rest of an answer after a marker may be the beginning of a call."""
+    if any(closer in rest for closer in closes):
+        return False
+    if inside:
+        tag, end, rest = rest.partition(">")
+        if not end:
+            return "\n" not in tag
+        return rest.lstrip()[:1] in ("", "<", "]", "{")
+    body = rest.lstrip()
+    return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
+
+
+def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
+    """Read a call whose tag is the tool's own name."""
+    src, row = state.src, BY_NAME["roo_xml"]
+    name = token.strip("</> ")
+    keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
+    opening = re.escape(token)
+    if not token.endswith("/>"):
+        opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    withheld = state.place().withheld
+    if (yield from src.match(compiled(opening))) is None:
+        rest = src.tail(len(token))
+        if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
+            state.cut_off(row.name, "where its parameters should begin", src.at, name)
+        else:
+            src.pos += len(token)
+        return
+    region = Region(src.at, (token,))
+    draft = yield from state.read_body(row, region)
+    yield from state.conclude_in_line(draft, withheld)
+
+
+def _channel(state: ScanState) -> Reading[None]:
+    """A harmony header that calls nothing: analysis is reasoning, other channels are text; another role is made
+    up.
+    """
+    src, output, start = state.src, state.output, state.src.at
+    header = yield from src.match(_CHANNEL)
+    if header is None:
+        rest = src.tail()
+        if rest is not None:
+            if "to=" in rest:
+                state.cut_off("harmony", "in the header of the call", start)
+                return
+            src.pos = len(src.buf)
+        else:
+            src.pos += len("<|start|>")
+        output.drop(src.at)
+        return
+    src.pos = header.end()
+    if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
+        state.cut_off("harmony", "where the arguments should begin", start)
+        return
+    output.drop(src.at)
+    if header.group("channel") == "analysis" or " to=self<" in header.group():
+        yield from src.find(_CHANNEL_ENDS, "<", 16)
+        output.drop(src.at, "thought")
+    elif header.group("channel") == "final":
+        state.held = False
+        yield from src.find(_CHANNEL_ENDS, "<", 16)
+        output.show(src.at)
+
+
+def read_label(state: ScanState, token: str) -> Reading[None]:
+    """Read what a label announces; anywhere but at the start of a line it is only shown."""
+    src, place = state.src, state.place()
+    if token == ">>>":
+        anywhere = state.last_row is BY_NAME["functionary_v32"]
+        yield from _recipient(state, place.quoted if anywhere else place.withheld)
+    elif "observation" not in token.lower():
+        yield from _action(state, place.withheld)
+    elif place.line_start and not place.blockquote and (yield from src.match(_OBSERVATION, 24)):
+        yield from state.cut(token, place)
+    else:
+        src.pos += len(token)
+
+
+def _action(state: ScanState, shown: str) -> Reading[None]:
+    src, start = state.src, state.src.at
+    starts = [_OBJECTS, _NAMED, _NO_INPUT]
+    chosen = yield from src.match_first(starts)
+    found = starts[chosen or 0].match(src.buf, src.pos)
+    after = _LABEL.match(src.buf, src.pos)
+    if found is None or (chosen and state.tools.resolve(found["name"]) is None):
+        _no_action(state, shown, after.end() if after else src.pos + 1)
+        return
+    row = BY_NAME["react" if chosen else "smol_action"]
+    if chosen == 2:
+        src.pos = found.end()
+        draft = state.new_draft(row.name)
+        draft.done_loosely(found["name"], None, start, src.at)
+        state.conclude(draft, shown=shown)
+        return
+    opens = () if chosen or after is None else (after.group(),)
+    src.pos += sum(map(len, opens))
+    draft = yield from state.read_body(row, Region(start, opens, row.closes, pretty=True))
+    if not chosen and found["fence"]:
+        langchain = '"action"' in src.text(start, min(src.at, start + 600))
+        draft.relabel("langchain_action_fence" if langchain else "command_r")
+        if src.text(src.at - 1, src.at) != "`" and (yield from src.ahead()) not in ("", "<"):
+            shown = shown or BESIDE_CALLS
+    yield from state.conclude_in_line(draft, shown)
+    yield from pass_separator(state)
+
+
+def _no_action(state: ScanState, shown: str, after: int) -> None:
+    """`Action:` without anything that runs: cut off, if a tool is named, else text."""
+    src, start = state.src, state.src.at
+    rest = src.tail(limit=LOOKAHEAD) or ""
+    half = _HALF.match(rest)
+    if _HALF_OBJECT.match(rest):
+        state.cut_off("smol_action", "inside the call", start, shown=shown)
+    elif half and state.tools.begins(half[1]):
+        state.cut_off("react", "before the input of the action", start, half[1], shown)
+    else:
+        src.pos = after
+
+
+def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
+    src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
+    starts = [_TO_ALL, tag_pattern(row.body.start)]
+    chosen = yield from src.match_first(starts)
+    named = starts[1].match(src.buf, src.pos) if chosen else None
+    if chosen == 0 and (found := _TO_ALL.match(src.buf, src.pos)):
+        src.pos = found.end()
+        state.output.drop(src.at)
+        state.last_row = row
+    elif named and state.tools.resolve(named["name"]):
+        state.last_row = row
+        state.conclude((yield from state.read_body(row, Region(start, pretty=True))), shown=shown)
+    elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
+        state.cut_off(row.name, "before the arguments", start, half[1], shown)
+    else:
+        src.pos += len(">>>")
+
+
+def _may_name(text: str, names: tuple[str, ...]) -> bool:
+    """Whether more of an answer that begins like this may name who it is for, where the prompt holds the first token
+    of its turn."""
+    half = _HALF_NAME.fullmatch(text)
+    known = (*names, "all")
+    named = half is not None and (half[1] in known if half[2] else any(one.startswith(half[1]) for one in known))
+    return named or _HALF_TO.fullmatch(text) is not None
+
+
+def read_opening(state: ScanState) -> Reading[None]:
+    """Read the recipient with which an answer begins: Functionary's without its `>>>`, Muse's without `<|start|>`."""
+    src, names = state.src, state.tools.names
+    if state.level == "none":
+        return
+    while not src.ended and len(src.buf) - src.pos <= _LONGEST and _may_name(src.buf[src.pos :], names):
+        yield
+    if found := _TO.match(src.buf, src.pos):
+        src.pos = found.end()
+        state.output.drop(src.at)
+        if found["self"]:
+            state.held = True
+            yield from src.find(_MESSAGE_ENDS, "<", 16)
+            state.output.drop(src.at, "thought")
+    elif ((found := _NAME.match(src.buf, src.pos)) and found["name"] in names) or _TO_ALL.match(src.buf, src.pos):
+        state.held = True
+        yield from _recipient(state)
+    state.held = False

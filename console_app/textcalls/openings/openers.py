@@ -1,0 +1,121 @@
+"""One regular expression that finds, in running text, whatever might begin something other than text."""
+
+import re
+from functools import cache
+
+from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.table import DIALECTS, SECTIONS
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
+from console_app.textcalls.patterns import any_of, held_back, lazily, lead_word
+
+LABELS = (
+    "Action:", "ACTION:", "Action :", "ACTION :", "**Action", "**ACTION", "Observation:", "OBSERVATION:",
+    "Observation :", "**Observation", ">>>",
+)  # fmt: skip
+
+OPENERS: dict[str, tuple[Dialect, ...]] = {}
+"""Marker to the dialects that may follow it, in the order of the table."""
+for _row in DIALECTS:
+    for _literal in (*_row.opens, *_row.begins):
+        OPENERS[_literal] = (*OPENERS.get(_literal, ()), _row)
+for _literal in SECTIONS:
+    OPENERS.setdefault(_literal, ())
+
+CLOSERS: frozenset[str] = frozenset(
+    {token for row in DIALECTS for token in row.closes} | set(SECTIONS.values()) | {"<tool_sep>"}
+) - set(CHAT_TOKENS)
+THINK_ENDS: frozenset[str] = frozenset(end for tag, end in THINKING.items() if tag not in PLAIN_THINKING) | {FINAL}
+
+_KINDS = {
+    "silent": SILENT,
+    "thinking": tuple(THINKING),
+    "thought": tuple(THINK_ENDS),
+    "marker": tuple(OPENERS),
+    "closer": tuple(CLOSERS),
+    "chat": CHAT_TOKENS,
+    "fabricated": FABRICATED,
+}
+KIND_OF: dict[str, str] = {literal: kind for kind, literals in _KINDS.items() for literal in literals}
+
+EXTENDABLE = frozenset(
+    literal for literal in KIND_OF if any(other != literal and other.startswith(literal) for other in KIND_OF)
+) | {literal[: literal.index(">") + 1] for literal in KIND_OF if ">" in literal[:-1]}
+"""Literals with which longer ones begin, and what looks like a tag of its own until the rest of a longer one comes."""
+LONGEST = max(map(len, KIND_OF))
+
+_OBJECT_HELD = r"\{{1,2}(?:\s{0,64}(?:[\"']?(?:[A-Za-z_]\w{0,40}[\"']?\s{0,16})?)?)?\Z"
+
+
+def _object(group: str) -> str:
+    """An object's opening up to the colon after its first key."""
+    return r"\{{1,2}\s{0,64}[\"']?(?P<" + group + r">[A-Za-z_]\w{0,40})[\"']?\s{0,16}:"
+
+
+_PREFIX = r"(?:functions\.|default_api\.)?"
+_NAME = r"\w[\w.-]{0,80}"
+_SHAPES = {
+    "<": r"\w",
+    "[": rf"\s{{0,64}}(?:\{{|{_NAME}\s{{0,8}}(?:\(|\Z)|\Z)",
+    "{": r"\{?\s{0,64}(?:[\"'A-Za-z_]|\Z)",
+}
+"""The first characters of what begins with no literal, and what has to follow them."""
+
+
+@cache
+def _leads() -> tuple[str, list[str]]:
+    """The pattern of LEAD, and the words among its alternatives.
+
+    Each alternative begins with a literal character, for then the engine skips everything else at once; what follows a
+    rare one is looked at, for else text that is full of it would be looked at one by one.
+    """
+    words, following = set[str](), {first: set[str]() for first in _SHAPES}
+    for literal in (*KIND_OF, *LABELS, "`", "~~~"):
+        word = lead_word(literal)
+        if len(word) < len(literal):
+            following.setdefault(word, set()).add(literal[1])
+        else:
+            words.add(word)
+    rare = [
+        rf"{re.escape(first)}(?={'|'.join((*map(re.escape, sorted(seconds)), *shape))}|\Z)"
+        for first, seconds in following.items()
+        for shape in [[_SHAPES[first]] if first in _SHAPES else []]
+    ]
+    return "|".join((*map(re.escape, sorted(words)), *rare)), [word for word in words if len(word) > 1]
+
+
+LEAD = lazily(lambda: _leads()[0])
+"""Finds, quickly, where a TOKEN may begin. The patterns are the same for any tools: whether a name is that of a tool is
+looked up when one is found.
+"""
+HALF_WORD = lazily(lambda: held_back(_leads()[1])[3:-1])  # no group, so that the engine knows the first characters
+"""Finds, at the end of a text, what may become a token that begins with no rare character."""
+PLAIN = lazily(lambda: f"{LEAD.pattern}|{HALF_WORD.pattern}")
+"""Finds both."""
+TOKEN = lazily(
+    lambda: (
+        rf"(?P<literal>{any_of(KIND_OF)})"
+        rf"|<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)"
+        rf"|<(?P<tag>{_NAME})\s{{0,8}}/?>"
+        rf"|(?P<label>{any_of(LABELS)})"
+        r"|(?P<ticks>`|~~~)"
+        rf"|\[\s{{0,64}}(?:{_object('member')}|(?P<callee>{_NAME})\s{{0,8}}\()"
+        rf"|{_object('key')}"
+    )
+)
+"""Whatever may open something."""
+HELD = lazily(
+    lambda: (
+        rf"{held_back([*KIND_OF, *LABELS])}"
+        rf"|<(?:{_NAME}\s{{0,8}}/?)?\Z"
+        r"|<[A-Za-z][\w-]{0,15}:[a-z_]{0,14}\Z"
+        r"|~{1,2}\Z"
+        rf"|\[\s{{0,64}}(?:\Z|{_OBJECT_HELD}|{_NAME}\s{{0,8}}\Z)"
+        rf"|{_OBJECT_HELD}"
+    )
+)
+"""What may become a TOKEN, at the end of a text."""
+LINE = lazily(
+    rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
+)
+"""The opening of a Python call that begins an answer, with or without print() around it, and what may become it."""
+HALF_LINE = lazily(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z")

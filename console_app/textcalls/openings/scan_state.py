@@ -1,0 +1,219 @@
+"""What everything that reads one answer shares: the source, the tools, the output, and how a region is concluded."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+
+from console_app.textcalls.bodies.draft import Draft, Reopening
+from console_app.textcalls.bodies.region import Region
+from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.table import BY_NAME, SECTIONS
+from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
+from console_app.textcalls.model import ReadingLevel, ScanEvent
+from console_app.textcalls.openings.openers import CLOSERS, THINK_ENDS
+from console_app.textcalls.openings.position import Place, Structure
+from console_app.textcalls.output import BESIDE_TEXT, IN_SENTENCE, NO_TOOL, ScanOutput
+from console_app.textcalls.patterns import any_of, lazily, partly
+from console_app.textcalls.source import Match, Reading, Source
+from console_app.textcalls.tool_schemas import ToolSchemas
+
+MOST_CALLS = 16_000
+"""How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
+_ANYTHING = lazily(r"[\s\S]*")
+_ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
+_CLOSER = any_of({*CLOSERS, *SECTIONS.values()})
+
+
+@cache
+def _behind(marked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What stands behind a call on its line: words; or nothing, for another line or another mark begins. Behind one
+    that is not marked there may be what separates it from the next.
+    """
+    spare, brackets = ("", r"\]") if marked else (r"(?:[,;|}\]][ \t]*+)*", r"\]{},;|")
+    words = rf"[^\s<\[{brackets}]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>]"
+    nothing = r"[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{])(?!</|<\Z|\[\^?\Z)"
+    behind, half = rf"(?:\s*+{_CLOSER})*+[ \t]*+{spare}", partly({*CLOSERS, *SECTIONS.values()})
+    return re.compile(f"{behind}(?:{words})"), re.compile(rf"{behind}(?:{nothing})(?!{_CLOSER}|{half}\Z)")
+
+
+@dataclass
+class ScanState:
+    """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
+    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
+    calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
+    calls count. `idle`: how many openers opened no call.
+    `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
+    reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
+    proved to be those of no tool.
+    """
+
+    src: Source
+    tools: ToolSchemas
+    read_inner: "Callable[[ScanState, str], ScanOutput]"
+    prefer: str | None = None
+    level: ReadingLevel = "all"
+    held: bool = False
+    in_fence: bool = False
+    blocked: bool = False
+    shown_section: str = ""
+    idle: int = 0
+    running: bool = False
+    unended: int = 0
+    gave_up: str = ""
+    draft: Draft | None = None
+    reopening: Reopening | None = None
+    last_row: Dialect | None = None
+    unclosed_code: dict[int, int] = field(default_factory=dict[int, int])
+    foreign: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self._events: list[ScanEvent] = []
+        self.structure = Structure(self.src)
+        self.output = ScanOutput(self.src, self._events, self.structure)
+
+    def place(self) -> Place:
+        """Return the place of the text that is read now."""
+        return self.structure.at(self.src.at)
+
+    def flush(self) -> list[ScanEvent]:
+        """The events since the last time."""
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    def new_draft(self, dialect: str, *, marked: bool | None = None) -> Draft:
+        """The calls of a new region; a marker opened it if one does in the dialect, unless `marked` says otherwise."""
+        if marked is None:
+            marked = dialect in BY_NAME and BY_NAME[dialect].marked
+        hopeless = self.level == "none" or (self.level == "marked" and not marked and self.output.has_text)
+        events: list[ScanEvent] = [] if hopeless else self._events
+        self.draft = Draft(self.src, self.tools, dialect, self.output.attempts, events, marked=marked)
+        return self.draft
+
+    def same_family(self, row: Dialect) -> Dialect:
+        """The row to call a dialect by, among those that read with the same grammar: the one that read the calls
+        before, else the one the model was asked to write.
+        """
+        if self.last_row is None and self.prefer is not None:
+            self.last_row = BY_NAME.get(self.prefer)
+        if self.last_row is None or not self.last_row.akin(row):
+            self.last_row = row
+        return self.last_row
+
+    def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
+        """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
+        draft = self.new_draft(row.name, marked=marked)
+        yield from row.body.read(self.src, region, draft)
+        return draft
+
+    def conclude(self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "") -> None:
+        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
+        text in any case, "" when it isn't; `fenced` and `alone` as in a segment.
+        """
+        why = (shown if self.level != "none" else "") or self._withheld(draft)
+        if why:
+            if draft.attempts:
+                names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts]
+                name = next(filter(None, names), None)
+                self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
+            self.refuse(draft)
+            return
+        draft.settle()
+        self.draft = None
+        self.reopening = draft.reopening if draft.attempts else self.reopening
+        for start, end, why in draft.ignored:
+            self.output.note(start, end, f"not taken as a call: {why}")
+        if draft.answer is not None and not draft.attempts:
+            self.output.drop(self.src.at, replacement=draft.answer)
+        elif not draft.attempts:
+            self.output.show(self.src.at)
+        elif self.blocked:
+            draft.withdraw()
+            self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
+            self.output.drop(self.src.at)
+        else:
+            alone = alone or (self.level == "marked" and not draft.marked)
+            self.reopening = None if alone else self.reopening
+            self.unended = self.src.at
+            self.output.take(draft, self.src.at, fenced=fenced, alone=alone)
+            if draft.answer:
+                self.output.drop(self.src.at, replacement=draft.answer)
+
+    def conclude_in_line(
+        self, draft: Draft, shown: str = "", *, sealed: bool = False, alone: bool = False
+    ) -> Reading[None]:
+        """As `conclude`, but words behind the calls on their line make these part of a sentence, unless a value may go
+        on there. `sealed`: tokens end them, and a letter right behind begins what the model says next: so the templates
+        write text beside calls.
+        """
+        after_words = self.output.follows_words
+        goes_on = not shown and (yield from self.src.match_first(_behind(draft.marked))) == 0
+        if goes_on and sealed and not after_words and all(attempt.closed for attempt in draft.attempts):
+            goes_on = not (yield from self.src.peek()).isalpha()
+        refused = goes_on and (draft.reopening is None or after_words)
+        if refused and self.output.part_of_sentence():
+            self.reopening = None
+        self.conclude(draft, alone=alone, shown=IN_SENTENCE if refused else shown)
+        if goes_on and not refused:
+            self.output.part_of_sentence()
+
+    def _withheld(self, draft: Draft) -> str:
+        """Return why the text that was read is no call at this level; "" when it is one, as far as is known by now."""
+        if len(draft.attempts) > MOST_CALLS:
+            self.gave_up = f"it holds more than {MOST_CALLS} calls"
+            return self.gave_up
+        if self.level == "none":
+            return "this model has tools of its own to call"
+        if self.level == "all" or draft.marked:
+            return ""
+        if self.output.has_text or draft.answer:
+            return BESIDE_TEXT
+        if failed := next((attempt for attempt in draft.attempts if attempt.failure is not None), None):
+            return f"nothing marks it as one, and {failed.why}"
+        if not any(attempt.known for attempt in draft.attempts):
+            return NO_TOOL
+        fitting = all(
+            attempt.known and self.tools.accepts(attempt.name or "", attempt.arguments or {})
+            for attempt in draft.attempts
+        )
+        return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
+
+    def cut_off(self, dialect: str, where: str, start: int, written: str | None = None, shown: str = "") -> None:
+        """The answer ended in a call that began at `start`: all that is left of it is that call's."""
+        self.src.pos = len(self.src.buf)
+        draft = self.new_draft(dialect)
+        draft.fail("truncated", f"the answer ended {where}", start, self.src.at, written)
+        self.conclude(draft, shown=shown)
+
+    def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
+        """Treat what was read up to here as text; `why`, where it seems to call the tool that is `written`."""
+        if why and (name := self.tools.resolve(written)):
+            self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
+        draft.withdraw()
+        self.draft = None
+        self.output.show(self.src.at)
+
+    def reopen(self, found: Match) -> None:
+        """The last call's value goes on to here, and what was taken for text after it is part of the value."""
+        assert self.reopening is not None, "only what can be reopened is"
+        end = self.src.offset(found.start())
+        self.output.show(end)
+        self.src.pos = found.end()
+        self.output.extend(self.src.at, end, self.reopening)
+
+    def cut(self, token: str, place: Place) -> Reading[None]:
+        """A result that only an endpoint could have written: it and all that follows is made up.
+
+        Where no call came before it may be ordinary text; it stays, but no call after it counts.
+        """
+        if self.level == "none" or (not self.output.attempts and not (place.line_start and token[0] in "<[")):
+            self.src.pos += len(token)
+            self.blocked = self.blocked or place.line_start
+            return
+        start = self.src.at
+        yield from self.src.skip(_ANYTHING)
+        if self.src.text(start + len(token), self.src.at).strip():  # Gemma ends a turn with the token alone
+            self.output.note(start, start + len(token), "results that the model made up, and all after them")
+            self.output.goes_on = True
+        self.output.drop(self.src.at)
