@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 CODE = Path(__file__).parents[1] / "console_app"
-LEFT = {"See": 56, "Of": 86, "By": 4, "Around": 2, "With": 6}
+LEFT = {"See": 4, "Of": 54, "By": 3, "Around": 2, "With": 3}
 """How many begin with each word still. Whoever rewrites some lowers the number."""
 
 

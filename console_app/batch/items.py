@@ -14,7 +14,7 @@ from typing import IO, Any, Literal, cast
 from console_app.batch import answer_schema
 from console_app.domain.batch import GivenCall, WorkItem
 from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable
+from console_app.domain.safe_text import encodable, object_once
 
 _PART = re.compile(r"\{\{|\}\}|\{([^{}\n]+)\}|[{}]")
 _MISSING = object()
@@ -138,22 +138,12 @@ def _id(fields: dict[str, Any], line: str) -> str:
     return line if own is None or own == "" else str(own)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ValueError where a key is in it twice: nobody could say which is meant."""
-    fields: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in fields:
-            raise ValueError(f"the key “{key}” is there twice")
-        fields[key] = value
-    return fields
-
-
 def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(file, 1):
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line.rstrip(), object_pairs_hook=_once)
+            value: Any = json.loads(line.rstrip(), object_pairs_hook=object_once)
         except (ValueError, RecursionError) as error:
             where = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)

@@ -115,3 +115,14 @@ def _finite(value: Any) -> Any:
 def as_object(value: Any) -> dict[str, Any]:
     """Return a JSON value that should be an object; an empty object where it is none."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of JSON that `pairs` make. Raises ValueError where a key is there twice: nobody could say which
+    is meant."""
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise ValueError(f"the key “{key}” is there twice")
+        fields[key] = value
+    return fields

@@ -34,6 +34,7 @@ from tests.headless.inside import Inside
         (["call"], "call needs SERVER.TOOL JSON"),
         (["call", "calculator"], '"calculator" is no SERVER.TOOL'),
         (["call", "a.b", "{"], "the arguments of a.b are no JSON"),
+        (["call", "a.b", '{"n": 1, "n": 2}'], "can't be taken as they are: the key “n” is there twice"),
         (["call", "a.b", "[]"], '"[]" is no SERVER.TOOL'),
         (["call", "a.b", "{}", "{}"], "belong to no tool"),
         (["call", "nowhere.tool"], "no server has a tool nowhere.tool"),
