@@ -12,7 +12,6 @@ from textual.pilot import Pilot
 from console_app.acp_agent.commands import editor_ways
 from console_app.acp_agent.tool_calls import ending
 from console_app.console.intents.intent import Cannot, Slash
-from console_app.console.intents.talk import export
 from console_app.console.reports.call_text import call_text
 from console_app.domain import events as ev
 from console_app.domain.call_description import state_of
@@ -20,6 +19,7 @@ from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import Artifact, Outcome
 from console_app.domain.transcript import Transcript
 from console_app.line_console.wording import came_of
+from console_app.sessions.export import exported
 from console_app.tui.lineview import CallBlock
 from tests.line_console.test_typed_ahead import Shown, opened
 from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, chat, echo, say, until
@@ -155,4 +155,4 @@ def test_a_call_that_reports_a_failure_is_told_of_alike_on_every_face_and_in_eve
     assert "state      said no (exit 1)" in call_text(call)
     assert ending(call, [])["status"] == "failed"
     for form in ("md", "html"):
-        assert "lab · do: said no (exit 1), 0.0 s" in export(events, form, "x")
+        assert "lab · do: said no (exit 1), 0.0 s" in exported(events, form, "x")

@@ -310,7 +310,6 @@ class PromptBox(Vertical):
 
     async def _paste(self) -> None:
         """The desktop's clipboard: a picture as its file's name, or a text; without either what was copied here."""
-        from console_app.tui.prompt.prompt_box import on_clipboard
 
         prompt = self.prompt
         try:
