@@ -64,7 +64,7 @@ class AnthropicAnswer(WireAnswer):
         return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        match text(data.get("type")) or name:
+        match kind := text(data.get("type")) or name:
             case "content_block_delta":
                 delta = obj(data.get("delta"))
                 self._delta(_index(data), delta)
@@ -76,20 +76,17 @@ class AnthropicAnswer(WireAnswer):
                 self.account(data, _EVENT | {"content_block"} if block else _EVENT, at="content_block")
             case "content_block_stop":
                 self._stop(_index(data))
-                self.account(data, _EVENT, at="content_block")
             case "message_start":
-                self.account(data, at="message_start", objects=False)
                 self.take_usage(obj(data.get("message")))
             case "message_delta":
                 self.take_usage(data)
-                self.account(data, at="message_delta", objects=False)
                 self._stopped(obj(data.get("delta")))
             case "message_stop":
-                self.account(data, at="message_stop", objects=False)
                 self.over = True
             case _:
                 raise_for_error(name, data)
-                self.account(data, _EVENT, at=text(data.get("type")) or name, objects="index" in data)
+        if kind not in ("content_block_delta", "content_block_start"):
+            self.account(data, _EVENT, at=kind, objects="index" in data or kind == "content_block_stop")
 
     def whole(self, body: dict[str, Any]) -> bool:
         if body.get("type") != "message" or "content" not in body:

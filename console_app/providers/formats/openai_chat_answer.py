@@ -285,7 +285,7 @@ class ChatAnswer(WireAnswer):
         if len(self.calls):
             seen |= {"tool_calls", "function_call"}
             for call in (*arr(message.get("tool_calls")), {"function": message.get("function_call")}):
-                self._fragments.repeated(obj(obj(call).get("function")).get("arguments"))
+                self._fragments.repeat(obj(obj(call).get("function")).get("arguments"))
         if self._kept:
             seen |= {*TEXT_FIELDS, "reasoning_details"}
         self._delta({name: value for name, value in message.items() if name not in seen}, whole=True)

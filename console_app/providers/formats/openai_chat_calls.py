@@ -102,10 +102,6 @@ class ChatCalls(CallsInPieces):
         if (call := self._labelled(label)) is not None:
             self._keep(call, data)
 
-    def repeated(self, arguments: Any) -> None:
-        """Take arguments that something else than a fragment repeats."""
-        self._unowned.repeat(arguments_text(arguments))
-
     def finish(self, cut: str = "") -> None:
         """The model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal end, at which
         those end that hold a whole object."""

@@ -62,6 +62,15 @@ class CallInPieces:
     def empty(self) -> bool:
         return is_empty(self.arguments)
 
+    def is_taken_back(self, text: str) -> bool:
+        """Tell whether either of the pieces so far, and of arguments that are said to be these, hold nothing."""
+        return bool(self.pieces and self.arguments.strip()) and self.empty != is_empty(text)
+
+    def contradicts(self, text: str) -> bool:
+        """Tell whether pieces that are whole, and arguments that are said to be these, hold different things."""
+        both = self.pieces and self.whole and not object_problem(text)
+        return bool(both) and json.loads(self.arguments) != json.loads(text)
+
 
 class Unowned:
     """The arguments of one answer that no label gives to a call: a stream a label. `doubt` says why no call of the
@@ -69,20 +78,15 @@ class Unowned:
 
     def __init__(self) -> None:
         self.doubt = ""
-        self._repeats: list[str] = []
+        self.repeats: list[str] = []  # that an event repeats whole: of a call that has them, or nobody's
         self._streams: dict[Hashable, list[str]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._streams or self._repeats or self.doubt)
+        return bool(self._streams or self.repeats or self.doubt)
 
     def add(self, label: Hashable, text: str) -> None:
         if text.strip() or label in self._streams:
             self._streams.setdefault(label, []).append(text)
-
-    def repeat(self, text: str) -> None:
-        """Take arguments that an event repeats whole: those of a call that has them, or nobody's."""
-        if not is_empty(text):
-            self._repeats.append(text)
 
     def take(self, label: Hashable) -> str:
         """Return the stream under `label`, whose owner is known now; "" where there is none."""
@@ -94,7 +98,7 @@ class Unowned:
             self.doubt = self.doubt or SAME_ID
         owned = {call.arguments for call in calls if not call.empty}
         unlabelled = ["".join(pieces) for pieces in self._streams.values()]
-        streams = [*unlabelled, *({*self._repeats} - owned - {*unlabelled})]
+        streams = [*unlabelled, *({*self.repeats} - owned - {*unlabelled})]
         open_ = [call for call in calls if not call.ended]
         needy = [call for call in open_ if call.name and not call.late and not _complete(call, tools)]
         spoilt = any(call.late or call.doubt not in ("", INCOMPLETE) or not (call.name or call.empty) for call in open_)
@@ -124,6 +128,11 @@ class CallsInPieces:
         """Doubt every call without arguments: what may be its arguments stands at `place`, which nobody reads."""
         unread = f"the answer holds what may be its arguments in a place that is not read: {one_line(place, 60)}"
         self._unowned.doubt = self._unowned.doubt or unread
+
+    def repeat(self, arguments: Any) -> None:
+        """Take arguments that something repeats, and that no label gives to a call."""
+        if not is_empty(text := arguments_text(arguments)):
+            self._unowned.repeats.append(text)
 
     def _announce(self, call: CallInPieces) -> None:
         """The call's name is known."""

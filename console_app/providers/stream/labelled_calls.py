@@ -10,23 +10,12 @@ is none, or several, it is kept until the answer ends, and then told by eliminat
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import (
-    NoticeChunk,
-)
+from console_app.domain.ports.provider import NoticeChunk
 from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.calls_in_pieces import (
-    INCOMPLETE,
-    TWICE,
-    CallInPieces,
-    CallsInPieces,
-    arguments_text,
-    is_empty,
-)
-from console_app.providers.stream.loose_json import object_problem
+from console_app.providers.stream.calls_in_pieces import INCOMPLETE, TWICE, CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools
 
 NOT_MARKED = "its endpoint did not mark where it ends"
@@ -128,7 +117,7 @@ class LabelledCalls(CallsInPieces):
         if call is not None and not call.ended:
             self._close(call, name, text)
         elif call is None:
-            self._unowned.repeat(text)
+            self.repeat(text)
 
     def close_alone(self) -> None:
         """Take a closing event without any label, in a format that sends one a call: that of the only call that is
@@ -140,13 +129,11 @@ class LabelledCalls(CallsInPieces):
     def _close(self, call: LabelledCall, name: str = "", text: str = "") -> None:
         call.marked = self.closes = True
         call.name = call.name or name
-        came = call.arguments if call.pieces else ""
-        if came.strip() and is_empty(came) != is_empty(text or came):
+        if text and call.is_taken_back(text):
             call.doubt = self._unowned.doubt = TWICE
         elif text and call.doubt != TWICE:
             call.doubt = ""
-            if call.whole and came and not object_problem(text) and json.loads(came) != json.loads(text):
-                call.paired = TWICE
+            call.paired = TWICE if call.contradicts(text) else call.paired
             if call.name:
                 self._announce(call)
             if call.opened and not call.pieces:

@@ -49,15 +49,9 @@ def may_hold_arguments(value: Any, *, objects: bool) -> bool:
     left = [value]
     while left:
         one = left.pop()
-        if isinstance(one, str):
-            if "{" in one:
-                return True
-        elif isinstance(one, list):
-            left += arr(one)
-        elif fields := obj(one):
-            if objects:
-                return True
-            left += fields.values()
+        if (isinstance(one, str) and "{" in one) or (objects and obj(one)):
+            return True
+        left += arr(one) or obj(one).values()
     return False
 
 
