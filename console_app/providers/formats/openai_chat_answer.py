@@ -34,7 +34,7 @@ _PLAIN_CHOICE = frozenset(("delta", "finish_reason", "index", "logprobs"))
 _CHOICE = _PLAIN_CHOICE | {"error", "message", "usage"}
 _TEXTS = frozenset(("content", "refusal", "role", "reasoning_details", "thinking_blocks", *TEXT_FIELDS))
 _BESIDE = frozenset(("annotations", "audio", "executed_tools", "images", "provider_metadata"))
-_DELTA = _TEXTS | _BESIDE | CALL_FIELDS | {"function_call", "tool_calls"}
+_DELTA = _TEXTS | _BESIDE | CALL_FIELDS
 _CALL = CALL_FIELDS | {"function", "id", "index", "type"}
 _FUNCTION = frozenset(("arguments", "name"))
 
@@ -205,9 +205,7 @@ class ChatAnswer(WireAnswer):
                         self.account(obj(other).get("delta") or obj(other).get("message"), _TEXTS, at="choices")
             if delta := choice.get("delta"):
                 self._delta(obj(delta))
-                if not isinstance(delta, dict):
-                    self.account(delta, at="delta")
-            if not delta or not _PLAIN_CHOICE.issuperset(choice):
+            if not isinstance(delta, dict) or not _PLAIN_CHOICE.issuperset(choice):
                 self._beside(choice)
             # Routers send an error together with a finish reason: no call is whole then.
             if data.get("error") or choice.get("error"):
@@ -229,12 +227,10 @@ class ChatAnswer(WireAnswer):
 
     def _beside(self, choice: dict[str, Any]) -> None:
         """Take what some servers write into a choice beside its delta, or in place of it."""
-        message = choice.get("message")
-        if message:
+        if message := choice.get("message"):
             self._message |= obj(message)
-        self.account(
-            choice, _CHOICE if isinstance(message, dict) else _CHOICE - {"message"}, at="choices", objects=False
-        )
+        texts = {name for name in ("delta", "message") if not isinstance(choice.get(name), dict)}
+        self.account(choice, _CHOICE - texts, at="choices", objects=False)
         if usage := choice.get("usage"):  # Moonshot
             self.usage = obj(usage)
 
@@ -311,8 +307,7 @@ class ChatAnswer(WireAnswer):
         if refusal := text(delta.get("refusal")):
             self.add_text(refusal)
         calls, function = arr(delta.get("tool_calls")), obj(delta.get("function_call"))
-        unread = {"tool_calls"} if not calls else {"function_call"} if function else set[str]()
-        self.account(delta, _DELTA - unread, at="delta")
+        self.account(delta, _DELTA | {"tool_calls" if calls else "function_call" if function else ""}, at="delta")
         if calls:
             self._calls(calls, whole)
         elif function:
