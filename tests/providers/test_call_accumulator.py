@@ -64,6 +64,7 @@ def test_calls_one_after_the_other(
             repeated = name if repeat and ids == "own" and not split_names else ""
             gathered.fragment(key, id if repeated else "", repeated, piece)
     gathered.calls.finish()
+    gathered.calls.over()
     assert_well_formed(list(out))
     assert not broken_of(out)
     assert calls_of(out) == calls
@@ -87,6 +88,7 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
         if rest[size:]:
             waiting.append((number, rest[size:]))
     gathered.calls.finish()
+    gathered.calls.over()
     assert_well_formed(list(out))
     assert calls_of(out) == calls
 
@@ -111,6 +113,7 @@ def test_any_fragments_give_each_call_one_end(fragments: list[Any], cut: str) ->
         gathered.fragment(key, id, name, arguments)
     gathered.calls.finish(cut)
     gathered.calls.finish(cut)
+    gathered.calls.over()
     assert_well_formed(list(out))
     assert len(gathered.calls) == len(calls_of(out)) + len(broken_of(out))
     for _, text in calls_of(out):
@@ -136,5 +139,6 @@ def test_numbers_that_json_does_not_have_are_refused() -> None:
         gathered = Gathered(out)
         gathered.fragment(0, "a", "get_all", text)
         gathered.calls.finish()
+        gathered.calls.over()
         (problem,) = broken_of(out)
         assert reason in problem

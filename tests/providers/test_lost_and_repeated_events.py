@@ -149,8 +149,8 @@ async def test_where_nothing_is_closed_a_person_is_asked_and_what_holds_nothing_
     chunks = await read_body(DECODERS[api](TOOLS), Pieces(kept))
     assert [(end.arguments, end.must_ask) for end in chunks if isinstance(end, CallClosed)] == [('{"a":1}', NOT_MARKED)]
     assert [problem.partition(" (")[0] for problem in broken_of(chunks)] == [
-        UNOWNED,
         "the endpoint never sent the end of this call",
+        UNOWNED,
     ]
 
 

@@ -19,6 +19,8 @@ from console_app.providers.stream.loose_json import arr, count, obj, object_prob
 
 FORMAT = "anthropic"
 THINKING = ("thinking", "redacted_thinking")
+_EVENT = frozenset(("index", "type"))
+_CALL = frozenset(("cache_control", "caller", "id", "input", "name", "type"))
 _INPUT = "partial_json"  # the text of a delta that adds up to the input of a tool
 
 
@@ -62,11 +64,16 @@ class AnthropicAnswer(WireAnswer):
         return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        match text(data.get("type")) or name:
+        match kind := text(data.get("type")) or name:
             case "content_block_delta":
-                self._delta(_index(data), obj(data.get("delta")))
+                delta = obj(data.get("delta"))
+                self._delta(_index(data), delta)
+                if len(data) != 3 or not delta:
+                    self.account(data, _EVENT | {"delta"} if delta else _EVENT, at="content_block")
             case "content_block_start":
-                self._start(_index(data), obj(data.get("content_block")))
+                block = obj(data.get("content_block"))
+                self._start(_index(data), block)
+                self.account(data, _EVENT | {"content_block"} if block else _EVENT, at="content_block")
             case "content_block_stop":
                 self._stop(_index(data))
             case "message_start":
@@ -78,6 +85,8 @@ class AnthropicAnswer(WireAnswer):
                 self.over = True
             case _:
                 raise_for_error(name, data)
+        if kind not in ("content_block_delta", "content_block_start"):
+            self.account(data, _EVENT, at=kind, objects="index" in data or kind == "content_block_stop")
 
     def whole(self, body: dict[str, Any]) -> bool:
         if body.get("type") != "message" or "content" not in body:
@@ -103,6 +112,7 @@ class AnthropicAnswer(WireAnswer):
             case "tool_use":
                 # `{}` stands for what is still to be streamed.
                 arguments = fields.get("input") or None
+                self.account(fields, _CALL, at="tool_use")
                 self._calls.begin(Where(index), text(fields.get("id")), text(fields.get("name")), arguments)
                 return
             case "text":
@@ -116,13 +126,16 @@ class AnthropicAnswer(WireAnswer):
 
     def _delta(self, index: int | None, delta: dict[str, Any]) -> None:
         kind = delta.get("type")
+        block = self._open.get(index)
         if kind == "text_delta":
             self.add_text(text(delta.get("text")))
+            if block is None or len(delta) != 2 or block.kind != "text":
+                self.account(delta, at="text_delta")
             return
-        block = self._open.get(index)
         match kind:
             case "input_json_delta":
-                if block is None:
+                self.account(delta, {_INPUT, "type"}, at=kind)
+                if block is None or block.kind in ("text", *THINKING):
                     if self._where.place != index:
                         self._where = Where(index)
                     self._calls.fragment(self._where, delta.get(_INPUT))
@@ -130,6 +143,7 @@ class AnthropicAnswer(WireAnswer):
                     block.grow(_INPUT, text(delta.get(_INPUT)))
             case "thinking_delta":
                 if block is None:
+                    self.account(delta, at=kind)
                     began = self.text_length, len(self._calls)
                     block = self._open[index] = _Block({"type": "thinking", "thinking": "", "signature": ""}, began)
                 block.grow("thinking", self.think(text(delta.get("thinking"))))
@@ -138,7 +152,7 @@ class AnthropicAnswer(WireAnswer):
             case "citations_delta" if block is not None:
                 block.fields["citations"] = cited = arr(block.fields.get("citations"))
                 cited.append(obj(delta.get("citation")))
-            case _ if block is not None:
+            case _ if block is not None and block.kind not in ("text", *THINKING):
                 # Of a block that is not known here, and goes back as it is: its texts grow, other fields are set.
                 for name, value in delta.items():
                     if isinstance(value, str) and isinstance(block.fields.get(name), str) and name != "type":
@@ -147,7 +161,7 @@ class AnthropicAnswer(WireAnswer):
                         block.fields[name] = value
                         block.pieces.pop(name, None)
             case _:
-                pass
+                self.account(delta, {"citation", "signature"}, at=text(kind) or "content_block_delta")
 
     def _stop(self, index: int | None) -> None:
         self._calls.closes = True
@@ -176,7 +190,9 @@ class AnthropicAnswer(WireAnswer):
             self._keep(data, text(block.fields.get("thinking")))
             return
         if written:
-            complete = complete and not object_problem(written)
+            if object_problem(written):
+                self.calls.stray(block.kind)
+                complete = False
             block.fields["input"] = obj(json.loads(written)) if complete else {}
         if not complete:
             return

@@ -21,6 +21,15 @@ from console_app.providers.stream.loose_json import arr, count, obj, text
 FORMAT = "openai-chat"
 TEXT_FIELDS = ("reasoning_content", "reasoning")
 CALL_FIELDS = frozenset({"extra_content", "provider_specific_fields"})
+# What is read, or is no part of a call: anything else may be arguments in a false place.
+_EVENT = frozenset(("choices", "created", "error", "id", "model", "object", "usage", "x_groq"))
+_PLAIN_CHOICE = frozenset(("delta", "finish_reason", "index", "logprobs"))
+_CHOICE = _PLAIN_CHOICE | {"error", "message", "usage"}
+_TEXTS = frozenset(("content", "refusal", "role", "reasoning_details", "thinking_blocks", *TEXT_FIELDS))
+_BESIDE = frozenset(("annotations", "audio", "executed_tools", "images", "provider_metadata"))
+_DELTA = _TEXTS | _BESIDE | CALL_FIELDS
+_CALL = CALL_FIELDS | {"function", "id", "index", "type"}
+_FUNCTION = frozenset(("arguments", "name"))
 
 
 class KeptFields:
@@ -183,9 +192,13 @@ class ChatAnswer(WireAnswer):
             choice = obj(choices[0])
             if len(choices) > 1 or choice.get("index") != self._choice:
                 choice = next(filter(self._is_ours, map(obj, choices)), _NOTHING)
+                for other in choices:
+                    if other is not choice:
+                        self.account(other, _CHOICE, at="choices", objects=False)
+                        self.account(obj(other).get("delta") or obj(other).get("message"), _TEXTS, at="choices")
             if delta := choice.get("delta"):
                 self._delta(obj(delta))
-            if not delta or len(choice) > 3:
+            if not isinstance(delta, dict) or not _PLAIN_CHOICE.issuperset(choice):
                 self._beside(choice)
             # Routers send an error together with a finish reason: no call is whole then.
             if data.get("error") or choice.get("error"):
@@ -196,6 +209,8 @@ class ChatAnswer(WireAnswer):
                 self.finish(reason)
         else:
             raise_for_error(name, data)
+        if not choices or not _EVENT.issuperset(data):
+            self.account(data, _EVENT if choices else _EVENT - {"choices"}, at="", objects=False)
         if "usage" in data or "x_groq" in data:
             self.take_usage(data)
 
@@ -206,7 +221,9 @@ class ChatAnswer(WireAnswer):
     def _beside(self, choice: dict[str, Any]) -> None:
         """Take what some servers write into a choice beside its delta, or in place of it."""
         if message := choice.get("message"):
-            self._message = obj(message)
+            self._message |= obj(message)
+        texts = {name for name in ("delta", "message") if not isinstance(choice.get(name), dict)}
+        self.account(choice, _CHOICE - texts, at="choices", objects=False)
         if usage := choice.get("usage"):  # Moonshot
             self.usage = obj(usage)
 
@@ -256,6 +273,8 @@ class ChatAnswer(WireAnswer):
             seen |= {"content", "refusal"}
         if len(self.calls):
             seen |= {"tool_calls", "function_call"}
+            for call in (*arr(message.get("tool_calls")), {"function": message.get("function_call")}):
+                self._fragments.repeat(obj(obj(call).get("function")).get("arguments"))
         if self._kept:
             seen |= {*TEXT_FIELDS, "reasoning_details"}
         self._delta({name: value for name, value in message.items() if name not in seen}, whole=True)
@@ -266,8 +285,8 @@ class ChatAnswer(WireAnswer):
             if isinstance(content, str):
                 self.add_text(content)
                 return
-            if calls := delta.get("tool_calls"):
-                self._calls(arr(calls), whole)
+            if calls := arr(delta.get("tool_calls")):
+                self._calls(calls, whole)
                 return
         thought = "extra_content" in delta and self._kept.signed(obj(delta["extra_content"]))
         for piece in self._kept.think(delta):
@@ -280,16 +299,21 @@ class ChatAnswer(WireAnswer):
             self._parts(content)
         if refusal := text(delta.get("refusal")):
             self.add_text(refusal)
-        if calls := arr(delta.get("tool_calls")):
+        calls, function = arr(delta.get("tool_calls")), obj(delta.get("function_call"))
+        self.account(delta, _DELTA | {"tool_calls" if calls else "function_call" if function else ""}, at="delta")
+        if calls:
             self._calls(calls, whole)
-        elif function := obj(delta.get("function_call")):
+        elif function:
             self._fragments.fragment(Label(0), text(function.get("name")), function.get("arguments"))
 
     def _parts(self, content: Any) -> None:
+        if not isinstance(content, list):
+            self.account(content, at="content")
         for part in map(obj, arr(content)):
             if part.get("type", "text") == "text":
                 self.add_text(text(part.get("text")))
             elif part:
+                self.account({} if part.get("type") == "thinking" else part, at="content", objects=False)
                 self.think(self._kept.part(part, self.text_length))
 
     def _calls(self, fragments: list[Any], whole: bool) -> None:
@@ -297,8 +321,11 @@ class ChatAnswer(WireAnswer):
             return
         # Where nothing else tells the calls of a list apart, their places do.
         by_place = whole or (len(fragments) > 1 and all(map(_is_unlabelled, map(obj, fragments))))
-        for place, fragment in enumerate(map(obj, fragments)):
+        for place, given in enumerate(fragments):
+            fragment = obj(given)
             function = obj(fragment.get("function"))
+            self.account(given, _CALL if function else _CALL - {"function"}, at="tool_calls")
+            self.account(function, _FUNCTION, at="function")
             label = Label(place if by_place else _key(fragment.get("index")), text(fragment.get("id")))
             self._fragments.fragment(label, text(function.get("name")), function.get("arguments"))
             if not CALL_FIELDS.isdisjoint(fragment):

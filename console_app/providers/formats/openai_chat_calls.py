@@ -8,8 +8,9 @@ gave, as far as it gave them, and belongs to the one open call under that label,
 index. What belongs to none is kept until the answer ends, and then told by elimination (`calls_in_pieces`).
 
 A call ends, and may run, only when its end is certain: a later call began and this one's object is whole, or the answer
-came to a normal end (`finish`). What was cut off, is in doubt or can't be read becomes a CallBroken, which says why.
-Complete arguments that are almost JSON are mended, and then a person is asked.
+came to a normal end (`finish`, and `over` for those without a whole object). What was cut off, is in doubt or can't be
+read becomes a CallBroken, which says why. Complete arguments that are almost JSON are mended, and then a person is
+asked.
 """
 
 from __future__ import annotations
@@ -49,14 +50,15 @@ class ChatCalls(CallsInPieces):
 
     def __init__(self, out: ChunkBuffer, tools: OfferedTools) -> None:
         super().__init__(out, tools)
-        self._count = 0
+        self._calls: list[_Call] = []
         self._open: list[_Call] = []  # in call order
+        self._whole = -1  # so many calls had begun when the answer came to a normal end
         self._ended: dict[int | None, _Call] = {}  # the latest under each key
         self._ended_ids: dict[str, list[_Call]] = {}
         self._last: tuple[Label, _Call] | None = None  # the owner of the last fragment, while nothing else happened
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._calls)
 
     def fragment(self, label: Label, name: str, arguments: Any) -> None:
         """Take one piece of a call. `arguments` is text, an object, or None."""
@@ -101,23 +103,37 @@ class ChatCalls(CallsInPieces):
             self._keep(call, data)
 
     def finish(self, cut: str = "") -> None:
-        """End the open calls, as the answer is over. `cut` says by what it was cut off, "" for a normal end."""
+        """The model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal end, at which
+        those end that hold a whole object."""
         self._drop_tentative()
-        for text in () if cut else self._unowned.settle(self._open, self._tools):
-            self._add(self._begin(Label(), ""), text)
+        self._last = None
+        if not cut:
+            self._whole = len(self._calls)
         for call in self._open.copy():
-            self._end(call, cut)
+            if cut and call.marked and call.empty and not self._unowned:
+                self._end(call)
+            elif cut or (call.whole and not (call.empty or call.late or call.doubt)):
+                self._end(call, cut)
 
     def over(self) -> None:
-        """Break what began behind the finish: nothing more comes."""
-        self.finish("the end of the answer")
+        """End the calls that were open at a normal end, and break what began behind it: nothing more comes."""
+        self._drop_tentative()
+        unowned = self._unowned.settle(self._calls, self._tools) if self._whole >= 0 else []
+        for call in sorted(self._open, key=lambda call: call.empty):
+            self._end(call, "" if call.index < self._whole else "the end of the answer")
+        for text in unowned:
+            call = self._begin(Label(), "")
+            self._add(call, text)
+            self._end(call)
 
     # -- which call a fragment belongs to
 
     def _more(self, label: Label, text: str) -> None:
         if not text:
             return
-        if self._last is not None and self._last[0] == label:
+        if self._whole >= 0:  # behind the finish it is nobody's, whatever its label says
+            self._unowned.add(_stream(label), text)
+        elif self._last is not None and self._last[0] == label:
             self._add(self._last[1], text)
         elif call := self._owner(label, text):
             self._last = label, call
@@ -192,9 +208,11 @@ class ChatCalls(CallsInPieces):
             # Interleaved calls go on after a later one began, so only a whole object tells that this one is over; one
             # that came with the name doesn't, as pieces may still replace it.
             if earlier.pieces and earlier.whole and not earlier.late:
-                self._end(earlier)
-        call = _Call(self._count, label.id, name, label=label, data={"id": label.id} if label.id else {})
-        self._count += 1
+                earlier.marked = True
+                if not earlier.empty:
+                    self._end(earlier)
+        call = _Call(len(self._calls), label.id, name, label=label, data={"id": label.id} if label.id else {})
+        self._calls.append(call)
         self._open.append(call)
         self._last = None
         if announce and name:
@@ -231,7 +249,7 @@ class ChatCalls(CallsInPieces):
     def _drop_tentative(self) -> None:
         if self._open and self._open[-1].tentative and not self._open[-1].pieces:
             self._open.pop()
-            self._count -= 1
+            self._calls.pop()
             self._last = None
 
     def _end(self, call: _Call, cut: str = "") -> None:

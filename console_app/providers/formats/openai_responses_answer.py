@@ -20,6 +20,10 @@ from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.labelled_calls import LabelledCalls, Where
 from console_app.providers.stream.loose_json import arr, count, obj, text
 
+_EVENT = frozenset(("item_id", "obfuscation", "output_index", "sequence_number", "type"))
+_FRAGMENT = _EVENT | {"arguments", "call_id", "delta", "name"}
+_CALL = frozenset(("arguments", "call_id", "caller", "id", "name", "status", "type"))
+
 PartKey = tuple[int, str]  # content_index, and whether it is text or a refusal
 
 
@@ -34,6 +38,7 @@ class Item:
     thought_part: object = None
     phase: str = ""
     gap: int = 0  # of a message: how much parts it from the text before
+    untold: bool = False  # no event of its own told of it: its words may be the arguments of a call
     started: bool = False  # a call of the provider that has a panel
     done: bool = False
     kept: bool = False  # so that it goes back
@@ -130,7 +135,8 @@ class ResponsesAnswer(WireAnswer):
             case "response.output_text.delta" | "response.refusal.delta":
                 self._say(self._item(data), _part(data, kind), text(data.get("delta")))
             case "response.function_call_arguments.delta":
-                self._calls.fragment(self._place(data), data.get("delta"))
+                self._calls.fragment(self._place(data), text(data.get("delta")))
+                self.account(data, _FRAGMENT if isinstance(data.get("delta"), str) else _EVENT, at=kind)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 self._reasoning_delta(self._item(data), data)
             case "response.output_text.done" | "response.refusal.done":
@@ -138,18 +144,25 @@ class ResponsesAnswer(WireAnswer):
                 self._complete(self._item(data), _part(data, kind), said)
             case "response.function_call_arguments.done":
                 self._calls.close(self._place(data), text(data.get("name")), data.get("arguments"))
+                self.account(data, _FRAGMENT, at=kind)
             case "response.output_item.added":
                 item = obj(data.get("item"))
                 self._item_added(_where(data, item), item)
+                self.account(data, _EVENT | {"item"} if item else _EVENT, at=kind)
             case "response.output_item.done":
                 item = obj(data.get("item"))
                 self._item_done(_where(data, item), item, complete=item.get("status") != "incomplete")
+                self.account(data, _EVENT | {"item"} if item else _EVENT, at=kind)
             case "response.completed" | "response.incomplete" | "response.done":
                 self._completed(kind, obj(data.get("response")))
             case "response.failed":
                 raise ServerFault(obj(data.get("response")))
+            case "response.created" | "response.in_progress" | "response.queued":
+                pass  # they repeat the request
             case _:
                 raise_for_error(name, data)
+                if self._items.find(self._place(data)) is None:
+                    self.account(data, _EVENT, at=kind, objects="output_index" in data or "item_id" in data)
 
     def whole(self, body: dict[str, Any]) -> bool:
         if "output" not in body:
@@ -174,7 +187,13 @@ class ResponsesAnswer(WireAnswer):
 
     def _item(self, data: dict[str, Any]) -> Item:
         where = self._place(data)
-        return self._items.find(where) or self._items.at(where, self._now)
+        item = self._items.find(where)
+        if item is None:
+            item = self._items.at(where, self._now)
+            item.untold = True
+        if item.untold:
+            self.account(data, _EVENT, at=text(data.get("type")), objects=False)
+        return item
 
     def _item_added(self, where: Where, item: dict[str, Any]) -> None:
         kind = text(item.get("type"))
@@ -192,6 +211,7 @@ class ResponsesAnswer(WireAnswer):
     def _item_done(self, where: Where, item: dict[str, Any], *, complete: bool) -> None:
         kind = text(item.get("type"))
         if kind == "function_call":
+            self.account(item, _CALL, at=kind)
             name, arguments = text(item.get("name")), item.get("arguments")
             if not self._calls.known(where, name, arguments):
                 self._item_added(where, item)
@@ -211,6 +231,7 @@ class ResponsesAnswer(WireAnswer):
             case _ if kind in RESPONSES_CALLS:
                 self._server_call_done(where, known, item)
             case _:
+                self.account(item, at=kind)
                 if kind and not known.done:
                     known.done = True
                     what = f"The answer holds a {one_line(kind, 60)}, which is not known here: it is left out."

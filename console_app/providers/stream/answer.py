@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Protocol
 
 from console_app.domain.chunks import (
@@ -18,6 +18,7 @@ from console_app.domain.chunks import (
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.wordings import is_failed_call
+from console_app.providers.stream.loose_json import may_hold_arguments, obj
 from console_app.providers.stream.offered_tools import OfferedTools
 
 
@@ -126,6 +127,10 @@ class AnswerCalls(Protocol):
         """The stream is over after a finish: no call stays open."""
         ...
 
+    def stray(self, place: str) -> None:
+        """Something that may be arguments stands at `place`, which nobody reads."""
+        ...
+
 
 class WireAnswer(ABC):
     """One answer being read: `event` takes an event's JSON, `chunks` is what came of it since it was last emptied.
@@ -179,6 +184,13 @@ class WireAnswer(ABC):
     def done_marker(self) -> None:
         """Take the stream's own end mark, `[DONE]`."""
         self.over = True
+
+    def account(self, given: Any, read: Set[str] = frozenset(), *, at: str, objects: bool = True) -> None:
+        """Account for what `given` holds beside the fields that are `read`, as it may be arguments of a call that seems
+        to have none. With `objects` an object may, too: where no call is near, it is metadata more often than not."""
+        for name, value in (obj(given) or {"": given}).items():
+            if value and name not in read and may_hold_arguments(value, objects=objects):
+                self.calls.stray(f"{at}.{name}".strip("."))
 
     def add_text(self, piece: str) -> None:
         if piece:

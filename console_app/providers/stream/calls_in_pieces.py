@@ -2,23 +2,30 @@
 
 Which call the arguments without an owner belong to is told by elimination, never by a likeness of labels. While an
 answer holds such arguments, no call without a whole object of its own may run. One such call and one such stream belong
-together, and a person is asked.
+together, and a person is asked. A call without arguments ends when its answer is over, and runs only where nothing else
+in the answer, read or not, may be what it lacks.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, ProviderData
+from console_app.domain.safe_text import one_line
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.loose_json import object_problem
 from console_app.providers.stream.offered_tools import OfferedTools
 
 UNOWNED = "the answer holds arguments that no label gives to a call, so this call may not be whole"
 PAIRED = "its arguments came under another label"
+INCOMPLETE = "the endpoint marked it incomplete"
+TWICE = "its arguments came twice, and differ"
+ANOTHER = "a call of the same answer is broken, and its arguments may be those of this call"
+SAME_ID = "two calls of the answer have one id, so they may be one call"
 
 
 @dataclass(slots=True, eq=False)
@@ -53,17 +60,29 @@ class CallInPieces:
 
     @property
     def empty(self) -> bool:
-        return self.arguments.strip() in ("", "null")
+        return is_empty(self.arguments)
+
+    def is_taken_back(self, text: str) -> bool:
+        """Tell whether either of the pieces so far, and of arguments that are said to be these, hold nothing."""
+        return bool(self.pieces and self.arguments.strip()) and self.empty != is_empty(text)
+
+    def contradicts(self, text: str) -> bool:
+        """Tell whether pieces that are whole, and arguments that are said to be these, hold different things."""
+        both = self.pieces and self.whole and not object_problem(text)
+        return bool(both) and json.loads(self.arguments) != json.loads(text)
 
 
 class Unowned:
-    """The arguments of one answer that no label gives to a call: a stream a label."""
+    """The arguments of one answer that no label gives to a call: a stream a label. `doubt` says why no call of the
+    answer may run without arguments, if so."""
 
     def __init__(self) -> None:
+        self.doubt = ""
+        self.repeats: list[str] = []  # that an event repeats whole: of a call that has them, or nobody's
         self._streams: dict[Hashable, list[str]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._streams)
+        return bool(self._streams or self.repeats or self.doubt)
 
     def add(self, label: Hashable, text: str) -> None:
         if text.strip() or label in self._streams:
@@ -74,26 +93,27 @@ class Unowned:
         return "".join(self._streams.pop(label, ()))
 
     def settle(self, calls: Sequence[CallInPieces], tools: OfferedTools) -> list[str]:
-        """Judge the calls of an answer that has ended; the streams that stay nobody's."""
+        """Judge the calls of an answer that has ended; return the streams that stay nobody's."""
+        if max(Counter(call.id for call in calls if call.id).values(), default=0) > 1:
+            self.doubt = self.doubt or SAME_ID
         owned = {call.arguments for call in calls if not call.empty}
-        streams = {label: text for label, pieces in self._streams.items() if (text := "".join(pieces)) not in owned}
+        unlabelled = ["".join(pieces) for pieces in self._streams.values()]
+        streams = [*unlabelled, *({*self.repeats} - owned - {*unlabelled})]
         open_ = [call for call in calls if not call.ended]
         needy = [call for call in open_ if call.name and not call.late and not _complete(call, tools)]
-        spoilt = any(call.late or call.doubt or not (call.name or call.empty) for call in open_)
+        spoilt = any(call.late or call.doubt not in ("", INCOMPLETE) or not (call.name or call.empty) for call in open_)
         if len(needy) == len(streams) == 1 and not spoilt:
             (call,) = needy
-            call.pieces[:] = [call.arguments, *streams.values()] if not call.empty else list(streams.values())
+            call.pieces[:] = streams if call.empty else [call.arguments, *streams]
             call.paired = PAIRED
             return []
         if streams or spoilt or not all(call.empty for call in needy):
-            for call in needy:
-                if call.empty:
-                    call.doubt = call.doubt or UNOWNED
+            self.doubt = self.doubt or UNOWNED
         if streams or needy:
             for call in open_:
                 if call.late:
                     call.doubt = UNOWNED
-        return list(streams.values())
+        return unlabelled
 
 
 class CallsInPieces:
@@ -103,6 +123,16 @@ class CallsInPieces:
         self._out = out
         self._tools = tools
         self._unowned = Unowned()
+
+    def stray(self, place: str) -> None:
+        """Doubt every call without arguments: what may be its arguments stands at `place`, which nobody reads."""
+        unread = f"the answer holds what may be its arguments in a place that is not read: {one_line(place, 60)}"
+        self._unowned.doubt = self._unowned.doubt or unread
+
+    def repeat(self, arguments: Any) -> None:
+        """Take arguments that something repeats, and that no label gives to a call."""
+        if not is_empty(text := arguments_text(arguments)):
+            self._unowned.repeats.append(text)
 
     def _announce(self, call: CallInPieces) -> None:
         """The call's name is known."""
@@ -130,6 +160,11 @@ class CallsInPieces:
         elif not call.name:
             problem = "the call names no tool"
         end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        runs_empty = isinstance(end, CallClosed) and is_empty(end.arguments)
+        if runs_empty or (call.empty and call.name and not cut):
+            end = CallBroken(call.index, self._unowned.doubt, text) if self._unowned.doubt else end
+        elif isinstance(end, CallBroken) and not cut:
+            self._unowned.doubt = self._unowned.doubt or ANOTHER
         if isinstance(end, CallClosed) and must_ask:
             end = replace(end, must_ask=end.must_ask or must_ask)
         self._out.append(end)
@@ -140,6 +175,12 @@ def arguments_text(arguments: Any) -> str:
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+
+
+def is_empty(arguments: str) -> bool:
+    """Tell whether arguments hold nothing: no text, null, or an object without a key."""
+    bare = arguments.strip()
+    return bare in ("", "null") or (bare[:1] + bare[-1:] == "{}" and not bare[1:-1].strip())
 
 
 def _complete(call: CallInPieces, tools: OfferedTools) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from console_app.domain.chunks import NoticeChunk
 from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.calls_in_pieces import CallInPieces, CallsInPieces, arguments_text
+from console_app.providers.stream.calls_in_pieces import INCOMPLETE, TWICE, CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools
 
 NOT_MARKED = "its endpoint did not mark where it ends"
@@ -97,7 +97,7 @@ class LabelledCalls(CallsInPieces):
         else:
             call = self._owner(where, ended=False)
             known = max((past.where.agreement(where) for past in self._calls if past.ended), default=-1)
-            if call is not None and known > call.where.agreement(where):
+            if call is not None and (known > call.where.agreement(where) or (call.marked and self._once)):
                 call = None
         if call is None:
             self._unowned.add(where, text)
@@ -113,20 +113,27 @@ class LabelledCalls(CallsInPieces):
         """Take the closing event of a call; `arguments`, where it repeats them, are the truth."""
         # Where an end is marked twice, what may be that of a call which has ended is none of another.
         call = self._owner(where, ended=not self._once)
+        text = arguments_text(arguments)
         if call is not None and not call.ended:
-            self._close(call, name, arguments_text(arguments))
+            self._close(call, name, text)
+        elif call is None:
+            self.repeat(text)
 
     def close_alone(self) -> None:
         """Take a closing event without any label, in a format that sends one a call: that of the only call that is
         open."""
-        if len(calls := self.open) == 1:
+        calls = [call for call in self.open if not call.marked]
+        if len(calls) == 1:
             self._close(calls[0])
 
     def _close(self, call: LabelledCall, name: str = "", text: str = "") -> None:
         call.marked = self.closes = True
         call.name = call.name or name
-        if text:
+        if text and call.is_taken_back(text):
+            call.doubt = self._unowned.doubt = TWICE
+        elif text and call.doubt != TWICE:
             call.doubt = ""
+            call.paired = TWICE if call.contradicts(text) else call.paired
             if call.name:
                 self._announce(call)
             if call.opened and not call.pieces:
@@ -134,13 +141,13 @@ class LabelledCalls(CallsInPieces):
             call.pieces[:] = [text]
         # At the token limit an end may be marked of a call that was cut off; nothing cut off may run. The name may come
         # with an end that follows.
-        if call.whole and call.name:
+        if call.whole and call.name and not call.empty:
             self._end(call)
 
     def incomplete(self, where: Where) -> None:
         """Doubt the call at `where`, whatever it holds: the endpoint says that it is not whole."""
         if (call := self._owner(where, ended=False)) is not None:
-            call.doubt = "the endpoint marked it incomplete"
+            call.doubt = INCOMPLETE
 
     def known(self, where: Where, name: str, arguments: Any) -> bool:
         """Tell whether a call that a closing event names was told of before. One whose id an event left out is told by
@@ -171,7 +178,7 @@ class LabelledCalls(CallsInPieces):
     def over(self) -> None:
         """End the calls that were open at a normal end, and break those that began behind it: nothing more comes."""
         unowned = self._unowned.settle(self._calls, self._tools)
-        for call in self.open:
+        for call in sorted(self.open, key=lambda call: call.empty):
             self._end(call, "" if call.index < self._whole else "the end of the answer")
         if unowned:
             self._out.append(NoticeChunk(NEVER_BEGUN, "warning"))

@@ -44,6 +44,17 @@ def count(value: Any) -> int | None:
     return int(min(value, 2**53))
 
 
+def may_hold_arguments(value: Any, *, objects: bool) -> bool:
+    """Tell whether a value may hold arguments of a call: in a text with a brace; with `objects`, also as an object."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if (isinstance(one, str) and "{" in one) or (objects and obj(one)):
+            return True
+        left += arr(one) or obj(one).values()
+    return False
+
+
 def object_problem(text: str) -> str:
     """Say why `text` is not the JSON of one object, as a sentence; "" when it is, or holds nothing."""
     if not text.strip():

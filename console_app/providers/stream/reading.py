@@ -17,7 +17,7 @@ from console_app.domain.errors import ProviderError
 from console_app.providers.faults.error_bodies import ServerFault, read_error
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended
-from console_app.providers.stream.sse import EventTooLarge, SseReader
+from console_app.providers.stream.sse import NO_FIELD, EventTooLarge, SseReader
 
 HOLD: Final = 1 / 60  # seconds between two looks at text that only grows
 MOST_HELD: Final = 2**15  # bytes that are read ahead of who wants them
@@ -254,6 +254,9 @@ class _Stream:
             raise NotAnAnswer(self._begin.decode("utf-8", "replace"))
 
     def _event(self, name: str, data: bytes) -> None:
+        if name == NO_FIELD:
+            self._answer.calls.stray(name)
+            return
         self._events += 1
         if not name or name not in _ALIVE:
             self.news += 1
@@ -281,6 +284,8 @@ class _Stream:
                 self._hold(len(data) - (self._chunks.grown - before))
         elif name == "error":
             raise ServerFault(value)
+        else:
+            self._answer.account(value, at="an event that is no object")
 
     def _behind(self, data: bytes) -> None:
         """Take what an answer cost, which may come behind its end mark."""
@@ -289,6 +294,7 @@ class _Stream:
         except ValueError:
             return
         self._answer.take_usage(obj(value))
+        self._answer.account(value, at="behind the end", objects=False)
 
     def _mended(self, data: bytes) -> Any:
         try:

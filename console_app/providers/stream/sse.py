@@ -16,6 +16,8 @@ _PRINTED = 64 * 2**10  # bytes of an object on several lines that is looked at f
 _BOM = b"\xef\xbb\xbf"
 
 
+NO_FIELD = "a line that is no field of an event"  # and may be a damaged one: it is given as an event of this name
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b"error:", b":")
 SseEvent = tuple[str, bytes]  # its name, "" where the server named none, and the bytes of its data lines
 
 
@@ -166,6 +168,8 @@ def _read(lines: list[bytes]) -> tuple[list[SseEvent], int]:
             data.append(value.removeprefix(b" "))
             size += len(value)
             end = number + 1
+        elif b"{" in line and not line.startswith(_FIELDS):
+            events.append((NO_FIELD, line))
     return events, begun
 
 
