@@ -12,8 +12,8 @@ from console_app.config.files import Paths
 from console_app.config.trust import CustomCommands
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.schema import object_of
+from console_app.domain.schema.forms import form_of
 from console_app.domain.tools import ToolSpec
-from console_app.sessions import form_of
 from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say
 

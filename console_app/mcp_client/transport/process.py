@@ -194,11 +194,15 @@ class ServerProcess(asyncio.SubprocessProtocol):
         return process
 
     def _begin(self, transport: asyncio.SubprocessTransport, control: int) -> None:
-        self._transport, self._control = transport, control
+        self._control = control
         self.pid = transport.get_pid()
         self._guard.watch(self.pid)
 
     # What the event loop tells us.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport before any output comes: a flood has to be held back from its first byte."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Take output of the server: protocol lines on stdout, anything on stderr."""

@@ -16,7 +16,7 @@ from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript import BatchView, CallView, LogLine
 from console_app.domain.transcript.views import GrowingText
 from console_app.engine.calls import results
-from console_app.tui.approvals.board import shared
+from console_app.engine.calls.results import shared
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.batch_block import BatchBlock
