@@ -168,6 +168,8 @@ class Lines(Face):
         self._shown.type(prompt)
 
     async def deny_all(self) -> None:
+        asked = sum(isinstance(event, ev.ApprovalRequested) for event in self.kept.events)
+        await self._shown.see("needs approval: ", asked)  # a call that was not said yet is not meant
         self._shown.type("/deny all", "")
 
     async def until(self, fact: Callable[[], bool]) -> None:
