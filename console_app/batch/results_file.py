@@ -27,6 +27,7 @@ from console_app.domain.safe_text import json_line
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."
 _PATIENCE = 1.0  # seconds between two tries to write
+_LOOK = 0.5  # seconds between two looks at the path while nothing is written
 _Line = tuple[str, asyncio.Future[bool]]
 
 
@@ -216,7 +217,12 @@ class ResultsFile:
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         ended = False
         while not ended:
-            lines = [self._lines.get()]
+            try:
+                lines = [self._lines.get(timeout=_LOOK)]
+            except queue.Empty:  # while a change runs, its note has to be there
+                if not self.lost and not self.in_place:
+                    self._save()
+                continue
             while not self._lines.empty():  # what came meanwhile goes to the disk together
                 lines.append(self._lines.get())
             entries = [line for line in lines if line is not None]

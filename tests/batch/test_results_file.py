@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from console_app.batch.results_file import ResultsError
 from console_app.domain.batch import ItemResult, ItemUsage, WorkItem
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import json_line
+from tests.batch.harms import remove, remove_folder
+from tests.patience import until_so
 
 ITEMS = [WorkItem(id=str(n), prompt=f"p{n}", source=f"items.jsonl:{n}") for n in range(4)]
 
@@ -42,6 +45,22 @@ async def test_what_was_written_is_known_the_next_time(tmp_path: Path) -> None:
     assert set(again.earlier.statuses) == {"0", "1", "2", "3"}
     assert (again.earlier.tokens, again.earlier.cost) == (28, 2.0)
     await again.close()
+
+
+@pytest.mark.parametrize("harm", [remove, remove_folder])
+async def test_what_was_removed_is_there_again_though_nothing_more_is_written(
+    tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    """A note has to be there while its change runs: after `kill -9` nothing else keeps the change from a second run."""
+    path = tmp_path / "out" / "r.jsonl.changes"
+    path.parent.mkdir()
+    file = ResultsFile(path)
+    assert await file.append(result(ITEMS[0]))
+    written = path.read_bytes()
+    harm(path)
+    await until_so(path.exists, "the file to be there again")
+    await until_so(lambda: path.read_bytes() == written, "all of it")
+    await file.close()
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0, 1, 5000]))
