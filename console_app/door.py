@@ -6,8 +6,10 @@ So a door costs nothing to open: importing one name of a room imports no other m
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from importlib import import_module
+
+TYPE_CHECKING = False  # type checkers know the name; --version waits for no import of typing
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def door(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
@@ -18,6 +20,8 @@ def door(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
     def get(name: str) -> object:
         if (module := module_of.get(name)) is None:
             raise AttributeError(f"{package} offers no {name}")
+        from importlib import import_module
+
         value: object = getattr(import_module(f"{package}.{module}"), name)
         setattr(sys.modules[package], name, value)  # the next look needs no search
         return value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers know the name; --version waits for no import of typing
 if TYPE_CHECKING:
     from console_app.commands.console import open_services as open_services
     from console_app.commands.console import run_in_lines as run_in_lines

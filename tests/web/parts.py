@@ -139,8 +139,9 @@ async def page_of(
 
 
 def console_processes() -> list[psutil.Process]:
-    """The consoles of this process that run; a server of tools is a module below `console_app`."""
-    return children("-m console_app ")
+    """The consoles of this process that run, also one that is about to begin; servers of tools are none."""
+    servers = children("console_app.servers")
+    return [one for one in children("-m console_app") if one not in servers]
 
 
 async def gone(process: psutil.Process) -> None:
