@@ -22,7 +22,7 @@ class Flag:
 
     @property
     def takes_value(self) -> bool:
-        """Whether the argument behind the option belongs to it."""
+        """Tell whether the option takes the argument behind it."""
         return self.options.get("action", "append") == "append"
 
     @property

@@ -1,4 +1,4 @@
-"""What each command of the command line does."""
+"""The commands of the command line do their work here: one module each, opened by `dispatch`."""
 
 from __future__ import annotations
 

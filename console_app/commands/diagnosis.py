@@ -95,7 +95,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _terminal(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether the console can draw here."""
+    """Check that the console can draw on this terminal."""
     if not (os.isatty(0) and os.isatty(1)):
         yield Finding("Terminal", "tty", "note", "none here", "The console needs one; fanout run does not.")
     else:
@@ -137,7 +137,7 @@ def _encoding(environ: Mapping[str, str]) -> str:
 
 
 def _storage(paths: Paths) -> Iterator[Finding]:
-    """Whether the folders can be written, by this user alone, with room, and whether the session file is whole."""
+    """Check that only this user can write the folders, that they have room, and that the session file is whole."""
     for name, folder in (("configuration", paths.config), ("data", paths.data), ("state", paths.state)):
         yield _folder(name, folder)
     for path, mode in paths.take_repaired().items():

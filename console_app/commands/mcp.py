@@ -193,7 +193,7 @@ def _one_name(setup: Setup) -> str:
 
 
 async def _agreed(question: str, flag: str, output: OutputStreams, interrupts: Interrupts) -> bool:
-    """Whether somebody typed y or yes. Raises UsageError, naming the flag, where nobody can be asked."""
+    """Ask on the terminal and return whether y or yes was typed. Raises UsageError, naming the flag, without one."""
     if not (os.isatty(_STDIN) and os.isatty(sys.stderr.fileno())):
         raise UsageError(f"{question} Nobody can be asked without a terminal", f"To say yes: {flag}.")
     output.error_line(f"{question} [y/N]")

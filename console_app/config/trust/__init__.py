@@ -1,4 +1,4 @@
-"""What a project brings along and waits for the user's trust: servers, settings and commands."""
+"""A project's servers, settings and commands wait here until the user trusts them."""
 
 from __future__ import annotations
 
