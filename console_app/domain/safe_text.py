@@ -117,6 +117,16 @@ def as_object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
+def exact_number(text: str) -> float:
+    """Return the number that JSON writes as `text`. Raises ValueError for one that would have to be rounded."""
+    from decimal import Decimal  # rarely needed
+
+    number = float(text)
+    if not math.isfinite(number) or Decimal(repr(number)) != Decimal(text):
+        raise ValueError(f"the number {text[:60]} has more digits than a program keeps; write it as a text")
+    return number
+
+
 def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of JSON that `pairs` make. Raises ValueError where a key is there twice: nobody could say which
     is meant."""

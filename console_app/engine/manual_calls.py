@@ -16,7 +16,7 @@ from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk,
 from console_app.domain.errors import UsageError
 from console_app.domain.events import DecidedBy
 from console_app.domain.ports import ModelRequest
-from console_app.domain.safe_text import encodable, object_once
+from console_app.domain.safe_text import encodable, exact_number, object_once
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import ToolSpec
 from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
@@ -41,7 +41,7 @@ class ManualCall:
         """Read calls as `str` writes them, one behind the other; JSON left out is {}. `known` are labels that may hold
         spaces. Raises UsageError."""
         calls: list[ManualCall] = []
-        decoder, at = json.JSONDecoder(object_pairs_hook=object_once), 0
+        decoder, at = json.JSONDecoder(object_pairs_hook=object_once, parse_float=exact_number), 0
         while rest := text[at:].strip():
             at = len(text) - len(text[at:].lstrip())
             brace = rest.find("{")

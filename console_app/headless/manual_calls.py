@@ -11,7 +11,7 @@ from typing import Any, cast
 from console_app.config.servers import ServerChoice
 from console_app.domain.errors import UsageError
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.safe_text import object_once, one_line
+from console_app.domain.safe_text import exact_number, object_once, one_line
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import ManualCall
 from console_app.headless import servers
@@ -39,7 +39,7 @@ def read_calls(words: Sequence[str]) -> list[ManualCall]:
 
 def _arguments(text: str, label: str) -> dict[str, Any]:
     try:
-        value: Any = json.loads(text, object_pairs_hook=object_once)
+        value: Any = json.loads(text, object_pairs_hook=object_once, parse_float=exact_number)
     except json.JSONDecodeError as error:
         raise UsageError(f"the arguments of {label} are no JSON: {error.msg} at column {error.colno}") from None
     except ValueError as error:

@@ -57,7 +57,9 @@ def test_without_any_file_everything_has_its_default(load: Load) -> None:
 
 
 @pytest.mark.parametrize("strongest", ["flag", "environment", "project", "user", "default"])
-def test_a_flag_beats_the_environment_beats_the_project_beats_the_user(load: Load, strongest: str) -> None:
+def test_a_flag_beats_the_environment_beats_the_project_beats_the_user(
+    load: Load, tmp_path: Path, strongest: str
+) -> None:
     order = ["flag", "environment", "project", "user", "default"]
     said = order[order.index(strongest) :]
     given: dict[str, Any] = {}
@@ -67,6 +69,7 @@ def test_a_flag_beats_the_environment_beats_the_project_beats_the_user(load: Loa
         given["env"] = {"FANOUT_MAX_STEPS": "2"}
     if "project" in said:
         given["project"] = "max_steps = 3"
+        trust(Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), project_settings(tmp_path / "work"), "max_steps = 3")
     if "user" in said:
         given["user"] = "max_steps = 4"
     expected = {"flag": 1, "environment": 2, "project": 3, "user": 4, "default": 25}[strongest]
@@ -164,6 +167,18 @@ LOOSER = [
     'system_prompt = "obey"',
     "save_sessions = false",
     "call_timeout = 0",
+    "call_timeout = 0.001",
+    "timeout = 0.001",
+    "max_steps = 1",
+    "max_calls = 1",
+    "max_parallel = 1",
+    "max_price = 0.001",
+    "max_tokens = 1",
+    "max_turn_tokens = 1",
+    "max_result_chars = 1",
+    "approval_timeout = 0.001",
+    "question_timeout = 0.001",
+    "[limits]\ngit = 1",
     "approval_timeout = 900",
     "question_timeout = 900",
     "max_steps = 1000",
@@ -237,9 +252,6 @@ OTHERS = (
 TIGHTENING = {
     "theme": '"fanout-light"',
     "never_parallel": '["*"]',
-    "max_tokens": "5",
-    "max_turn_tokens": "5",
-    "timeout": "5",
 }
 
 
@@ -253,14 +265,10 @@ def test_what_else_a_projects_file_sets_waits_too(load: Load, text: str) -> None
 
 def test_every_setting_is_one_of_those_that_were_tried(load: Load) -> None:
     tried = {re.split(r"[\[\].= ]+", text.strip("["))[0] for text in (*LOOSER, *OTHERS)}
-    assert set(Settings.model_fields) == tried - {"rules"} | set(TIGHTENING) | {"approval_mode", "keys"}
+    assert set(Settings.model_fields) == tried - {"rules"} | set(TIGHTENING) | {"keys"}
     whole = load(user=USER, project="\n".join(f"{name} = {value}" for name, value in TIGHTENING.items()))
     assert whole.project is not None
     assert whole.project.lines == ()
-
-
-# Numbers that are no limits: what a project says of them always waits.
-NO_LIMITS = {"temperature"}
 
 
 def _numbers() -> list[str]:
@@ -271,16 +279,14 @@ def _numbers() -> list[str]:
 
 
 @pytest.mark.parametrize("name", _numbers())
-def test_every_limit_of_a_project_may_be_lower_and_not_higher_whatever_it_was(load: Load, name: str) -> None:
-    mine, lower, higher = (1, 0.5, 1.5) if name == "temperature" else (10, 5, 20)
-
-    def counts(value: object) -> bool:
-        return getattr(load(user=f"{name} = {mine}", project=f"{name} = {value}").settings, name) == value
-
-    assert counts(lower) is (name not in NO_LIMITS)
-    assert not counts(higher)
-    if name in ("max_price", "call_timeout", "timeout", "approval_timeout"):
-        assert getattr(load(user=f"{name} = {mine}", project=f"{name} = 0").settings, name) == mine, "no limit at all"
+def test_a_limit_of_a_project_waits_whether_it_is_lower_or_higher(load: Load, name: str) -> None:
+    """A tiny one would end every turn before anybody trusted the file."""
+    mine, others = (1, (0.5, 1.5)) if name == "temperature" else (10, (1, 5, 20))
+    for value in others:
+        loaded = load(user=f"{name} = {mine}", project=f"{name} = {value}")
+        assert getattr(loaded.settings, name) == mine
+        assert loaded.project is not None
+        assert loaded.project.lines
 
 
 @pytest.mark.parametrize(
@@ -309,16 +315,11 @@ def test_a_project_file_never_moves_keys(load: Load) -> None:
         ('approval_mode = "ask"', "approval_mode", ApprovalMode.ASK),
         ('policy = "single"', "policy", CallPolicy.SINGLE),
         ('theme = "plum"', "theme", "plum"),
-        ("max_steps = 3", "max_steps", 3),
-        ("call_timeout = 5", "call_timeout", 5.0),
-        ("max_price = 0.5", "max_price", 0.5),
-        ("approval_timeout = 1", "approval_timeout", 1.0),
         ('never_parallel = ["git.*"]', "never_parallel", ("db.*", "git.*")),
-        ('[limits]\ngit = 1\n"x.*" = 9', "limits", {"git": 1, "db": 3, "x.*": 9}),
     ],
 )
 def test_a_project_file_tightens_at_once(load: Load, text: str, name: str, expected: object) -> None:
-    user = 'approval_mode = "yolo"\nnever_parallel = ["db.*"]\nmax_price = 1\n[limits]\ngit = 2\ndb = 3'
+    user = 'approval_mode = "yolo"\nnever_parallel = ["db.*"]'
     loaded = load(user=user, project=text)
     assert getattr(loaded.settings, name) == expected
     assert loaded.notes == ()

@@ -105,7 +105,7 @@ def test_a_script_that_is_a_device_is_never_trusted(project: ProjectTrust) -> No
 
 
 def test_settings_that_only_tighten_are_not_told_of(project: ProjectTrust) -> None:
-    project_settings(project.folder).write_text("max_steps = 3\n")
+    project_settings(project.folder).write_text('dispatch = "batch"\n')
     tightening = ProjectTrust(project.known, project.folder, {}, settings_wait=False)
     assert (project.summary(), tightening.summary()) == (
         ".fanout/config.toml of this project waits for your trust",

@@ -155,7 +155,7 @@ def test_who_set_it_and_what_waits_for_trust(tmp_path: Path) -> None:
     write_setting(paths.settings, "ui.motion", "off")
     project = tmp_path / ".fanout" / "config.toml"
     project.parent.mkdir()
-    project.write_text('approval_mode = "yolo"\nmax_steps = 3\n')
+    project.write_text('approval_mode = "yolo"\nmax_steps = 3\ndispatch = "batch"\n')
 
     def look() -> dict[str, tuple[Any, str, str]]:
         layered = LayeredSettings.load(
@@ -167,7 +167,8 @@ def test_who_set_it_and_what_waits_for_trust(tmp_path: Path) -> None:
     assert rows["ui.motion"] == (False, str(paths.settings), "")
     assert rows["ui.screen_reader"] == (False, "default", "")
     assert rows["approval_mode"] == ("ask", "default", '"yolo"')
-    assert rows["max_steps"] == (3, str(project), "")
+    assert rows["max_steps"] == (7, str(paths.settings), "3")
+    assert rows["dispatch"] == ("batch", str(project), "")
     assert rows["policy"] == ("single", "the command line", "")
     assert rows["theme"] == ("fjord", "the environment", "")
     trust(paths, project, project.read_text())

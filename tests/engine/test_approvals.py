@@ -252,7 +252,7 @@ def test_a_rule_that_denies_says_which() -> None:
         gate = ApprovalGate(ApprovalMode.YOLO, [Rule("deny", "demo.*", "user")])
         engine = engine_of(Model(calls({})), gate=gate)
         events = await play(engine)
-        assert tool_texts(engine) == ["The user denied this call. A rule forbids it: deny demo.*."]
+        assert tool_texts(engine) == ["This call was not run: a rule forbids it: deny demo.*."]
         check_turn(engine, events)
 
     run(scene)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.domain.transcript import ToModel, without_remarks
+from console_app.domain.transcript import without_remarks
 from console_app.engine.calls import results
 from tests.each import each
 
@@ -20,7 +20,7 @@ from tests.each import each
         ),
         (results.denied("too soon"), "You denied it. too soon"),
         (results.denied(), "You denied it."),
-        (results.denied(f"{ToModel.FORBIDDEN} files.*."), "A rule forbids it: files.*."),
+        (results.not_approved("a rule forbids it: files.*."), "It was not run: a rule forbids it: files.*."),
         (results.planned(), "It was not run: plan mode is on, and this tool isn't known to be read-only."),
         (results.not_approved("nobody answered."), "It was not run: nobody answered."),
         (results.not_single(), "not executed: one tool a message."),

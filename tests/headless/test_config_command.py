@@ -118,14 +118,16 @@ def test_a_projects_servers_start_only_after_they_were_trusted(fanout: Inside) -
 
 
 def test_what_a_projects_settings_loosen_is_shown_waits_for_trust_and_is_said_when_it_counts(fanout: Inside) -> None:
-    file = fanout.write(".fanout/config.toml", 'model = "scripted/evil.toml"\nmax_steps = 3\n[rules]\nallow = ["*"]\n')
+    file = fanout.write(
+        ".fanout/config.toml", 'model = "scripted/evil.toml"\ndispatch = "batch"\n[rules]\nallow = ["*"]\n'
+    )
     validated = fanout.run("config", "validate")
     assert validated.code == 2
     assert "it sets model, rules.allow" in validated.err
     assert 'waits for trust: model = "scripted/evil.toml"' in validated.out
     shown = fanout.run("config", "show").out
     assert "# offline" in shown
-    assert "max_steps = 3" in shown
+    assert 'dispatch = "batch"' in shown
     assert "rule: allow *" not in shown
 
     asked = fanout.run("mcp", "trust")
@@ -135,7 +137,7 @@ def test_what_a_projects_settings_loosen_is_shown_waits_for_trust_and_is_said_wh
     assert "# offline" in fanout.run("config", "show").out
 
     done = fanout.run("mcp", "trust", "--yes")
-    assert f"{file} is trusted as it is now: model, max_steps, rules." in done.out
+    assert f"{file} is trusted as it is now: model, dispatch, rules." in done.out
     shown = fanout.run("config", "show").out
     assert "scripted/evil.toml" in shown
     assert "rule: allow *" in shown

@@ -35,6 +35,11 @@ from tests.headless.inside import Inside
         (["call", "calculator"], '"calculator" is no SERVER.TOOL'),
         (["call", "a.b", "{"], "the arguments of a.b are no JSON"),
         (["call", "a.b", '{"n": 1, "n": 2}'], "can't be taken as they are: the key “n” is there twice"),
+        (
+            ["call", "a.b", '{"n": 0.12345678901234567890}'],
+            "0.12345678901234567890 has more digits than a program keeps",
+        ),
+        (["call", "a.b", '{"n": 1e999}'], "the number 1e999 has more digits than a program keeps"),
         (["call", "a.b", "[]"], '"[]" is no SERVER.TOOL'),
         (["call", "a.b", "{}", "{}"], "belong to no tool"),
         (["call", "nowhere.tool"], "no server has a tool nowhere.tool"),

@@ -22,6 +22,7 @@ BROKEN = {
     "a setting of a newer Fanout": f'{DENIES}[newer]\nwithin = {{ a = 1 }}\n[limits]\n"" = "x"\n',
     "a theme that is a number": f"theme = 5\nmax_steps = 0\n{DENIES}",
     "a rule that can't be read": '[rules]\ndeny = ["a.b(", "calculator.*", 5]\nallow = 3\nnewer = []\n',
+    "tiny limits": f"timeout = 0.0001\nmax_turn_tokens = 1\nmax_steps = 1\ncall_timeout = 0.001\n{DENIES}",
     "bad TOML": "max_steps = = 3\n",
     "no UTF-8": b"\xff\xfe",
     "30 MB": b"#" * 30_000_000,
@@ -93,7 +94,9 @@ def test_no_command_ends_of_it_and_the_file_is_named(
     denies = name.endswith("toml") and "calculator.*" in str(BROKEN[kind])[:99]
     for command, dones in done_by(inside, monkeypatch).items():
         for done, code in zip(dones, without[command], strict=True):
-            if command in READ_SERVERS or (name.endswith("toml") and command not in READ_NO_SETTINGS):
+            if kind == "tiny limits":
+                pass  # a sound file is named where settings are read
+            elif command in READ_SERVERS or (name.endswith("toml") and command not in READ_NO_SETTINGS):
                 assert 0 < sum(name in line for line in done.err.splitlines()) < 4, (command, done.err)
             if command in CALLS and denies:
                 assert done.code == (code if command == "batch" else 1), (command, done.err)
@@ -112,7 +115,9 @@ def test_the_console_opens_and_says_it(tmp_path: Path, kind: str) -> None:
         terminal.expect("Demo mode")
 
 
-@pytest.mark.parametrize("kind", [kind for kind, content in BROKEN.items() if content is not None])
+@pytest.mark.parametrize(
+    "kind", [kind for kind, content in BROKEN.items() if content is not None and kind != "tiny limits"]
+)
 def test_a_users_own_file_that_is_broken_is_one_line(tmp_path: Path, kind: str) -> None:
     fanout = Fanout(tmp_path)
     put(fanout.home / "config.toml", f"{BROKEN[kind]}theme = = 5\n" if kind == "keys" else BROKEN[kind])

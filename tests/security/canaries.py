@@ -31,13 +31,13 @@ def _canary(number: int) -> str:
     return f"Canary{number:02}{digest[:14]}"
 
 
-CANARIES = [_canary(number) + (_ODD if number < 6 else "") for number in range(40)]
+CANARIES = [_canary(number) + (_ODD if number < 6 else "") for number in range(41)]
 (ODD_ENV, PLAIN_ENV, ARGUMENTS, HEADERS, URLS, AUTH, CONFIG, KEPT, VARIABLES) = (
     CANARIES[0:6],
     CANARIES[6:12],
     CANARIES[12:14],
     CANARIES[14:19],
-    CANARIES[19:23],
+    [*CANARIES[19:23], CANARIES[40]],
     CANARIES[23:25],
     CANARIES[25:29],
     CANARIES[29:34],
@@ -133,7 +133,7 @@ def servers(script: Path, host: str) -> dict[str, dict[str, Any]]:
     odd = {f"ODD_{number}_TOKEN": value for number, value in enumerate(ODD_ENV)}
     plain = {f"PLAIN_{number}": value for number, value in enumerate(PLAIN_ENV)}
     basic = base64.b64encode(f"me:{HEADERS[1]}".encode()).decode()
-    user, password, first, second = URLS
+    user, password, first, second, third = URLS
     client = {"type": "oauth", "client_id": "public", "client_secret": AUTH[1]}
     cookie = {"Cookie": f"id={HEADERS[3]}", "X-Api-Key": HEADERS[4]}
     bearer = {"Authorization": f"Bearer {HEADERS[0]}", "X-Any": HEADERS[2]}
@@ -143,10 +143,13 @@ def servers(script: Path, host: str) -> dict[str, dict[str, Any]]:
         "broken": {"command": sys.executable, "args": [str(script), "fail"], "env": {**odd, **plain}},
         "bearer": {"url": f"http://{host}/a", "headers": bearer},
         "basic": {"url": f"http://{host}/b", "headers": {"Authorization": f"Basic {basic}", **cookie}},
-        "query": {"url": f"http://{user}:{password}@{host}/c?key={first}&project={quote(second)}", "auth": "none"},
+        "query": {
+            "url": f"http://{user}:{password}@{host}/c/{third}/mcp?key={first}&project={quote(second)}",
+            "auth": "none",
+        },
         "older": {"url": f"http://{host}/d?t={first}", "type": "sse", "auth": {"type": "bearer", "token": AUTH[0]}},
         "oauth": {"url": f"http://{host}/e", "auth": client},
-    }  # fmt: skip
+    }
 
 
 def config(host: str) -> str:

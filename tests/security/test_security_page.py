@@ -34,7 +34,7 @@ def test_its_numbers_are_those_of_the_program() -> None:
 def test_it_names_every_setting_that_a_project_may_tighten_at_once() -> None:
     paragraph = PAGE.partition("**A project's `.fanout/config.toml`** counts at once")[2].partition("All else waits")[0]
     named = {name.partition(" ")[0] for name in re.findall(r"`([^`]+)`", paragraph)}
-    assert named - {"plan"} == {*_HARMLESS, "rules.ask", "rules.deny", "limits"}
+    assert named - {"plan"} == {*_HARMLESS, "rules.ask", "rules.deny"}
 
 
 def test_every_test_that_it_names_is_there() -> None:

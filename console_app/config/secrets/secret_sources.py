@@ -85,7 +85,8 @@ def secrets_of_environment(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def secrets_of_url(url: str, *, query: bool = True) -> Iterator[str]:
-    """Yield user and password of a URL, and the values of its query, both as written and decoded."""
+    """Yield user and password of a URL, both as written and decoded, and with `query` what may be secret behind its
+    host: the values of its query and the parts of its path that no one would choose as a name."""
     if "://" not in url:
         return
     try:
@@ -100,6 +101,7 @@ def secrets_of_url(url: str, *, query: bool = True) -> Iterator[str]:
         yield value
     for piece in parts.query.split("&") if query else ():
         yield piece.partition("=")[2]
+    yield from (part for part in parts.path.split("/") if query and _RANDOM.fullmatch(part))
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Divides a project's `.fanout/config.toml`: what only tightens counts at once, the rest once you trusted it.
 
 The file comes with a checkout that anyone may have written. It is an allow-list: what isn't known to be harmless waits.
+A limit of time, money or size waits too, for one that is tiny ends every turn before it did anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from console_app.config.files import IN_A_SHELL
 from console_app.config.settings.model import Settings
@@ -41,10 +42,6 @@ class ProjectFile:
         )
 
 
-def _at_most(value: Any, below: Any) -> bool:
-    return below is None or (value is not None and value <= below)
-
-
 def _any(value: Any, below: Any) -> bool:
     return True
 
@@ -61,22 +58,6 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
     "policy": _no_looser_policy,
     # Beside `plan`, which denies what may change anything, asking is looser.
     "approval_mode": lambda value, below: value is ApprovalMode.ASK and below is not ApprovalMode.PLAN,
-    **dict.fromkeys(
-        (
-            "max_steps",
-            "max_calls",
-            "max_parallel",
-            "max_price",
-            "max_turn_tokens",
-            "max_tokens",
-            "max_result_chars",
-            "call_timeout",
-            "timeout",
-            "approval_timeout",
-            "question_timeout",
-        ),
-        _at_most,
-    ),
 }
 
 
@@ -88,9 +69,8 @@ def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any],
     by_trust: dict[str, Any] = {}
     for name, value in values.items():
         if name == "rules":
-            _divide(value, at_once, by_trust, name, lambda key, _: key != "allow")
-        elif name == "limits":
-            _divide(value, at_once, by_trust, name, lambda key, most: _at_most(most, below.limits.get(key)))
+            for key, patterns in value.items():
+                (by_trust if key == "allow" else at_once).setdefault(name, {})[key] = patterns
         else:
             now = getattr(said, name)
             harmless = now == getattr(below, name) or (name in _HARMLESS and _HARMLESS[name](now, getattr(below, name)))
@@ -98,10 +78,3 @@ def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any],
     if "never_parallel" in at_once:
         at_once["never_parallel"] = [*below.never_parallel, *said.never_parallel]
     return at_once, by_trust
-
-
-def _divide(
-    table: Any, at_once: dict[str, Any], by_trust: dict[str, Any], name: str, harmless: Callable[[str, Any], bool]
-) -> None:
-    for key, value in cast("dict[str, Any]", table).items():
-        (at_once if harmless(key, value) else by_trust).setdefault(name, {})[key] = value

@@ -22,7 +22,6 @@ class ToModel(StrEnum):
     NOT_WAITED_FOR = "The user did not wait for this call."
     CANCELLED = "The user cancelled this call."
     NOT_STARTED = "It had not started."
-    FORBIDDEN = "A rule forbids it:"
     # Remarks: a result opens with them, before its own text.
     LEFT_OUT = "This call ran without arguments that the tool doesn't have: "
     EDITED = "The user edited the arguments before this call ran. It ran with: "
@@ -47,7 +46,6 @@ _TO_PEOPLE = (  # how what the model is told begins, and what people read there
     (ToModel.CANCELLED, "You cancelled it."),
     (f"{ToModel.NOT_WAITED_FOR} {ToModel.NOT_STARTED}", "You sent the other results on before it started."),
     (ToModel.NOT_WAITED_FOR, "You sent the other results on without it."),
-    (f"{ToModel.DENIED} {ToModel.FORBIDDEN}", ToModel.FORBIDDEN),
     (ToModel.DENIED, "You denied it."),
     (ToModel.NOT_ALLOWED, "It was not run:"),
 )

@@ -85,13 +85,12 @@ def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
 
 
 def denied(reason: str = "") -> ToolResult:
-    """Return the result of a call that was not allowed; `reason` is the user's words, or the rule or limit that spoke
-    for them."""
+    """Return the result of a call that the user did not allow; `reason` is their own words."""
     return _plain(Outcome.DENIED, f"{ToModel.DENIED} {reason}".rstrip(), reason or None)
 
 
 def not_approved(why: str) -> ToolResult:
-    """Return the result of a call that asked and that nobody answered, which was nobody's no; `why` is the rest of a
+    """Return the result of a call that a rule, a limit or an answer that never came held back; `why` is the rest of a
     sentence."""
     return _plain(Outcome.DENIED, f"{ToModel.NOT_ALLOWED} {why}", why)
 

@@ -18,7 +18,6 @@ from console_app.domain.ports import ReadsText, Toolset, speaks
 from console_app.domain.schema import arguments_problem
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.domain.transcript import ToModel
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
 from console_app.engine.calls.approval_gate import Rule, Ruling
@@ -312,7 +311,7 @@ def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
     """Return the result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return results.denied(f"{ToModel.FORBIDDEN} {resolution.rule}.")
+            return results.not_approved(f"a rule forbids it: {resolution.rule}.")
         case DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:
