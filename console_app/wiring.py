@@ -31,6 +31,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
+from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice
@@ -138,12 +139,11 @@ def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
     return True
 
 
-def model_source(setup: Setup) -> ConfiguredModels:
-    """The models of the settings."""
+def model_source(setup: Setup, limits: EndpointLimits | None = None) -> ConfiguredModels:
+    """The models of the settings. `limits` are those of other conversations in this process."""
     source, paths = setup.layered.sources.get("model", ""), setup.paths
-    return ConfiguredModels(
-        setup.settings, setup.environ, source, paths.dialects, KnownRefusals(paths.refusals, __version__)
-    )
+    refusals = KnownRefusals(paths.refusals, __version__)
+    return ConfiguredModels(setup.settings, setup.environ, source, paths.dialects, refusals, limits or EndpointLimits())
 
 
 def preload_servers() -> None:

@@ -39,7 +39,7 @@ from console_app.domain.errors import ConfigError, FanoutError
 from console_app.domain.events import Event
 from console_app.domain.messages import AssistantMessage, Attachment, UserMessage
 from console_app.domain.ports import CallReporter, Invocation, Toolset
-from console_app.domain.settings import EngineSettings, identity
+from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView
@@ -53,7 +53,6 @@ from console_app.engine import (
     TypedCallsGate,
     find_tools,
 )
-from console_app.providers import RateLimiter
 from console_app.sessions import as_json_lines
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
@@ -85,7 +84,6 @@ class SharedModels:
         self._choices: dict[str, ModelChoice] = {}
         self._wires: dict[str, Provider] = {}
         self._scripts: dict[str, Script] = {}
-        self._limiters: dict[tuple[str, str | None], RateLimiter] = {}
 
     async def load(self, name: str = "") -> ModelChoice:
         """Imports what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError for one
@@ -107,13 +105,12 @@ class SharedModels:
     @property
     def jobs(self) -> int:
         """The number of turns at once that use what the endpoints allow; `DEFAULT_JOBS` while none has said."""
-        known = [fits for limiter in self._limiters.values() if (fits := limiter.fits) is not None]
-        return sum(known) if known else DEFAULT_JOBS
+        return self._source.limits.fit or DEFAULT_JOBS
 
     @property
     def paused(self) -> float:
         """Seconds for which every endpoint holds its requests back; 0 where one doesn't."""
-        return min((limiter.paused for limiter in self._limiters.values()), default=0.0)
+        return self._source.limits.paused
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -135,7 +132,7 @@ class SharedModels:
 
             config = choice.config
             assert config is not None
-            limiter = self._limiters.setdefault((identity(config), config.api_key), RateLimiter())
+            limiter = self._source.limits.of(config)
             wire = self._wires[choice.name] = open_provider(config, self._source.refusals, limiter)
         return wire
 

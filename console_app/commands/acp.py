@@ -32,6 +32,7 @@ from console_app.headless import (
 )
 from console_app.headless.servers import failures
 from console_app.mcp_client import HubSwitch
+from console_app.providers import EndpointLimits
 from console_app.sessions import NoSuchSession
 from console_app.wiring import Setup
 
@@ -79,6 +80,7 @@ class OpenedSessions:
         self._setup = setup
         self._to_end = to_end
         self._frozen = False  # what the first conversation brought with it
+        self._limits = EndpointLimits()
 
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
@@ -88,7 +90,7 @@ class OpenedSessions:
         setup = await asyncio.to_thread(self._setup_in, folder)
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)
         notes = [*setup.layered.wrong, *setup.layered.notes, *chosen.notes]
-        source = wiring.model_source(setup)
+        source = wiring.model_source(setup, self._limits)
         choice = _with_key(source.choose())
         library = wiring.open_library(setup)
         opened = None

@@ -15,6 +15,7 @@ from console_app.config.models import KnownRefusals, ModelChoice, choose_model
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
 from console_app.domain.ports import StandIn
+from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
     from console_app.domain.ports import Provider
@@ -66,13 +67,15 @@ class ModelListing:
 @dataclass(frozen=True, slots=True)
 class ConfiguredModels:
     """The ModelSource of some settings. `environ` has the keys, `source` says who set the model, the file `dialects`
-    remembers which dialect a model writes, and `refusals` what its endpoint didn't take."""
+    remembers which dialect a model writes, and `refusals` what its endpoint didn't take. `limits` are shared by all
+    conversations of the process."""
 
     settings: Settings
     environ: Mapping[str, str]
     source: str = ""
     dialects: Path | None = None
     refusals: KnownRefusals = field(default_factory=KnownRefusals)
+    limits: EndpointLimits = field(default_factory=EndpointLimits)
 
     def choose(self, name: str = "") -> ModelChoice:
         """Choose a model; --base-url stays with the provider that it was given for."""
@@ -114,7 +117,7 @@ class ConfiguredModels:
         protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
         known = KnownDialects(self.dialects) if self.dialects is not None else None
         at = choice.config.url if choice.config is not None else ""
-        wire = _wire_provider(choice, self.refusals) if wires is None else wires(choice)
+        wire = _wire_provider(choice, self.refusals, self.limits) if wires is None else wires(choice)
         provider = TextProtocol(wire, protocol, dialect=dialect, official=official, known=known, at=at)
         if not (other := choice.settings.fallback):
             return provider
@@ -193,7 +196,7 @@ def warm_up(choice: ModelChoice) -> None:
     parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
 
 
-def _wire_provider(choice: ModelChoice, refusals: KnownRefusals) -> Provider:
+def _wire_provider(choice: ModelChoice, refusals: KnownRefusals, limits: EndpointLimits) -> Provider:
     if choice.provider == SCRIPTED:
         from console_app.providers import ScriptedProvider
 
@@ -201,7 +204,7 @@ def _wire_provider(choice: ModelChoice, refusals: KnownRefusals) -> Provider:
     from console_app.providers import open_provider
 
     assert choice.config is not None
-    return open_provider(choice.config, refusals)
+    return open_provider(choice.config, refusals, limits.of(choice.config))
 
 
 async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:

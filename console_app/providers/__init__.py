@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from console_app.providers.catalog import context_window as context_window
     from console_app.providers.catalog import cost as cost
     from console_app.providers.endpoint.address import is_official as is_official
+    from console_app.providers.endpoint.rate_limiter import EndpointLimits as EndpointLimits
     from console_app.providers.endpoint.rate_limiter import RateLimiter as RateLimiter
     from console_app.providers.factory import list_models as list_models
     from console_app.providers.factory import open_provider as open_provider
@@ -29,7 +30,7 @@ else:
         {
             "catalog": "context_window cost",
             "endpoint.address": "is_official",
-            "endpoint.rate_limiter": "RateLimiter",
+            "endpoint.rate_limiter": "EndpointLimits RateLimiter",
             "factory": "list_models open_provider preload",
             "fallback": "WithFallback",
             "offline.provider": "OfflineProvider",

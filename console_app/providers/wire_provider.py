@@ -12,7 +12,7 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ from console_app.domain.settings import Effort, ProviderConfig, Sampling, identi
 from console_app.providers import catalog
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import EndpointClient
-from console_app.providers.endpoint.rate_limiter import RateLimiter
+from console_app.providers.endpoint.rate_limiter import HeldBack, RateLimiter
 from console_app.providers.faults.concessions import Concession, Concessions, GivenUp
 from console_app.providers.faults.error_bodies import ServerFault
 from console_app.providers.faults.fault import Fault, RetryPolicy, fault_of, not_a_stream
@@ -48,6 +48,7 @@ from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeep
 log = logging.getLogger(__name__)
 
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
+_AT_ONCE = 0.05  # seconds of waiting that nobody needs to be told of
 _TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
 CONTINUE = "What came so far is kept: ask to continue."
 UNREADABLE_CALL = (
@@ -77,7 +78,7 @@ class WireProvider(ABC):
         """`known` remembers what its endpoint refuses for its model, for others who open it and for the next start;
         `limiter` is shared by all that ask the same endpoint at once."""
         self._config = config
-        self._limiter = limiter
+        self._limiter = limiter or RateLimiter()
         self._where = EndpointAddress(config)
         self._retry = retry or RetryPolicy(config.max_tries)
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
@@ -123,8 +124,9 @@ class WireProvider(ABC):
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Send `request`; leaving the context closes the connection at once."""
         whole = replace(request, sampling=Sampling.merged(request.sampling, self._config.sampling))
-        async with aclosing(self._chunks(whole)) as chunks:
-            yield chunks
+        with self._limiter.asks():
+            async with aclosing(self._chunks(whole)) as chunks:
+                yield chunks
 
     async def models(self) -> list[str]:
         """Return the names of the models that the endpoint lists, in its order. Raises ProviderError."""
@@ -157,6 +159,8 @@ class WireProvider(ABC):
             body, answer = self._conceded.applied(self._body(sent)), self._answer(request)
             shown = spoken = False
             failure: Exception | None = None
+            if (paused := self._limiter.paused) > _AT_ONCE:
+                yield RetryChunk(tries + 1, paused, "rate limit", self._retry.max_tries)
             try:
                 async with aclosing(self._try(body, answer)) as chunks:
                     async for chunk in chunks:
@@ -193,13 +197,17 @@ class WireProvider(ABC):
                 )
                 continue
             tries += 1
-            too_fast = self._limiter is not None and fault.error.status in (429, 529)
-            most = min(self._retry.max_tries * (_TOGETHER if too_fast else 1), fault.most_tries)
+            too_fast = fault.error.status in (429, 529) or fault.error.retry_after is not None
+            most = min(
+                self._retry.max_tries * (_TOGETHER if too_fast and self._limiter.shared else 1), fault.most_tries
+            )
             if not fault.passing or tries >= most:
                 given_up.take_back(fault)
+                if fault.error.unavailable and (wait := fault.error.retry_after) and not isinstance(failure, HeldBack):
+                    self._limiter.closed(self.model, wait, fault.error.detail)
                 raise _last_error(fault, tries) from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
-            if self._limiter is not None and too_fast:
+            if too_fast:
                 self._limiter.refused(delay)
             yield RetryChunk(tries + 1, delay, fault.why, most)
             await self._retry.sleep(delay)
@@ -264,12 +272,11 @@ class WireProvider(ABC):
         """Try once: all chunks that could be read, also those before a failure."""
         count = 0
         async with (
-            nullcontext() if self._limiter is None else self._limiter.request(),
+            self._limiter.request(self.model),
             self._client.request("post", self.path, body) as response,
             aclosing(read_answer(response, answer, self._config.read_timeout)) as reads,
         ):
-            if self._limiter is not None:
-                self._limiter.learned(response.headers)
+            self._limiter.learned(response.headers)
             try:
                 async for _ in reads:
                     for chunk in answer.take():
@@ -280,6 +287,8 @@ class WireProvider(ABC):
             except Exception as error:
                 if isinstance(error, NotAnAnswer):
                     error.kind = response.headers.get("content-type", "")
+                elif isinstance(error, ServerFault):
+                    error.headers = response.headers
                 for chunk in answer.take():
                     yield chunk
                 raise

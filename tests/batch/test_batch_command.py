@@ -263,6 +263,17 @@ def test_a_limit_of_tokens_is_for_all_runs_together(fanout: Inside) -> None:
         assert len(server.requests) == 3
 
 
+def test_a_wait_of_hours_is_asked_for_once_and_told_to_every_item(fanout: Inside) -> None:
+    refusal = Reply.json({"error": {"message": "The usage limit has been reached", "resets_in_seconds": 9568}}, 429)
+    with WireServer(lambda _: refusal) as server:
+        done = batch(fanout, server, items(fanout, *(f"t{n}" for n in range(40))), "--jobs", "2")
+        assert done.code == 1
+        assert len(server.requests) <= 2
+    errors = [str(result["error"]) for result in found(fanout).values()]
+    assert len(errors) == 40
+    assert all("Retry in 3 hours, at " in error for error in errors)
+
+
 def test_a_price_limit_of_a_model_without_a_price_says_so(fanout: Inside) -> None:
     with WireServer(calculating()) as server:
         done = batch(fanout, server, items(fanout, "a"), "--max-price", "1")

@@ -26,7 +26,7 @@ from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.providers import open_provider
+from console_app.providers import RateLimiter, open_provider
 from console_app.providers.faults.fault import RetryPolicy
 from console_app.providers.wire_provider import WireProvider
 from tests.wire_bytes import Api
@@ -47,25 +47,37 @@ def request_with(tools: Iterable[ToolSpec]) -> ModelRequest:
 
 
 class Waits:
-    """Stands in for sleeping between tries: remembers how long, returns at once."""
+    """Stands in for sleeping between tries: remembers how long, returns at once, and its clock has gone on."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
+        self.now = 100.0
 
     async def sleep(self, seconds: float) -> None:
         self.seconds.append(seconds)
+        self.now += seconds
+
+    def limiter(self) -> RateLimiter:
+        """Return a limiter whose time goes on by these sleeps alone."""
+        return RateLimiter(lambda: self.now, self.sleep)
 
 
 def provider_at(
-    server: WireServer, api: Api, waits: Waits | None = None, known: KnownRefusals | None = None, **config: Any
+    server: WireServer,
+    api: Api,
+    waits: Waits | None = None,
+    known: KnownRefusals | None = None,
+    limiter: RateLimiter | None = None,
+    **config: Any,
 ) -> WireProvider:
     """A provider of `api` that talks to `server`."""
+    waits = waits or Waits()
     fields: dict[str, Any] = {"name": "test", "model": "test-model", "base_url": server.base_url(api), "api_key": KEY}
     sampling = Sampling(**{name: config.pop(name) for name in list(config) if name in Sampling.model_fields})
     settings = ProviderConfig(api=api, sampling=sampling, **fields | config)
     provider = open_provider(settings)
-    policy = RetryPolicy(settings.max_tries, (waits or Waits()).sleep, lambda: 0.0)
-    return type(provider)(settings, retry=policy, known=known)
+    policy = RetryPolicy(settings.max_tries, waits.sleep, lambda: 0.0)
+    return type(provider)(settings, retry=policy, known=known, limiter=limiter or waits.limiter())
 
 
 async def read(provider: WireProvider, request: ModelRequest = ASK) -> tuple[list[Chunk], ProviderError | None]:

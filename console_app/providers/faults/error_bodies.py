@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.domain.safe_text import one_line
+from console_app.providers.faults import waits
 from console_app.providers.stream.loose_json import arr, obj, text
 
 _MESSAGES = (
@@ -34,11 +36,13 @@ _TAGS = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE |
 
 
 class ServerFault(Exception):
-    """The endpoint reported an error inside its stream. `body` is the error as it wrote it."""
+    """The endpoint reported an error inside its stream. `body` is the error as it wrote it, `headers` those of the
+    response that held it."""
 
     def __init__(self, body: Any) -> None:
         super().__init__("error event")
         self.body = body
+        self.headers: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +53,20 @@ class ErrorBody:
     code: str = ""
     param: str = ""
     upstream: str = ""  # the code of the endpoint behind a router
+    wait: float | None = None  # seconds that it asks to wait
 
 
 def read_error(body: Any) -> ErrorBody:
     """Return the error in `body`: parsed JSON of any shape, or a text. Of long words the beginning, as what an endpoint
     means is looked for in them with patterns that a hostile one could keep busy."""
     found = _read(body, 0)
+    message = found.message[:_LONGEST]
     return ErrorBody(
-        found.message[:_LONGEST],
+        message,
         found.code[:_LONGEST_WORD],
         found.param[:_LONGEST_WORD],
         found.upstream[:_LONGEST_WORD],
+        waits.longest(found.wait, waits.in_words(message)),
     )
 
 
@@ -74,12 +81,16 @@ def _read(body: Any, depth: int) -> ErrorBody:
     inner: Any = fields.get("error") or obj(fields.get("response")).get("error") or fields.get("errors")
     if isinstance(inner, str | list | dict) and inner:
         found = _read(inner, depth + 1)
-        if not found.message:
-            found = ErrorBody(_message(fields, depth), found.code, found.param, found.upstream)
         code = found.code or _word(fields.get("code")) or ("" if fields.get("type") == "error" else _code(fields))
-        return ErrorBody(found.message, code, found.param or text(fields.get("param")), found.upstream)
-    found = ErrorBody(_message(fields, depth), _code(fields), text(fields.get("param")))
-    return _with_upstream(found, fields, depth)
+        return replace(
+            found,
+            message=found.message or _message(fields, depth),
+            code=code,
+            param=found.param or text(fields.get("param")),
+            wait=waits.longest(found.wait, waits.in_fields(fields, deep=False)),
+        )
+    param, wait = text(fields.get("param")), waits.in_fields(fields)
+    return _with_upstream(ErrorBody(_message(fields, depth), _code(fields), param, wait=wait), fields, depth)
 
 
 def raise_for_error(name: str, data: dict[str, Any]) -> None:
@@ -114,7 +125,7 @@ def _of_text(body: str, depth: int) -> ErrorBody:
         except (ValueError, RecursionError):
             return ErrorBody(body)
         found = _read(value, depth + 1)
-        return found if found.message else ErrorBody(body, found.code)
+        return found if found.message else replace(found, message=body)
     return ErrorBody(body)
 
 
@@ -125,7 +136,8 @@ def _of_list(body: list[Any], depth: int) -> ErrorBody:
     messages = [f"{_place(obj(one))}{error.message}" for one, error in zip(body, found, strict=False) if error.message]
     code = next((error.code for error in found if error.code), "")
     param = next((error.param for error in found if error.param), "")
-    return ErrorBody("; ".join(messages), code, param, next((error.upstream for error in found if error.upstream), ""))
+    upstream = next((error.upstream for error in found if error.upstream), "")
+    return ErrorBody("; ".join(messages), code, param, upstream, waits.longest(*(error.wait for error in found)))
 
 
 def _place(finding: dict[str, Any]) -> str:
@@ -156,9 +168,10 @@ def _with_upstream(error: ErrorBody, fields: dict[str, Any], depth: int) -> Erro
     """Return `error` with what a router was told itself: its own words are no more than "Provider returned error"."""
     raw: Any = obj(fields.get("metadata")).get("raw")
     found = _read(raw, depth + 1) if raw else ErrorBody()
+    error = replace(error, wait=waits.longest(error.wait, found.wait))
     if not found.message or found.message in error.message:
         return error
     who = text(obj(fields.get("metadata")).get("provider_name"))
     said = f"{who}: {found.message}" if who else found.message
     message = f"{error.message}: {said}" if error.message else said
-    return ErrorBody(message, error.code, error.param or found.param, found.upstream or found.code)
+    return replace(error, message=message, param=error.param or found.param, upstream=found.upstream or found.code)

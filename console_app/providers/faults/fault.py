@@ -15,7 +15,6 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -23,10 +22,11 @@ from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefus
 from console_app.domain.safe_text import one_line
 from console_app.domain.settings import is_loopback
 from console_app.providers.endpoint.address import EndpointAddress
+from console_app.providers.endpoint.rate_limiter import LONGEST_WAIT, HeldBack
+from console_app.providers.faults import waits
 from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, html_title, read_error
 from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
 
-LONGEST_WAIT = 60.0  # seconds; an endpoint that wants longer ends the turn, which says when to come back
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 20.0
 NEVER_RETRIED = frozenset({400, 401, 403, 404, 413, 422})
@@ -59,32 +59,6 @@ def status_may_pass(status: int, headers: Mapping[str, str]) -> bool:
     return status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505))
 
 
-def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds that the endpoint asks to wait (`retry-after-ms`, or `Retry-After` in seconds or as an HTTP
-    date)."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    seconds = _number(value)
-    if seconds is not None:
-        return seconds
-    try:
-        return max(parsedate_to_datetime(value).timestamp() - now(), 0.0)
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value) if value is not None else None
-    except ValueError:
-        return None
-    return number if number is not None and 0 <= number < 10**9 else None
-
-
 def proxy_in_use(url: str) -> str:
     """Return `HOST:PORT` of the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY (or the system) names for `url`,
     without what it may hold of a password; "" when none is used, as for this machine."""
@@ -115,11 +89,15 @@ class Fault:
 def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) -> Fault:
     """Return the fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
     if isinstance(error, ServerFault):
-        return _reported(error.body, where, tools_sent)
+        return _reported(error, where, tools_sent)
+    if isinstance(error, HeldBack):
+        held = ProviderError(error.said, come_back(error.seconds), status=429, retry_after=error.seconds)
+        held.unavailable = True
+        return Fault(held)
     response: Any = getattr(error, "response", None)
     status: Any = getattr(error, "status_code", None)
     if isinstance(status, int) and response is not None:
-        return _refused(status, getattr(error, "body", None), response.headers, where, tools_sent)
+        return _refused(status, response.text, response.headers, where, tools_sent)
     return _unreachable(error, where)
 
 
@@ -128,20 +106,26 @@ def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) 
 
 def _refused(status: int, body: Any, headers: Mapping[str, str], where: EndpointAddress, tools_sent: bool) -> Fault:
     found = read_error(body)
-    message, code = found.message, _codes(found)
-    line = one_line(where.scrub(message), 400)
-    wait = retry_after(headers)
-    passing = status_may_pass(status, headers) and not is_spent(message, code)
-    make = _Maker(where, status, wait)
-    error = _by_wording(make, line, message, code, status, tools_sent) or _by_status(make, status, line, code, headers)
-    why = f"{status} {_STATUS_WORDS.get(status, 'from the server' if status >= 500 else 'refused')}"
-    if isinstance(error, (ContextOverflow, ToolsRefused)):
-        passing = False
-    elif passing and wait is not None and wait > LONGEST_WAIT:
-        passing = False
-        error = make.error(f"{_STATUS_WORDS.get(status, 'busy')} ({status}): {line or 'no reason given'}", _back(wait))
-        error.unavailable = True
-    return Fault(error, passing, why, message=message, code=code, param=found.param)
+    line = one_line(where.scrub(found.message), 400)
+    make = _Maker(where, status, waits.longest(found.wait, waits.in_headers(headers)))
+    if (error := _by_wording(make, line, found, tools_sent)) is not None:
+        return _fault(error, False, "", found)
+    words = _STATUS_WORDS.get(status, "from the server" if status >= 500 else "refused")
+    passing = status_may_pass(status, headers) or (status in _OF_PLANS and found.wait is not None)
+    if passing and make.is_far:
+        return _far(make, f"{_STATUS_WORDS.get(status, 'busy')} ({status}): {line or 'no reason given'}", found)
+    return _fault(_by_status(make, status, line, _codes(found), headers), passing, f"{status} {words}", found)
+
+
+def _far(make: _Maker, what: str, found: ErrorBody) -> Fault:
+    """Return the fault of an endpoint that wants to be left alone for longer than a turn waits."""
+    error = make.error(what, come_back(make.retry_after))
+    error.unavailable = True
+    return _fault(error, False, "", found)
+
+
+def _fault(error: ProviderError, passing: bool, why: str, found: ErrorBody) -> Fault:
+    return Fault(error, passing, why, message=found.message, code=_codes(found), param=found.param)
 
 
 def _codes(error: ErrorBody) -> str:
@@ -149,6 +133,7 @@ def _codes(error: ErrorBody) -> str:
     return f"{error.code} {error.upstream}".strip()
 
 
+_OF_PLANS = (402, 403)  # as which some refuse what a plan allows again later
 _STATUS_WORDS = {408: "timeout", 409: "conflict", 429: "rate limit", 503: "not available", 529: "overloaded"}
 
 
@@ -161,10 +146,14 @@ class _Maker:
     def error(self, what: str, hint: str = "", kind: type[ProviderError] = ProviderError) -> ProviderError:
         return kind(f"{self.where}: {what}", hint, status=self.status, retry_after=self.retry_after)
 
+    @property
+    def is_far(self) -> bool:
+        """Tell whether the endpoint asks to wait for longer than a turn does."""
+        return self.retry_after is not None and self.retry_after > LONGEST_WAIT
 
-def _by_wording(
-    make: _Maker, line: str, message: str, code: str, status: int | None, tools_sent: bool
-) -> ProviderError | None:
+
+def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> ProviderError | None:
+    message, code, status = found.message, _codes(found), make.status
     if is_overflow(message, code) and status in (None, 400, 413, 422, 500):
         hint = (
             "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
@@ -176,7 +165,7 @@ def _by_wording(
         return make.error(f"takes no tools: {line}", hint, ToolsRefused)
     if tools_sent and too_many_tools(message) and status in (None, 400, 413, 422):
         return make.error(f"takes fewer tools: {line}", "Switch servers, or single tools of them, off with /mcp.")
-    if is_spent(message, code):
+    if is_spent(message, code) and found.wait is None:  # Gemini says so of a minute's quota, too
         return make.error(f"the account's credit or quota is used up: {line}", "See the provider's billing page.")
     return None
 
@@ -201,46 +190,53 @@ def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping
         case 413:
             return make.error(f"the request is too large (413){tail}", "Shorten the conversation, or start anew.")
         case 429:
-            return make.error(f"rate limit (429){tail}", _back(make.retry_after))
+            return make.error(f"rate limit (429){tail}", come_back(make.retry_after))
         case _ if 300 <= status < 400:
             to = one_line(headers.get("location", "elsewhere"), 200)
             return make.error(f"redirects to {to} ({status})", "Set the base URL to where the API really is.")
         case _ if status >= 500:
-            return make.error(f"failed (HTTP {status}){tail}", "Try again in a while.")
+            return make.error(f"failed (HTTP {status}){tail}", come_back(make.retry_after))
         case _:
             return make.error(f"refused the request (HTTP {status}){tail}", "")
 
 
-_FAR = 6 * 86400  # seconds: up to here a weekday and a time of day say when
+_WEEK, _YEAR = 6 * 86400, 366 * 86400  # seconds: up to here a weekday, or a date, say when, beside a time of day
 
 
-def _back(seconds: float | None) -> str:
+def come_back(seconds: float | None) -> str:
+    """Say in how long, and at what time of day, an endpoint may be asked again."""
     if seconds is None or seconds <= 0:
         return "Try again in a while."
-    if seconds > _FAR:
+    if seconds > _YEAR:
         return f"Retry in {min(seconds / 86400, 9999):,.0f} days."
-    at = time.strftime("%H:%M" if seconds < 43200 else "%A %H:%M", time.localtime(time.time() + seconds))
+    then = time.localtime(time.time() + seconds)
+    day = time.strftime("%A" if seconds <= _WEEK else f"{then.tm_mday} %B", then)
     amount = f"{round(seconds)} seconds" if seconds < 120 else f"{round(seconds / 60)} minutes"
-    return f"Retry in {amount if seconds < 7200 else f'{round(seconds / 3600)} hours'}, at {at}."
+    if seconds >= 7200:
+        amount = f"{round(seconds / 3600)} hours" if seconds <= _WEEK else f"{round(seconds / 86400)} days"
+    return f"Retry in {amount}, {f'on {day} ' if seconds >= 43200 else ''}at {time.strftime('%H:%M', then)}."
 
 
 # -- the endpoint reported an error inside its stream
 
 
-def _reported(body: Any, where: EndpointAddress, tools_sent: bool) -> Fault:
-    found = read_error(body)
+def _reported(fault: ServerFault, where: EndpointAddress, tools_sent: bool) -> Fault:
+    found = read_error(fault.body)
     message, code = found.message, _codes(found)
     line = one_line(where.scrub(message or code), 400) or "no reason given"
     status = int(found.code) if re.fullmatch("[45][0-9]{2}", found.code) else None
-    make = _Maker(where, status)
-    error = _by_wording(make, line, message, code, status, tools_sent)
-    if error is not None:
-        return Fault(error, message=message, code=code, param=found.param)
+    make = _Maker(where, status, waits.longest(found.wait, waits.in_headers(fault.headers)))
+    if (error := _by_wording(make, line, found, tools_sent)) is not None:
+        return _fault(error, False, "", found)
     passing = status_may_pass(status, {}) if status is not None else is_overload(message, code)
-    error = make.error(f"reported an error: {line}", "Try again in a while." if passing else "")
-    return Fault(
-        error, passing, one_line(code or message, 60) or "an error", message=message, code=code, param=found.param
-    )
+    what = f"reported an error: {line}"
+    if passing or make.retry_after is not None:
+        if make.is_far:
+            return _far(make, what, found)
+        return _fault(
+            make.error(what, come_back(make.retry_after)), True, one_line(code or message, 60) or "an error", found
+        )
+    return _fault(make.error(what), False, "", found)
 
 
 # -- the endpoint could not be reached, or the connection was lost
