@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import logging
 import os
+import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -57,6 +58,9 @@ async def connected(address: str) -> AsyncGenerator[DaskCluster]:
             security: Any = _certificates(distributed) if address.startswith("tls:") else None
             if not address:
                 security = distributed.Security.temporary()
+                # Workers import modules from their folders, and Dask's own place for these is the same for all users.
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fanout-", ignore_cleanup_errors=True))
+                stack.enter_context(importlib.import_module("dask.config").set({"temporary-directory": folder}))
                 local = _local(distributed, security)
                 stack.push_async_callback(local.close)
                 await local

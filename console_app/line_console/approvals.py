@@ -89,19 +89,22 @@ class LineApprovals:
             ending = f"{more} more, /show {number} says them: before that it can be denied, not approved."
         else:
             self._left.pop(call.id, None)
-            ending = self._ways(number)
+            ending = self._ways(pending)
         head = f"Call {number} needs approval: {label_of(call)}. {first}"
         self._dialogue.say("\n".join((head, *reasons, part, ending)))
 
-    def _ways(self, number: int) -> str:
-        return f"/approve {number}, /deny {number}, /edit {number} or /allow {number} decides."
+    def _ways(self, pending: Pending) -> str:
+        """Return the commands that decide about a call; no rule lets one run that always asks."""
+        commands = ["/approve", "/deny", "/edit", *(["/allow"] if pending.rules else [])]
+        *others, last = (f"{command} {self._numbers.of(pending.call.id)}" for command in commands)
+        return f"{', '.join(others)} or {last} decides."
 
     def say_rest(self, call: CallView) -> bool:
         """Says what was left out of a call that waits; False where nothing was. Only then it can be approved."""
         if call.state is not CallState.WAITING or (rest := self._left.pop(call.id, None)) is None:
             return False
         self._said_at[call.id] = self._dialogue.newest()
-        self._dialogue.say(f"{rest}\n{self._ways(self._numbers.of(call.id))}")
+        self._dialogue.say(f"{rest}\n{self._ways(self._pending.one(call))}")
         return True
 
     async def _say_again(self, call: CallView) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,27 @@ def test_who_has_not_its_keys_gets_into_nothing_that_the_cluster_opens(program: 
     assert {host for host, _ in listening} == {"127.0.0.1"}
     assert process.returncode == 0, said.decode()
     assert journal.begun() == {"wait": 1}
+
+
+def test_its_workers_import_nothing_from_a_folder_that_others_may_have_made(program: Fanout, tmp_path: Path) -> None:
+    """Dask's own folder has one name for all users, and whoever makes it first may write there."""
+    shared = tmp_path / "shared"
+    theirs = shared / "dask-scratch-space"
+    theirs.mkdir(parents=True)
+    for each in (shared, theirs):
+        each.chmod(0o1777)
+    journal = Journal(program)
+    journal.write(("change", "wait"))
+    process = program.start(*journal.arguments("--engine", "dask"), env={"TMPDIR": str(shared)})
+    journal.wait("wait")
+    made = {one.relative_to(shared).parts[0] for one in shared.rglob("*")} - {theirs.name}
+    modes = {stat.S_IMODE((shared / name).stat().st_mode) for name in made}
+    inside = list(theirs.iterdir())
+    journal.go()
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said.decode()
+    assert (inside, modes) == ([], {0o700})
+    assert list(shared.iterdir()) == [theirs]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])

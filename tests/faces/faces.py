@@ -76,13 +76,14 @@ async def on_screen(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGa
 async def in_lines(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
     async with lines_opened(folder, WrittenModel(calls, say("Over.")), tool, gate=gate) as lines:  # type: ignore[arg-type]
         lines.type("go")
-        await lines.see("/allow 1 decides.")
+        await lines.see(" 1 decides.")
         shown = lines.text
 
         async def rules() -> bool:
             lines.type("/allow 1")
             await lines.see("Never ask again about", or_else="No rule can change that")
             offered = "Never ask again about" in lines.text
+            assert offered == ("/allow 1 decides." in shown)
             if offered:
                 lines.type(".")
             return offered

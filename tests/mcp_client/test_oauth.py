@@ -240,12 +240,12 @@ def test_headers_of_ones_own_mean_no_sign_in() -> None:
 
 async def test_the_page_that_the_browser_comes_back_to_takes_one_answer() -> None:
     callback = Callback()
-    await callback.open()
+    await callback.open("b")
     base = f"http://127.0.0.1:{callback.port}"
     async with httpx2.AsyncClient() as client:
         codes = [
             (await client.get(f"{base}{path}")).status_code
-            for path in ("/", "/favicon.ico", "/callback", "/callback?code=a&state=b&iss=c", "/callback?code=x&state=y")
+            for path in ("/", "/favicon.ico", "/callback", "/callback?code=a&state=b&iss=c", "/callback?code=x&state=b")
         ]
         assert codes == [404, 404, 400, 200, 409]
     returned = await callback.returned()
@@ -253,9 +253,33 @@ async def test_the_page_that_the_browser_comes_back_to_takes_one_answer() -> Non
     await callback.close()
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "code=x&state=y",
+        "code=x",
+        "code=x&state=",
+        "code=x&state=c",
+        "error=access_denied",
+        "error=no&state=c",
+        "state=b",
+    ],
+)
+async def test_an_answer_of_another_user_changes_nothing(asked: str) -> None:
+    callback = Callback()
+    await callback.open("b")
+    base = f"http://127.0.0.1:{callback.port}/callback"
+    async with httpx2.AsyncClient() as client:
+        wrong, right = await client.get(f"{base}?{asked}"), await client.get(f"{base}?code=a&state=b")
+    assert (wrong.status_code, right.status_code) == (400, 200)
+    assert "b" not in wrong.text.partition("<p>")[2].split()
+    assert (await callback.returned()).code == "a"
+    await callback.close()
+
+
 async def test_a_connection_that_a_browser_opened_and_does_not_use_ends_with_the_sign_in() -> None:
     callback = Callback()
-    await callback.open()
+    await callback.open("b")
     reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
     async with httpx2.AsyncClient() as client:
         answer = await client.get(f"http://127.0.0.1:{callback.port}/callback?code=a&state=b")
@@ -271,7 +295,7 @@ async def test_the_port_of_a_sign_in_is_its_own_before_anything_listens() -> Non
     callback = Callback()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", callback.port))
-    await callback.open()
+    await callback.open("b")
     elsewhere = Callback(callback.port)
     assert elsewhere.port != callback.port, "something listens there"
     elsewhere.release()
@@ -281,9 +305,9 @@ async def test_the_port_of_a_sign_in_is_its_own_before_anything_listens() -> Non
 async def test_two_sign_ins_with_one_registered_port_take_turns() -> None:
     port = free_port()
     first, second = Callback(port), Callback(port)
-    await first.open()
+    await first.open("b")
     with pytest.raises(SignInRefused, match="is taken"):
-        await second.open()
+        await second.open("b")
     await first.close()
-    await second.open()
+    await second.open("b")
     await second.close()

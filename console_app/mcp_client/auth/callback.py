@@ -1,12 +1,15 @@
 """The place that a browser comes back to after a sign-in: a small HTTP server on loopback that waits for one answer.
 
-Source: RFC 8252, section 7.3 (loopback redirect), RFC 9207 (`iss`).
+Other users of the machine reach it too: an answer counts only with the `state` of this sign-in, errors as well.
+
+Source: RFC 8252, section 7.3 (loopback redirect), RFC 6749, 4.1.2 (`state`), RFC 9207 (`iss`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import html
 import socket
 from dataclasses import dataclass
@@ -54,12 +57,14 @@ class Callback:
                 raise SignInRefused("no port on loopback is free for the sign-in to come back to") from error
             self.port = int(self._bound.getsockname()[1])
         self._server: asyncio.Server | None = None
+        self._state = ""
         self._returned: asyncio.Future[Returned] | None = None
         self._serving: set[asyncio.Task[None]] = set()
         self._silent: set[asyncio.StreamWriter] = set()
 
-    async def open(self) -> None:
-        """Begin to listen. Raises SignInRefused where the port was taken meanwhile."""
+    async def open(self, state: str) -> None:
+        """Begin to listen for the answer with `state`. Raises SignInRefused where the port was taken meanwhile."""
+        self._state = state
         self._returned = asyncio.get_running_loop().create_future()
         try:
             if self._bound is None:
@@ -125,6 +130,8 @@ class Callback:
         if method != "GET" or url.path != PATH or waiting is None:
             return "404 Not Found", "Not found", "Nothing is here."
         fields = {key: values[0] for key, values in parse_qs(url.query).items()}
+        if not self._state or not hmac.compare_digest(fields.get("state", "").encode(), self._state.encode()):
+            return "400 Bad Request", "Not signed in", "This is no answer to the sign-in that Fanout waits for."
         if waiting.done():
             return "409 Conflict", "Too late", "This sign-in is over."
         if "error" in fields:
@@ -133,7 +140,7 @@ class Callback:
             return "200 OK", "Not signed in", why[:200]
         if not fields.get("code"):
             return "400 Bad Request", "Not signed in", "The answer holds no code."
-        waiting.set_result(Returned(fields["code"], fields.get("state", ""), fields.get("iss")))
+        waiting.set_result(Returned(fields["code"], self._state, fields.get("iss")))
         return "200 OK", "Signed in", "You can close this page and go back to Fanout."
 
 

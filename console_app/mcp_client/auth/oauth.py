@@ -12,7 +12,7 @@ import ipaddress
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError, TokenStorage
@@ -388,7 +388,7 @@ class SignIn(GuardedSteps):
         if why := refusal_of(url, self.context.server_url):
             raise SignInRefused(why)
         self._check_flow()
-        await self._callback.open()
+        await self._callback.open(parse_qs(urlsplit(url).query).get("state", [""])[0])
         try:
             call = current_call.get()
             await self._open_page(url, call.call_id if call is not None else "")
