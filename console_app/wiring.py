@@ -25,16 +25,14 @@ from console_app.config.models import KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secrets_of_kept
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console.model_source import ConfiguredModels
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
 
 if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice
-    from console_app.domain.ports import Provider, ServerSwitch, Toolset
+    from console_app.domain import ports
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
 
@@ -329,11 +327,11 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
 
 def build_engine(
     setup: Setup,
-    provider: Provider,
-    toolset: Toolset,
+    provider: ports.Provider,
+    toolset: ports.Toolset,
     gate: ApprovalGate,
     *,
-    servers: ServerSwitch | None = None,
+    servers: ports.ServerSwitch | None = None,
 ) -> Engine:
     """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)

@@ -18,7 +18,7 @@ from console_app.console.servers.wording import intent_of
 from console_app.console.slash_commands import parse
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.queued import Around
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
     from console_app.console.console import Console

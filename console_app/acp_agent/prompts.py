@@ -13,9 +13,7 @@ from acp import schema
 
 from console_app.console.files.attachments import Attachments
 from console_app.console.files.file_mentions import LineRange
-from console_app.domain.errors import AttachmentError
-from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.safe_text import one_line
+from console_app.domain import Attachment, UserMessage, errors, one_line
 from console_app.mcp_client import MOST_TEXT
 
 _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?")
@@ -41,7 +39,9 @@ async def message_of(
     composed = await attachments.compose(words)
     own = [one for block in blocks if (one := await _attached(block, attachments)) is not None]
     if sum(len(one.text) for one in own) > MOST_TEXT:
-        raise AttachmentError(f"what goes with this is too large together: a message carries {MOST_TEXT:,} characters")
+        raise errors.AttachmentError(
+            f"what goes with this is too large together: a message carries {MOST_TEXT:,} characters"
+        )
     message = composed.message
     return message.model_copy(update={"attachments": (*message.attachments, *own)}), composed.notices
 
@@ -73,7 +73,7 @@ async def _attached(block: Block, attachments: Attachments) -> Attachment | None
         case schema.EmbeddedResourceContentBlock(resource=schema.BlobResourceContents() as resource):
             return await attachments.of_picture(_bytes(resource.blob), _name(resource.uri))
         case schema.AudioContentBlock():
-            raise AttachmentError("sound can't go with a message")
+            raise errors.AttachmentError("sound can't go with a message")
         case _:
             return None
 
@@ -82,7 +82,7 @@ def _bytes(data: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        raise AttachmentError("what came with this is no base64") from None
+        raise errors.AttachmentError("what came with this is no base64") from None
 
 
 def _path(uri: str) -> Path | None:

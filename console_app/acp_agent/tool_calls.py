@@ -11,9 +11,7 @@ from typing import Any
 from acp import schema
 
 from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
-from console_app.domain.displayed import edits_of, path_of, whole_of
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact, ToolSpec
+from console_app.domain import Artifact, ToolSpec, displayed, one_line
 from console_app.domain.transcript import CallView, shown_text
 
 Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
@@ -69,12 +67,14 @@ def shape(call: CallView, spec: ToolSpec | None, folder: Path) -> dict[str, Any]
 
 
 def _title(call: CallView, arguments: Mapping[str, Any]) -> str:
-    shown = path_of(arguments) or next((value for value in arguments.values() if isinstance(value, str) and value), "")
+    shown = displayed.path_of(arguments) or next(
+        (value for value in arguments.values() if isinstance(value, str) and value), ""
+    )
     return one_line(f"{call.label}: {one_line(shown, _BRIEF)}" if shown else call.label, 200)
 
 
 def _locations(arguments: Mapping[str, Any], folder: Path) -> list[schema.ToolCallLocation]:
-    path = path_of(arguments)
+    path = displayed.path_of(arguments)
     if not path or "://" in path or "\0" in path:
         return []
     line = next((n for name in _LINES if type(n := arguments.get(name)) is int and n > 0), None)
@@ -91,14 +91,14 @@ def absolute(path: str, folder: Path) -> Path:
 
 def edits(arguments: Mapping[str, Any], folder: Path) -> Contents:
     """The replacements that a call asks for."""
-    path = path_of(arguments)
-    found = edits_of(arguments)[0] if path else []
+    path = displayed.path_of(arguments)
+    found = displayed.edits_of(arguments)[0] if path else []
     return [_diff(absolute(path, folder), old, new) for old, new in found]
 
 
 def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Contents:
     """What a call would make of a file that it writes whole, against that as it is now. Reads it: not for the loop."""
-    path, whole = path_of(arguments), whole_of(tool, arguments)
+    path, whole = displayed.path_of(arguments), displayed.whole_of(tool, arguments)
     if not path or not whole or len(arguments[whole]) > LARGEST:
         return []
     try:

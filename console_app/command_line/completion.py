@@ -22,7 +22,7 @@ from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Wo
 from console_app.command_line.flags import Flag
 from console_app.command_line.parser import find_word
 from console_app.config.files import Paths, contents, project_mcp
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.sessions import recent_models, recent_sessions
 
 Candidate = tuple[str, str]

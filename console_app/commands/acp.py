@@ -18,7 +18,7 @@ from console_app.config.trust import CustomCommands
 from console_app.console.models import Models
 from console_app.console.services import Services
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
 from console_app.headless import (
     DEADLINE,

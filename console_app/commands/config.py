@@ -32,9 +32,7 @@ from console_app.config.settings import (
     unknown_variables,
     write_setting,
 )
-from console_app.domain.amounts import plural
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import encodable, json_line, one_line, visible
+from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
 from console_app.headless import EXIT_DONE, EXIT_USAGE
 from console_app.headless.json_outputs import (
     ListedSetting,
@@ -69,11 +67,11 @@ def _printed(setup: Setup) -> int:
             lines = _lines(setup.layered, setup.arguments)
         case "path":
             places = _places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
-            lines = [json_line(places.model_dump())] if as_json else _place_lines(places)
+            lines = [safe_text.json_line(places.model_dump())] if as_json else _place_lines(places)
         case "show":
             choice = wiring.model_source(setup).choose()
             settings = _settings(setup.layered, choice.name, choice.why, setup.arguments.words)
-            lines = [json_line(settings.model_dump())] if as_json else _setting_lines(settings)
+            lines = [safe_text.json_line(settings.model_dump())] if as_json else _setting_lines(settings)
         case _:
             return _validate(setup)
     for line in lines:
@@ -127,7 +125,7 @@ def _validate(setup: Setup) -> int:
     problems = (*setup.layered.wrong, *untrusted, *chosen.notes, *unknown)
     if setup.arguments.json:
         report = ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
-        _print(setup.redactor.clean(json_line(report.model_dump())))
+        _print(setup.redactor.clean(safe_text.json_line(report.model_dump())))
         return EXIT_USAGE if problems else EXIT_DONE
     for problem in problems:
         _complain(setup.redactor.clean(problem))
@@ -156,7 +154,8 @@ def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
     }
     return PlacesReport(
         places=tuple(
-            PlaceEntry(name=name, path=encodable(str(path)), exists=path.exists()) for name, path in named.items()
+            PlaceEntry(name=name, path=safe_text.encodable(str(path)), exists=path.exists())
+            for name, path in named.items()
         )
     )
 

@@ -33,17 +33,15 @@ from console_app.console.talk.collector import full_looks
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.console.timing import Timing
-from console_app.domain.chunks import Chunk
-from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
-from console_app.domain.ports import CallReporter, Invocation, ModelRequest
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
+from console_app.domain import chunks as ch
 from console_app.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.config.settings import LayeredSettings
-    from console_app.domain.events import Event
+    from console_app.domain import Event
     from console_app.sessions import Replay, SessionInfo
 
 # What the model picker and /doctor need of other floors.
@@ -143,9 +141,9 @@ class StoredModel:
     def __init__(self, info: SessionInfo) -> None:
         self.name, self.model = info.provider, info.model
 
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Never called, since nothing can be sent."""
-        raise ProviderError("a replay asks no model")
+        raise errors.ProviderError("a replay asks no model")
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -158,9 +156,9 @@ class NoTools:
         """None."""
         return ()
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Never called, since nothing can be asked for."""
-        raise ToolError("a replay runs nothing")
+        raise errors.ToolError("a replay runs nothing")
 
 
 def _loosens(setup: Setup) -> bool:

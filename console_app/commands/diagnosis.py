@@ -22,9 +22,7 @@ from console_app.config.files import Paths, project_settings
 from console_app.config.machine import installed, optional
 from console_app.config.secrets import Redactor, redactor_in_use
 from console_app.config.settings import unknown_variables
-from console_app.domain.amounts import plural
-from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import ConfigError, FanoutError, one_line, plural
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -223,19 +221,19 @@ async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bo
 
 def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
     """Write the report."""
-    from console_app.domain.safe_text import json_line
+    from console_app.domain import safe_text
 
-    for line in [json_line(_report(findings))] if as_json else lines(findings):
+    for line in [safe_text.json_line(_report(findings))] if as_json else lines(findings):
         output.out(line + "\n")
 
 
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
     """Print the report of a program whose settings can't be read; the exit code is 1."""
-    from console_app.domain.safe_text import json_line
+    from console_app.domain import safe_text
 
     broken = _cleaned(broken_configuration(error), redactor_in_use(os.environ))
     findings = [*local_findings(Paths.find()), broken]
-    for line in [json_line(_report(findings))] if arguments.json else lines(findings):
+    for line in [safe_text.json_line(_report(findings))] if arguments.json else lines(findings):
         write_out(line + "\n")
     return 1
 

@@ -13,8 +13,7 @@ from console_app import wiring
 from console_app.commands.prompt import read_prompt, with_attachments
 from console_app.commands.sessions import moving_format
 from console_app.console.models import Models
-from console_app.domain.errors import ConfigError, FanoutError, UsageError
-from console_app.domain.ports import no_pictures
+from console_app.domain import ConfigError, FanoutError, UsageError, ports
 from console_app.domain.transcript import Transcript
 from console_app.headless import (
     EXIT_DONE,
@@ -44,7 +43,7 @@ def run_command(arguments: Namespace) -> int:
         case "batch" | "call" as bulk if bulk == "batch" or arguments.from_file is not None:
             from console_app.commands import batch as batch_commands
 
-            return _headless(arguments, batch_commands.batch if bulk == "batch" else batch_commands.calls)
+            return _headless(arguments, batch_commands.run_batch if bulk == "batch" else batch_commands.run_calls)
         case "acp":
             from console_app.commands import acp as acp_command
 
@@ -166,7 +165,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
         wiring.freeze_collector()
         kept = library is not None
-        attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider), named=kept)
+        attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: ports.no_pictures(provider), named=kept)
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
         if choice.notice:
             output.error_line(choice.notice)

@@ -15,8 +15,7 @@ from console_app.commands import mcp_files, server_report
 from console_app.commands.mcp_files import ServerFile
 from console_app.commands.server_report import ServerCheck
 from console_app.config.trust import FileToTrust, files_to_trust
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable, json_line, one_line
+from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding, servers
 from console_app.headless.json_outputs import ServerEntry
 from console_app.mcp_client import ServerState, open_in_browser
@@ -93,8 +92,8 @@ async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     name, file = _one_name(setup), _file(setup)
     shown = mcp_files.shown(file.fields(name))
     if setup.arguments.json:
-        entry = ServerEntry(name=name, file=encodable(str(file.path)), fields=json.loads(shown))
-        output.report(json_line(entry.model_dump()))
+        entry = ServerEntry(name=name, file=safe_text.encodable(str(file.path)), fields=json.loads(shown))
+        output.report(safe_text.json_line(entry.model_dump()))
         return DONE
     output.report(one_line(str(file.path)))
     output.report(shown)
@@ -130,7 +129,7 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
         lines = mcp_files.imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
     else:
         found = mcp_files.importable(file, home=home, cwd=setup.cwd)
-        lines = [json_line(found.model_dump())] if setup.arguments.json else mcp_files.importable_lines(found)
+        lines = [safe_text.json_line(found.model_dump())] if setup.arguments.json else mcp_files.importable_lines(found)
     for line in lines:
         output.report(line)
     return DONE

@@ -21,8 +21,7 @@ from console_app.config.servers import (
     remove_server,
     server_fields,
 )
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable, one_line
+from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
 
 
@@ -132,7 +131,7 @@ def importable(file: ServerFile, *, home: Path, cwd: Path) -> ImportableReport:
         clients=tuple(
             ImportableFile(
                 client=client.client,
-                file=encodable(str(client.path)),
+                file=safe_text.encodable(str(client.path)),
                 problem=client.problem,
                 servers=tuple(
                     ImportableServer(name=name, starts=summary(fields), there=name in there)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from console_app import wiring
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL
 from console_app.console.model_source import ModelListing
-from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.safe_text import json_line, one_line
+from console_app.domain import ConfigError, FanoutError, one_line, safe_text
 from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding
 from console_app.headless.json_outputs import ModelEntry, ModelsReport
 from console_app.wiring import Setup
@@ -35,7 +34,7 @@ async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
         problems += [setup.redactor.clean(listing.problem)] if listing.problem else []
         failed = failed or (bool(listing.problem) and listing.provider == needed)
     if setup.arguments.json:
-        output.report(json_line(ModelsReport(models=tuple(known), problems=tuple(problems)).model_dump()))
+        output.report(safe_text.json_line(ModelsReport(models=tuple(known), problems=tuple(problems)).model_dump()))
     else:
         for entry in known:
             output.report(_line(entry))

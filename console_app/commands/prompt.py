@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import UsageError
+from console_app.domain import UsageError
 
 if TYPE_CHECKING:
     from console_app.console.files.attachments import Attachments, Composed

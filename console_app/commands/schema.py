@@ -6,8 +6,7 @@ import json
 from argparse import Namespace
 
 from console_app.commands.standard_output import write_out
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import json_line
+from console_app.domain import UsageError, safe_text
 from console_app.headless.json_outputs import OUTPUTS, SchemaEntry, SchemasReport, schema
 
 
@@ -24,5 +23,5 @@ def _text(name: str, *, as_json: bool) -> str:
         return json.dumps(schema(name), indent=2) + "\n"
     entries = [SchemaEntry(name=key, version=one.version, printed_by=one.by) for key, one in OUTPUTS.items()]
     if as_json:
-        return json_line(SchemasReport(schemas=tuple(entries)).model_dump()) + "\n"
+        return safe_text.json_line(SchemasReport(schemas=tuple(entries)).model_dump()) + "\n"
     return "".join(f"{entry.name:<11} {entry.printed_by}\n" for entry in entries)

@@ -9,8 +9,7 @@ from console_app.command_line import parse_arguments
 from console_app.config.files import contents
 from console_app.config.machine import how_to_install
 from console_app.config.secrets import for_consoles
-from console_app.domain.errors import UsageError
-from console_app.domain.settings import is_loopback_host
+from console_app.domain import UsageError, web_address
 from console_app.wiring import Setup
 
 VARIABLE = "FANOUT_SERVE_TOKEN"
@@ -32,7 +31,7 @@ def run_serve(setup: Setup) -> int:
     if token is not None and len(token) < LEAST_TOKEN:
         raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
     setup.redactor.add(token)
-    if not is_loopback_host(asked.host):
+    if not web_address.is_loopback_host(asked.host):
         if token is None:
             raise UsageError(f"--host {asked.host} can be reached from elsewhere", "Give it a token: --token-file.")
         sys.stderr.write(

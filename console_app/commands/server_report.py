@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.domain.safe_text import encodable, one_line, visible
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec, one_line, safe_text, visible
 from console_app.headless.json_outputs import ServerReport, ServersReport
 from console_app.mcp_client import Hub, ServerState, ServerStatus
 
@@ -110,7 +109,7 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
         for check in checks
     )
     ok = not any(check.problems for check in checks)
-    whole = ServersReport(file=encodable(str(path)) if path else None, ok=ok, servers=servers).model_dump()
+    whole = ServersReport(file=safe_text.encodable(str(path)) if path else None, ok=ok, servers=servers).model_dump()
     return visible(json.dumps(whole, ensure_ascii=True, indent=2))
 
 

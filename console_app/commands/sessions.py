@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
+from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.headless import EXIT_DONE, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
 from console_app.sessions import (
@@ -103,12 +102,12 @@ class _SessionCommand:
 
             async def play() -> None:
                 async for event in replay.play():
-                    self._print(json_line(event.model_dump()))
+                    self._print(safe_text.json_line(event.model_dump()))
 
             await self._interrupts.race(play())
         elif self._arguments.json:
             for event in events:
-                self._print(json_line(event.model_dump()))
+                self._print(safe_text.json_line(event.model_dump()))
         else:
             self._print("\n\n".join(_conversation(events)))
 
@@ -122,7 +121,7 @@ class _SessionCommand:
             self._print(str(await asyncio.to_thread(write_new, target, text)))
         elif form == "jsonl":
             for line in text.splitlines():
-                self._print(json_line(json.loads(line)))
+                self._print(safe_text.json_line(json.loads(line)))
         else:
             self._output.out(text)
 
@@ -201,7 +200,7 @@ def _info_line(info: SessionInfo) -> str:
 
 def _info_json(info: SessionInfo) -> str:
     """The same for programs."""
-    return json_line(asdict(info))
+    return safe_text.json_line(asdict(info))
 
 
 def _hit_line(hit: Hit) -> str:
@@ -212,7 +211,7 @@ def _hit_line(hit: Hit) -> str:
 
 def _hit_json(hit: Hit) -> str:
     """The same for programs; the words that were found are not marked."""
-    return json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
+    return safe_text.json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
 
 
 def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import sys
 
 from console_app import resources
 from console_app.commands.standard_output import write_out
-from console_app.domain.safe_text import json_line, one_line, visible
+from console_app.domain import one_line, safe_text, visible
 from console_app.headless import EXIT_DONE, EXIT_FAILED
 from console_app.headless.json_outputs import ThemeEntry, ThemesReport
 from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
@@ -26,7 +26,7 @@ def themes(setup: Setup) -> int:
         for entry in entries
     ]
     if setup.arguments.json:
-        write_out(json_line(ThemesReport(themes=tuple(found), problems=tuple(problems)).model_dump()) + "\n")
+        write_out(safe_text.json_line(ThemesReport(themes=tuple(found), problems=tuple(problems)).model_dump()) + "\n")
         return EXIT_FAILED if problems else EXIT_DONE
     width = max(len(entry.name) for entry in found)
     for entry in found:

@@ -13,8 +13,7 @@ from console_app.console.intents.intent import Cannot, Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.sessions import READ_ONLY
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 
 LONGEST_ABOUT = 200  # characters of a description
 

@@ -21,15 +21,11 @@ from console_app.console.talk.readiness import Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.talk.starting import ConsoleStart
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.event_news import News, call_of
-from console_app.domain.ports import no_pictures
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, UsageError, event_news, one_line, ports
 
 if TYPE_CHECKING:
     from console_app.console.talk.queued import Around
-    from console_app.domain.events import Event
-    from console_app.domain.messages import Attachment
+    from console_app.domain import Attachment, Event
 
 RUNNING = "A turn is running. Esc stops it"
 
@@ -50,7 +46,7 @@ class Console:
             services.working_folder,
             services.pictures_path,
             services.hub,
-            lambda: no_pictures(engine.provider),
+            lambda: ports.no_pictures(engine.provider),
             named=library is not None,
         )
         self.readiness = Readiness(services.server_statuses, services.connect)
@@ -134,8 +130,8 @@ class Console:
 
     def _heard(self, event: Event) -> None:
         self.activity.pace.heard(event)
-        if News.of(event) & News.OVER:
-            self.services.human.call_ended(call_of(event))
+        if event_news.News.of(event) & event_news.News.OVER:
+            self.services.human.call_ended(event_news.call_of(event))
 
     # -- the project's files
 

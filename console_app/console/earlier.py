@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import MOST_RECORD, read_text, write_private
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 MOST_CALLS = 20  # of a tool
 MOST_TOOLS = 200

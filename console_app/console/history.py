@@ -12,7 +12,7 @@ from pathlib import Path
 
 from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.config.secrets import has_key
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
 
 MOST_PROMPTS = 1000  # prompts, the newest
 LONGEST = 64_000  # characters of a prompt that goes to the file; a longer one is remembered in this session only

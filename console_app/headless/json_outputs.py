@@ -10,10 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from console_app.domain.batch import BatchSnapshot, ItemResult
-from console_app.domain.events import Event, TurnOutcome
-from console_app.domain.messages import Message
-from console_app.domain.tools import Artifact, Outcome
+from console_app.domain import Artifact, Event, Message, Outcome, batch
+from console_app.domain import events as ev
 from console_app.sessions import Hit, SessionInfo
 
 State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
@@ -63,7 +61,7 @@ class RunReport(Output):
     session_id: str
     provider: str
     model: str
-    outcome: TurnOutcome | None
+    outcome: ev.TurnOutcome | None
     error: str | None
     answer: str
     calls: tuple[CallReport, ...]
@@ -298,8 +296,8 @@ OUTPUTS: dict[str, Printed] = {
         "a line of run --output-format stream-json, sessions show --json and export --format jsonl", Event
     ),
     "run": Printed("run and call --output-format json", RunReport),
-    "result": Printed("a line of the results of batch and call --from", ItemResult),
-    "batch": Printed("a line of batch status --json and show --json", BatchSnapshot),
+    "result": Printed("a line of the results of batch and call --from", batch.ItemResult),
+    "batch": Printed("a line of batch status --json and show --json", batch.BatchSnapshot),
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),

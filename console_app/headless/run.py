@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import Disk
 from console_app.console.ui_port import UiPort
-from console_app.domain.events import Event, Level
-from console_app.domain.messages import UserMessage
-from console_app.domain.safe_text import one_line
+from console_app.domain import Event, Level, UserMessage, one_line
 from console_app.domain.tools import OWN_SERVER
 from console_app.domain.transcript import Transcript
 from console_app.engine import ENABLE, Engine, Turn, Unwritten, as_message

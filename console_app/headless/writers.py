@@ -10,10 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, assert_never
 
+from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible
 from console_app.domain import events as ev
-from console_app.domain.amounts import plural
-from console_app.domain.messages import AssistantMessage
-from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.domain.transcript import CallView, Transcript, Verdict, VerdictWord
 from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
 from console_app.headless.output import OutputStreams
@@ -78,7 +76,7 @@ class StreamJsonWriter:
         self._output = output
 
     def write(self, event: ev.Event) -> None:
-        self._output.out(json_line(event.model_dump()) + "\n")
+        self._output.out(safe_text.json_line(event.model_dump()) + "\n")
 
     def finish(self) -> None:
         """See Writer."""
@@ -97,7 +95,7 @@ class JsonWriter:
             self._notices.append(event.text)
 
     def finish(self) -> None:
-        self._output.out(json_line(self._report(self._notices)) + "\n")
+        self._output.out(safe_text.json_line(self._report(self._notices)) + "\n")
 
 
 class TextWriter:

@@ -10,13 +10,10 @@ from console_app.console.files.own_editor import edited
 from console_app.console.intents import talk
 from console_app.console.intents.intent import Cannot, Slash, Ways
 from console_app.console.reports.call_text import log_lines
-from console_app.domain.amounts import measured, plural
-from console_app.domain.errors import UsageError
-from console_app.domain.events import TodoItem, TodoStatus
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema.forms import form_of
-from console_app.domain.transcript import MANUAL, CallView, shown_text
-from console_app.domain.transcript.times import figures, spans_of
+from console_app.domain import UsageError, amounts, one_line, plural
+from console_app.domain import events as ev
+from console_app.domain.schema import forms
+from console_app.domain.transcript import MANUAL, CallView, shown_text, times
 from console_app.engine import ManualCall
 from console_app.line_console.result_commands import ResultWays
 from console_app.line_console.setting_commands import SettingWays
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_FOUND = 30
 HEARD = 0.01  # seconds from which on a stretch of time is told beside others
-_TODO_STATES = {"start": TodoStatus.IN_PROGRESS, "done": TodoStatus.COMPLETED, "reopen": TodoStatus.PENDING}
+_TODO_STATES = {"start": ev.TodoStatus.IN_PROGRESS, "done": ev.TodoStatus.COMPLETED, "reopen": ev.TodoStatus.PENDING}
 
 
 def line_ways(face: LineConsole) -> Ways:
@@ -133,18 +130,18 @@ class _LineWays:
         if turn is None:
             raise UsageError("there is no such turn")
         now = console.services.clock()
-        sums = figures(turn, now)
+        sums = times.figures(turn, now)
         also = ((sums.saved, "faster than sequential"), (sums.waited, "waited for you"), (sums.queued, "queued"))
-        said = ", ".join(f"{measured(seconds)} {what}" for seconds, what in also if seconds >= HEARD)
-        self._say(f"{plural(sums.calls, 'call')}, elapsed {measured(sums.wall)}{said and f', {said}'}.")
+        said = ", ".join(f"{amounts.measured(seconds)} {what}" for seconds, what in also if seconds >= HEARD)
+        self._say(f"{plural(sums.calls, 'call')}, elapsed {amounts.measured(sums.wall)}{said and f', {said}'}.")
         for call in (call for step in turn.steps for call in step.batch.calls):
             at = (call.started_at or call.announced_at) - turn.started_at
             spent = {"queue": 0.0, "wait": 0.0, "run": 0.0}
-            for span in spans_of(call, now):
+            for span in times.spans_of(call, now):
                 spent[span.phase] = spent.get(span.phase, 0.0) + span.seconds
             words = (("queue", "queued"), ("wait", "waited for you"), ("run", "ran"))
             parts = "".join(
-                f", {word} {measured(spent[phase])}"
+                f", {word} {amounts.measured(spent[phase])}"
                 for phase, word in words
                 if spent[phase] >= HEARD or (phase == "run" and call.started_at)
             )
@@ -174,7 +171,7 @@ class _LineWays:
             return
         if label not in tools:
             raise UsageError(f"no tool is called {one_line(label, 60)}", "/call alone lists them.")
-        arguments = await fill_in(self._d, form_of(tools[label].input_schema).fields, {})
+        arguments = await fill_in(self._d, forms.form_of(tools[label].input_schema).fields, {})
         if arguments is not None:
             console.send(f"{MANUAL}{ManualCall(label, arguments)}")
 
@@ -275,7 +272,7 @@ class _LineWays:
         number, _, content = words.partition(" ")
         at = int(number) - 1 if number.isdecimal() else -1
         if word == "add" and words:
-            items.append(TodoItem(content=words))
+            items.append(ev.TodoItem(content=words))
         elif word == "edit" and content and 0 <= at < len(items):
             items[at] = items[at].model_copy(update={"content": content})
         elif word in _TODO_STATES and 0 <= at < len(items):

@@ -14,10 +14,7 @@ from console_app.console.reports.wire_text import brief, export, export_path
 from console_app.console.servers.pings import Pings
 from console_app.console.servers.switches import Offered
 from console_app.console.services import Services
-from console_app.domain.amounts import measured, plural, size
-from console_app.domain.errors import UsageError
-from console_app.domain.events import Level
-from console_app.domain.safe_text import one_line
+from console_app.domain import Level, UsageError, amounts, one_line, plural
 from console_app.line_console.dialogue import Dialogue
 from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments, written_arguments
 
@@ -95,7 +92,7 @@ class Examining:
     async def read(self, server: str, uri: str) -> None:
         """Says a resource. Raises ServerError."""
         for part in await read_attachments(self._hub, server, uri):
-            facts = ", ".join(word for word in (part.name, part.mime, size(part.size)) if word)
+            facts = ", ".join(word for word in (part.name, part.mime, amounts.size(part.size)) if word)
             self._d.say(f"{one_line(part.uri, 200)}: {one_line(facts, 200)}")
             self._d.say(part.text or (f"Saved as {part.path}" if part.path else "It is empty."))
         self._d.say(f"{self._hub.mention(server, uri)} in a message attaches it.")
@@ -113,10 +110,12 @@ class Examining:
         self._d.say(f"{plural(len(rows), 'message')}; the newest {min(len(rows), MOST_MESSAGES)}:")
         for one in rows[-MOST_MESSAGES:]:
             way = "sent" if one.sent else "received"
-            took = f", after {measured(one.seconds)}" if one.seconds is not None else ""
+            took = f", after {amounts.measured(one.seconds)}" if one.seconds is not None else ""
             at = time.strftime("%H:%M:%S", time.localtime(one.at))
             words = one_line(brief(one, self._services.redact), 200)
-            self._d.say(f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {size(one.size)}{took}. {words}".rstrip())
+            self._d.say(
+                f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {amounts.size(one.size)}{took}. {words}".rstrip()
+            )
 
     async def _tool(self, item: Offered) -> None:
         spec = self._hub.tool(item.server, item.name)

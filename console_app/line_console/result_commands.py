@@ -13,10 +13,7 @@ from console_app.config.machine import start_browser
 from console_app.console.files.clipboard import copy_in_tmux
 from console_app.console.files.opened_files import open_file
 from console_app.console.reports.copies import Copy, copies_of_answer, copies_of_texts, result_copy
-from console_app.domain.amounts import plural
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.web_address import read_address
+from console_app.domain import UsageError, one_line, plural, web_address
 from console_app.line_console.wording import file_in_words
 
 if TYPE_CHECKING:
@@ -77,7 +74,7 @@ class ResultWays:
             return
         if table[picked].path:
             problem = await asyncio.to_thread(open_file, picked)
-        elif read_address(picked) is not None:
+        elif web_address.read_address(picked) is not None:
             problem = ""
             try:
                 await asyncio.to_thread(start_browser, picked)

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, get_args
 from console_app.config.settings import BrokenSettings, OwnSettings
 from console_app.console.files.own_editor import edited
 from console_app.console.permissions import MODES
-from console_app.domain.amounts import plural
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain import ApprovalMode, ConfigError, UsageError, one_line, plural
 from console_app.domain.rules import parse_rule
-from console_app.domain.safe_text import one_line
 from console_app.engine import Action
 from console_app.line_console.connect_command import ConnectCommand
 

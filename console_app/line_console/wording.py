@@ -9,11 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from console_app.console.files.file_changes import FileChange
-from console_app.domain import call_description
-from console_app.domain.amounts import measured, plural, size
-from console_app.domain.displayed import FOLD
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact, Outcome
+from console_app.domain import Artifact, Outcome, amounts, call_description, displayed, one_line, plural
 from console_app.domain.transcript import CallView, TurnView, shown_text
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
@@ -46,7 +42,7 @@ def change_lines(change: FileChange) -> Iterator[str]:
             texts = [line.text for line in lines]
             said = f": {texts[0]}" if len(texts) == 1 else f":\n{_indented(chr(10).join(texts))}"
             yield f"  {'Removed' if mark == '-' else 'Added'}, {where}{said}"
-        elif not numbered and lines[0].text != FOLD:
+        elif not numbered and lines[0].text != displayed.FOLD:
             yield f"  {lines[0].text}"
     if change.warning:
         yield f"Warning: {change.warning}."
@@ -56,7 +52,7 @@ def came_of(call: CallView) -> str:
     """How a call ended, and what came of it, in brief."""
     parts = [call_description.in_words(call)]
     if call.duration_ms:
-        parts.append(f"after {measured(call.duration_ms / 1000)}")
+        parts.append(f"after {amounts.measured(call.duration_ms / 1000)}")
     text = uncoloured(shown_text(call))
     if call.outcome in (Outcome.CANCELLED, Outcome.DENIED):  # what else there is, the model is told
         sent = f"It had sent {plural(call.logged, 'line')}." if call.logged else ""
@@ -78,7 +74,7 @@ def uncoloured(text: str) -> str:
 
 def file_in_words(file: Artifact) -> str:
     """`chart.png, picture, 640x480 PNG, 12 KB`, `report.pptx, 31 KB`."""
-    facts = f"picture, {file.picture_facts.replace(' · ', ', ')}" if file.is_picture else size(file.size)
+    facts = f"picture, {file.picture_facts.replace(' · ', ', ')}" if file.is_picture else amounts.size(file.size)
     return f"{one_line(file.name, 60)}, {facts}"
 
 

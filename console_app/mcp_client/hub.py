@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.secrets import Credentials, FileCredentials, Redactor
 from console_app.config.servers import Item, Kind, ServerConfig
-from console_app.domain.errors import ServerError, ToolError
-from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.domain import Level, ToolResult, ToolSpec, errors, one_line, ports, visible
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.connection import RETRY_DELAYS, Connection, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
@@ -244,14 +240,16 @@ class Hub:
         found = connection.listed_tools.named(name) if connection is not None else None
         return self._spec(connection, found) if connection is not None and found is not None else None
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Run one call. Raises ToolError when no server has the tool; every other failure is a result."""
         spec = invocation.spec
         connection = self._connections.get(spec.server)
         if connection is None:
-            raise ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
+            raise errors.ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
         if spec.identity is not None and spec.identity != connection.identity:
-            raise ToolError(f"{spec.server} is another server now than when this call was decided: it did not run")
+            raise errors.ToolError(
+                f"{spec.server} is another server now than when this call was decided: it did not run"
+            )
         return await connection.call(
             spec.tool,
             self._arguments(connection, invocation, reporter),
@@ -262,7 +260,9 @@ class Hub:
             accept=bool(spec.changed),  # no rule and no mode lets such a call pass: somebody has looked at it
         )
 
-    def _arguments(self, connection: Connection, invocation: Invocation, reporter: CallReporter) -> dict[str, Any]:
+    def _arguments(
+        self, connection: Connection, invocation: ports.Invocation, reporter: ports.CallReporter
+    ) -> dict[str, Any]:
         """Return what was approved, with what the tool wants Fanout to fill in."""
         tool = connection.listed_tools.named(invocation.spec.tool)
         schema: dict[str, Any] = tool.input_schema if tool is not None else {}
@@ -422,7 +422,7 @@ class Hub:
     def _connection(self, name: str) -> Connection:
         connection = self._connections.get(name)
         if connection is None:
-            raise ServerError(f"there is no server {name}")
+            raise errors.ServerError(f"there is no server {name}")
         return connection
 
 
@@ -499,7 +499,9 @@ class HubSwitch:
         while not (status := self._status(name)).state.settled:
             await self._hub.listed(name)
         if status.state is not ServerState.READY:
-            raise ServerError(f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}")
+            raise errors.ServerError(
+                f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}"
+            )
         return [spec for spec in self._hub.tools() if spec.server == name]
 
     def why_missing(self, tool: str) -> str:

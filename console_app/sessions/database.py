@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError
 from console_app.sessions.lock import SessionLock
 
 VERSION = 1  # of the tables

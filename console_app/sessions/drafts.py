@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from console_app.config.files import read_record, texts, write_record
 from console_app.config.secrets import has_key
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 MOST = 200  # drafts, the newest
 _NEW = "new-"

@@ -16,8 +16,7 @@ from console_app._version import __version__
 from console_app.config.files import write_private
 from console_app.config.machine.extras import version_of
 from console_app.config.secrets import Redactor
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import visible
+from console_app.domain import ConfigError, visible
 
 MOST_REPORTS = 10  # reports; the oldest go
 _PACKAGES = ("textual", "mcp", "openai", "anthropic", "pydantic")

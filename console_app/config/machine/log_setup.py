@@ -11,8 +11,7 @@ from pathlib import Path
 
 from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.config.secrets import Redactor, WithoutSecrets
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import visible
+from console_app.domain import ConfigError, visible
 
 _SIZE = 2_000_000  # bytes of one file
 _OLD_FILES = 3

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from console_app.config.files import Paths, parse_toml, read_text
 from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
 from console_app.config.settings import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url, write_setting
-from console_app.domain.errors import UsageError
-from console_app.domain.settings import VENDOR_URLS, Api, origin
+from console_app.domain import UsageError, web_address
+from console_app.domain.settings import VENDOR_URLS, Api
 
 USUAL_PORTS: Mapping[int, str] = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", "net", "ai", "io", "dev", "co", "xyz"}
@@ -106,7 +106,7 @@ def _may_hold(environ: Mapping[str, str], variable: str, url: str) -> bool:
     if variable in environ and not is_stored(environ, variable):
         return False
     given_for = address_of(environ, variable)
-    return not given_for or origin(given_for) == origin(url)
+    return not given_for or web_address.origin(given_for) == web_address.origin(url)
 
 
 def _is_at(table: ProviderSettings, name: str, environ: Mapping[str, str], api: Api, url: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 from console_app.config.files import Paths, read_record, read_text, texts, write_private, write_record
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 _SERVICE = "fanout"
 _KIND = "key:"

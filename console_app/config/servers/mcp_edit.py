@@ -15,7 +15,7 @@ from typing import Any, cast
 from console_app.config.files import Written, read_text, write_private
 from console_app.config.servers import json_positions
 from console_app.config.servers.mcp_servers import CONTAINERS, read_mcp_config
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 
 def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> Written:

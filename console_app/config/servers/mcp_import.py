@@ -16,7 +16,7 @@ from typing import Any, cast
 from console_app.config.files import read_text
 from console_app.config.servers.mcp_edit import server_fields
 from console_app.config.servers.mcp_servers import read_mcp_config
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

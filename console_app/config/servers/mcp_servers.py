@@ -30,7 +30,7 @@ from console_app.config.secrets import (
     secrets_of_url,
 )
 from console_app.config.servers import json_positions
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 from console_app.domain.tools import ServerIdentity
 
 Transport = Literal["stdio", "http", "sse"]

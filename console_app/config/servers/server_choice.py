@@ -10,7 +10,7 @@ from pathlib import Path
 
 from console_app.config.files import IN_A_SHELL, Paths, is_trusted, project_mcp, read_text
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain import ConfigError, UsageError
 
 
 @dataclass(frozen=True, slots=True)

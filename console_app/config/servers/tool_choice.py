@@ -14,8 +14,7 @@ from typing import Any, Literal, cast
 
 from console_app.config.files import MOST_RECORD, Paths, keep_record, read_record, read_text, write_private
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.domain.errors import ConfigError
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ConfigError, ToolSpec
 
 Kind = Literal["tool", "prompt", "resource"]
 _KINDS: tuple[Kind, ...] = ("tool", "prompt", "resource")

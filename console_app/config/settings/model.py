@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.secrets import secrets_of_headers, secrets_of_url
-from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.errors import ConfigError
+from console_app.domain import ApprovalMode, CallPolicy, ConfigError
 from console_app.domain.rules import RuleText, parse_rule
 from console_app.domain.settings import DEFAULTS, Api, Dispatch, Sampling, StrategyName, ToolChoice
 

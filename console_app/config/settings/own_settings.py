@@ -20,9 +20,8 @@ from console_app.config.files import parse_toml, read_text, write_private
 from console_app.config.secrets import HIDDEN
 from console_app.config.settings.layers import BrokenSettings, LayeredSettings, in_words, settings_file
 from console_app.config.settings.model import Settings, UiSettings
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import choices, properties, resolved, text
+from console_app.domain import ConfigError, UsageError, one_line
+from console_app.domain import schema as json_schema
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
 _KINDS: Mapping[str, Kind] = {
@@ -114,10 +113,10 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
 def _shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
     """Return the kind of a setting, its choices, and whether it may be unset."""
     whole = UiSettings.model_json_schema() if name.startswith("ui.") else _schema()
-    schema, optional, _ = resolved(properties(whole)[name.removeprefix("ui.")], whole)
-    if named := choices(schema):
+    schema, optional, _ = json_schema.resolved(json_schema.properties(whole)[name.removeprefix("ui.")], whole)
+    if named := json_schema.choices(schema):
         return "choice", tuple(map(str, named)), optional
-    return _KINDS.get(text(schema, "type"), "text"), (), optional
+    return _KINDS.get(json_schema.text(schema, "type"), "text"), (), optional
 
 
 def plain(value: Any) -> Any:

@@ -11,8 +11,7 @@ from typing import Any, cast
 
 from console_app.config.files import IN_A_SHELL
 from console_app.config.settings.model import Settings
-from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.safe_text import one_line
+from console_app.domain import ApprovalMode, CallPolicy, one_line
 
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 

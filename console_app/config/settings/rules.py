@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 
 from console_app.config.files import Paths, keep_record, parse_toml, position, read_record, read_text, write_private
 from console_app.config.settings.model import Rules
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 from console_app.domain.tools import ServerIdentity
 
 Action = Literal["allow", "ask", "deny"]

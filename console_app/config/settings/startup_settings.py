@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import Paths, parse_toml, project_settings, read_text
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 DEFAULT_THEME = "fanout-dark"
 

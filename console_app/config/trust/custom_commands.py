@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.files import PROJECT_FOLDER, Paths, is_trusted, read_text
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError, one_line
 from console_app.domain.rules import parse_rule
-from console_app.domain.safe_text import one_line
 
 _FOLDER = "commands"
 MOST_FILES = 500  # of one folder

@@ -12,7 +12,7 @@ from pathlib import Path
 from console_app.config.files import Paths, contents, project_mcp
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
 from console_app.config.trust.trust_report import FileToTrust, starts_by_name
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

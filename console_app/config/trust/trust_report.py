@@ -21,8 +21,7 @@ from console_app.config.files import (
 from console_app.config.secrets import Redactor, may_be_secret
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.trust.custom_commands import command_files
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain import ConfigError, UsageError, one_line
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 

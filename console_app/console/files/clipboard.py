@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from console_app.config.secrets import for_own_programs
-from console_app.domain.amounts import size
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
 
 PATIENCE = 5.0  # seconds that one program is given: whoever owns the clipboard may not answer
@@ -129,7 +128,7 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
         await _end(process)
         raise
     if content is None:
-        raise ClipboardError(f"what is on it is larger than {size(most)}.", "Name its file with @.")
+        raise ClipboardError(f"what is on it is larger than {amounts.size(most)}.", "Name its file with @.")
     return b"" if failed else content
 
 

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from console_app.domain.amounts import size
+from console_app.domain import amounts
 
 LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
 
@@ -29,8 +29,8 @@ def text_of(path: Path) -> str | None:
     except PermissionError:
         raise NotComparedError("the file can't be read here") from None
     if len(data) > LARGEST:
-        raise NotComparedError(f"the file has {size(whole)}")
+        raise NotComparedError(f"the file has {amounts.size(whole)}")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise NotComparedError(f"the file is no text ({size(whole)})") from None
+        raise NotComparedError(f"the file is no text ({amounts.size(whole)})") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
-from console_app.domain.displayed import ArgumentLine, diff_lines, edits_of, path_of, whole_of
+from console_app.domain import displayed
 from console_app.domain.transcript import CallView
 
 NEW = "(no such file here yet)"
@@ -25,7 +25,7 @@ class FileChange:
     """The lines of a diff, each with its number in the column of names; the arguments that the diff shows are `said`.
     `hunks`: at which of the lines each begins. `warning`: what the diff can't say, or why there is none."""
 
-    lines: tuple[ArgumentLine, ...]
+    lines: tuple[displayed.ArgumentLine, ...]
     said: frozenset[str]
     hunks: tuple[int, ...] = ()
     warning: str = ""
@@ -55,9 +55,9 @@ class FileChanges:
 
 def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChange | None:
     """The change to a file that is there; None where the arguments don't say one. Reads the file: not for the loop."""
-    path = path_of(arguments)
-    edits, said = edits_of(arguments)
-    whole = whole_of(tool, arguments)
+    path = displayed.path_of(arguments)
+    edits, said = displayed.edits_of(arguments)
+    whole = displayed.whole_of(tool, arguments)
     if not path or not (edits or whole):
         return None
     try:
@@ -77,9 +77,9 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
     if len(after) > LARGEST:
         return None
     if before is None:
-        added = diff_lines([], after.removesuffix("\n").split("\n"))[0] if after else []
-        return FileChange((ArgumentLine(NEW), *added), said, (1,) if added else ())
-    lines, hunks = diff_lines(before.split("\n"), after.split("\n"))
+        added = displayed.diff_lines([], after.removesuffix("\n").split("\n"))[0] if after else []
+        return FileChange((displayed.ArgumentLine(NEW), *added), said, (1,) if added else ())
+    lines, hunks = displayed.diff_lines(before.split("\n"), after.split("\n"))
     return FileChange(tuple(lines), said, tuple(hunks))
 
 

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from console_app.config.secrets import for_own_programs
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError
 
 FALLBACKS = ("nano", "vim", "vi")
 

@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 
 from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.errors import AttachmentError
-from console_app.domain.messages import Attachment
+from console_app.domain import Attachment, errors
 
 RESTING = 86_400.0  # seconds that a marked picture is left alone: another console may be about to send it
 _EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
@@ -38,7 +37,9 @@ def save_picture(folder: Path, content: bytes, attachment: Attachment, *, named:
         if not there:
             _write(path, content)
     except OSError as error:
-        raise AttachmentError(f"{attachment.name} can't be kept in {folder}: {error.strerror or error}") from None
+        raise errors.AttachmentError(
+            f"{attachment.name} can't be kept in {folder}: {error.strerror or error}"
+        ) from None
     return path
 
 

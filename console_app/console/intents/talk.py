@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain import UsageError, one_line
 from console_app.domain.transcript import MANUAL
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line, plural
 from console_app.domain.transcript import CallView, without_remarks
 
 if TYPE_CHECKING:

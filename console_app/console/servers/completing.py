@@ -11,9 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from console_app.console.completion import Completion, Completions, Token
 from console_app.console.servers.wording import facts_of
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTemplate, ServerPrompt, written_value
 
 PAUSE = 0.12  # seconds of no typing before a server is asked

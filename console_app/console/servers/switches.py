@@ -28,13 +28,12 @@ from console_app.config.servers import (
 )
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
-from console_app.domain.errors import ServerError
+from console_app.domain import errors
 from console_app.mcp_client import HubSwitch
 
 if TYPE_CHECKING:
     from console_app.config.trust import Changes
-    from console_app.domain.events import Level
-    from console_app.domain.tools import ToolSpec
+    from console_app.domain import Level, ToolSpec
     from console_app.mcp_client import Hub, ServerStatus
 
 REST_SECONDS = 3600.0
@@ -218,7 +217,7 @@ class HubSwitches:
 
     async def rest(self, name: str) -> None:
         if not any(one.name == name and one.state != "disabled" for one in self._hub.statuses()):
-            raise ServerError(f"{name} is not connected")
+            raise errors.ServerError(f"{name} is not connected")
         until = time.strftime("%H:%M", time.localtime(time.time() + REST_SECONDS))
         timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._rested, name)
         self._resting[name] = _Rest(f"disconnected by you until {until}, r connects it now", timer)
@@ -252,7 +251,7 @@ class HubSwitches:
     async def sign_in(self, name: str) -> None:
         status = await self._hub.sign_in(name)
         if status.state != "ready":
-            raise ServerError(f"{name} is {status.state.value}: {status.reason or 'no reason given'}")
+            raise errors.ServerError(f"{name} is {status.state.value}: {status.reason or 'no reason given'}")
 
     async def set_log_level(self, name: str, level: Level) -> None:
         await self._hub.set_log_level(level, name)
@@ -295,7 +294,7 @@ class HubSwitches:
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
                 return for_groups(server, self._groups)
-        raise ServerError(f"{self.file} has no server {name}")
+        raise errors.ServerError(f"{self.file} has no server {name}")
 
 
 def tokens_of(spec: ToolSpec) -> int:

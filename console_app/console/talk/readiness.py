@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 # Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
 # for the rest once one is there, since a server that hangs is a status and no delay.

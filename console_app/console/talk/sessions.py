@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from console_app.console.talk.collector import Collector
 from console_app.console.talk.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 from console_app.domain.transcript import Transcript
 
 if TYPE_CHECKING:

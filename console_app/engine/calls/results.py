@@ -8,10 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import encodable
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
+from console_app.domain import FanoutError, Outcome, ToolResult, plural, safe_text
+from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
 from console_app.domain.transcript import REMARKS, ToModel
 from console_app.engine.calls.arguments import compact
 
@@ -59,7 +57,7 @@ def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
 
 def failed(error: BaseException) -> ToolResult:
     """Return the result of a call that raised."""
-    message = error.line if isinstance(error, FanoutError) else encodable(str(error)).strip()
+    message = error.line if isinstance(error, FanoutError) else safe_text.encodable(str(error)).strip()
     text = message or type(error).__name__
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
 

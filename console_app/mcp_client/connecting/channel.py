@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import console_app
 from console_app.config.secrets import Credentials, for_servers
 from console_app.config.servers import ServerConfig
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog

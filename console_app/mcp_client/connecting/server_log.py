@@ -15,7 +15,7 @@ from pathlib import Path
 
 from console_app.config.files import PRIVATE_FILE, private_folder
 from console_app.config.secrets import RedactedStream, Redactor
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes

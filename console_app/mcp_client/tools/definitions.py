@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.files import read_record, texts, write_record
 from console_app.config.servers import ServerConfig
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import as_object
+from console_app.domain import ConfigError, safe_text
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.schemas import measure
 
@@ -77,7 +76,7 @@ class Definitions:
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
         servers = read_record(self._path).items()
         return {
-            server: {name: texts(as_object(noted)) for name, noted in as_object(tools).items()}
+            server: {name: texts(safe_text.as_object(noted)) for name, noted in safe_text.as_object(tools).items()}
             for server, tools in servers
         }
 

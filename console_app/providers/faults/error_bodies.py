@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.providers.stream.loose_json import arr, obj, text
 
 _MESSAGES = (

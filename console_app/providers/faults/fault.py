@@ -19,9 +19,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
-from console_app.domain.safe_text import one_line
-from console_app.domain.settings import is_loopback
+from console_app.domain import errors, one_line, web_address
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, html_title, read_error
 from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
@@ -91,7 +89,7 @@ def proxy_in_use(url: str) -> str:
     from urllib.request import getproxies, proxy_bypass  # 50 ms, and only for what failed
 
     parts = urlsplit(url)
-    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
+    if web_address.is_loopback(url) or proxy_bypass(parts.hostname or ""):
         return ""
     proxies = getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all") or ""
@@ -103,7 +101,7 @@ def proxy_in_use(url: str) -> str:
 class Fault:
     """One failure: the error to show, and whether the same request may go through later."""
 
-    error: ProviderError
+    error: errors.ProviderError
     passing: bool = False
     why: str = ""  # a few words for a retry line
     most_tries: int = 99  # what is not worth the full number of tries
@@ -135,7 +133,7 @@ def _refused(status: int, body: Any, headers: Mapping[str, str], where: Endpoint
     make = _Maker(where, status, wait)
     error = _by_wording(make, line, message, code, status, tools_sent) or _by_status(make, status, line, code, headers)
     why = f"{status} {_STATUS_WORDS.get(status, 'from the server' if status >= 500 else 'refused')}"
-    if isinstance(error, (ContextOverflow, ToolsRefused)):
+    if isinstance(error, (errors.ContextOverflow, errors.ToolsRefused)):
         passing = False
     elif passing and wait is not None and wait > LONGEST_WAIT:
         passing = False
@@ -158,22 +156,26 @@ class _Maker:
     status: int | None
     retry_after: float | None = None
 
-    def error(self, what: str, hint: str = "", kind: type[ProviderError] = ProviderError) -> ProviderError:
+    def error(
+        self, what: str, hint: str = "", kind: type[errors.ProviderError] = errors.ProviderError
+    ) -> errors.ProviderError:
         return kind(f"{self.where}: {what}", hint, status=self.status, retry_after=self.retry_after)
 
 
 def _by_wording(
     make: _Maker, line: str, message: str, code: str, status: int | None, tools_sent: bool
-) -> ProviderError | None:
+) -> errors.ProviderError | None:
     if is_overflow(message, code) and status in (None, 400, 413, 422, 500):
         hint = (
             "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
             "large, /undo takes it back; /new begins anew, and /model may find a larger window."
         )
-        return make.error(f"the request is larger than the model's context window: {line}", hint, ContextOverflow)
+        return make.error(
+            f"the request is larger than the model's context window: {line}", hint, errors.ContextOverflow
+        )
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
-        return make.error(f"takes no tools: {line}", hint, ToolsRefused)
+        return make.error(f"takes no tools: {line}", hint, errors.ToolsRefused)
     if tools_sent and too_many_tools(message) and status in (None, 400, 413, 422):
         return make.error(f"takes fewer tools: {line}", "Switch servers, or single tools of them, off with /mcp.")
     if is_spent(message, code):
@@ -181,7 +183,7 @@ def _by_wording(
     return None
 
 
-def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping[str, str]) -> ProviderError:
+def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping[str, str]) -> errors.ProviderError:
     where = make.where
     tail = f": {line}" if line else ""
     match status:
@@ -337,7 +339,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 # -- the endpoint answered with something else
 
 
-def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> ProviderError:
+def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> errors.ProviderError:
     """Return an answer that is neither a stream of events nor JSON: most often a web page."""
     make = _Maker(where, 200)
     hint = "Check the base URL: for OpenAI formats it ends in /v1, for Anthropic not."

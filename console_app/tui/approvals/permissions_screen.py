@@ -13,8 +13,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.console.permissions import MODES, SESSION, PermissionRow, Permissions
+from console_app.domain import one_line
 from console_app.domain.rules import parse_rule
-from console_app.domain.safe_text import one_line
 from console_app.engine import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.widgets.dialog import Dialog, DialogBox

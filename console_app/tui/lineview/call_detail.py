@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import CallOrigin, CallState, Outcome
+from console_app.domain import CallState, Outcome, amounts, one_line, plural, visible
+from console_app.domain.tools import CallOrigin
 from console_app.domain.transcript import CallView, LogLine, shown_text, without_remarks
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
@@ -25,7 +25,6 @@ from console_app.tui.lineview.results.records import records_of
 from console_app.tui.lineview.results.saying_the_same import says_the_same
 from console_app.tui.lineview.results.windows import INDENT, indented
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
-from console_app.tui.lineview.wording import plural, seconds, size
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
@@ -285,7 +284,7 @@ class CallDetail:
             ink = {"warning": palette.warning, "debug": palette.muted}.get(entry.level)
             ink = ink or (palette.base if entry.level in ("info", "notice") else palette.error)
             painter = AnsiPainter(ink, palette)
-            stamp: Piece = (f"{seconds(entry.at - begin):>7}  ", palette.muted)
+            stamp: Piece = (f"{amounts.seconds(entry.at - begin):>7}  ", palette.muted)
             for number, line in enumerate(entry.text.split("\n")):
                 lead: Piece = stamp if number == 0 else (" " * len(stamp[0]), palette.base)
                 rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
@@ -322,7 +321,9 @@ class CallDetail:
             where = artifact.path or artifact.uri or "not saved"
             picture = artifact.path in drawn
             facts = (
-                [artifact.picture_facts] if picture else [artifact.mime, size(artifact.size) if artifact.size else ""]
+                [artifact.picture_facts]
+                if picture
+                else [artifact.mime, amounts.size(artifact.size) if artifact.size else ""]
             )
             told = " · ".join(one_line(part) for part in facts if part)
             name, path = one_line(artifact.name), one_line(where)

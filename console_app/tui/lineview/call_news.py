@@ -7,8 +7,7 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain import CallState, Outcome, amounts, one_line, plural
 from console_app.domain.transcript import CallView, own_error, pictures_in_words, shown_text
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.call_detail import CallDetail
@@ -16,7 +15,7 @@ from console_app.tui.lineview.lines import Piece, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import json_size
 from console_app.tui.lineview.results.brief import brief, says_all
-from console_app.tui.lineview.wording import number, plural, size
+from console_app.tui.lineview.wording import number
 
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
@@ -65,7 +64,7 @@ def _arriving(call: CallView, palette: Palette) -> list[Piece]:
         return [("about to start", palette.muted)]
     if not call.arguments_text:
         return [("arguments arriving", palette.muted)]
-    return [(f"arguments arriving · {size(len(call.arguments_text))}", palette.muted)]
+    return [(f"arguments arriving · {amounts.size(len(call.arguments_text))}", palette.muted)]
 
 
 def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Piece]:
@@ -179,7 +178,7 @@ def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> li
         more = f"  {json_size(body.found.value)}"
     else:
         more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""
-    measure = size(page.bytes)
+    measure = amounts.size(page.bytes)
     variants = (f"{more} · {measure}", more, f"  {measure}") if more else (f"  {measure}",)
     return [(text, palette.muted) for text in variants if len(text) <= room][:1]
 

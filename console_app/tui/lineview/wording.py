@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from console_app.domain import call_description as description
-from console_app.domain.amounts import measured as measured
-from console_app.domain.amounts import plural as plural
-from console_app.domain.amounts import seconds as seconds
-from console_app.domain.amounts import size as size
 from console_app.domain.transcript import CallView, VerdictWord
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -15,7 +15,7 @@ from console_app.console.reports.copies import (
     result_copy,
     table_size,
 )
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, Table, UserBlock, dump
 from console_app.tui.main_screen.console_ui import ConsoleUi
 

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.settings import OwnSettings
 from console_app.console.console import Console
 from console_app.console.reports.call_text import call_text
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
+from console_app.domain import ApprovalMode, Artifact, FanoutError, one_line
 from console_app.domain.transcript import MANUAL, CallView, Transcript
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.console.calls import Calls
-from console_app.domain.tools import CallState
+from console_app.domain import CallState
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi

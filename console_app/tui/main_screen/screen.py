@@ -14,8 +14,7 @@ from console_app.console.commands import Commands
 from console_app.console.console import Console
 from console_app.console.permissions import MODES
 from console_app.console.services import Services
-from console_app.domain.amounts import plural
-from console_app.domain.approvals import ApprovalMode
+from console_app.domain import ApprovalMode, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import ConversationView

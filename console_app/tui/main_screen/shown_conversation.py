@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from console_app.console.pending import PendingCalls
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
+from console_app.domain import event_news
 from console_app.domain import events as ev
-from console_app.domain.event_news import News
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
@@ -62,10 +62,10 @@ class ShownConversation:
     def show(self, event: ev.Event) -> None:
         """Shows one event of a turn."""
         self._router.show(event)
-        news = News.of(event)
-        if news & News.TODO:
+        news = event_news.News.of(event)
+        if news & event_news.News.TODO:
             self._todo.show(self.transcript.todo)
-        if news & (News.WAITS | News.DECIDED | News.OVER | News.ENDS):
+        if news & (event_news.News.WAITS | event_news.News.DECIDED | event_news.News.OVER | event_news.News.ENDS):
             self.boards.sync()
 
     def take_unpainted(self, most: int) -> bool:

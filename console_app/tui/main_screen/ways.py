@@ -11,7 +11,7 @@ from textual.widget import Widget
 from console_app.console.console import RUNNING, Console
 from console_app.console.intents import settings, talk
 from console_app.console.intents.intent import Cannot, Key, Slash, Ways
-from console_app.domain.errors import UsageError
+from console_app.domain import UsageError
 from console_app.tui.lineview import CallBlock
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from textual.worker import Worker
 from console_app.config.machine import page_in_use
 from console_app.console.completion import Completion, Completions, Token, token_before
 from console_app.console.files.file_mentions import file_mentions, written_path
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.widgets.fuzzy import best

@@ -14,8 +14,7 @@ from console_app.console.console import Console
 from console_app.console.intents.table import Bound
 from console_app.console.servers.completing import ServerCompletion, proposals
 from console_app.console.servers.wording import intent_of
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, ServerPrompt, written_arguments
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.ui import Ui

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 
 from console_app.config.machine import BrowserPage, page_in_use
 from console_app.console.files.opened_files import open_file
-from console_app.domain.amounts import size
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
+from console_app.domain import Artifact, amounts, one_line
 from console_app.tui.lineview import is_web_link
 from console_app.tui.widgets.pick_list import Choice, PickList
 
@@ -47,7 +45,7 @@ async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, 
 
 
 def _facts(one: Artifact) -> str:
-    return " · ".join(part for part in (one.name, one.mime, size(one.size) if one.size else "") if part)
+    return " · ".join(part for part in (one.name, one.mime, amounts.size(one.size) if one.size else "") if part)
 
 
 async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:

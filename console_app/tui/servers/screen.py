@@ -15,8 +15,7 @@ from textual.widgets import Input
 
 from console_app.console.servers.switches import Offered, ServerSwitches
 from console_app.console.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 from console_app.tui.servers.server_form import ServerForm
 from console_app.tui.servers.server_log import ServerLogDialog
 from console_app.tui.servers.tree_view import INDENT, SWITCH_CELLS, Details, ServerTree, identity

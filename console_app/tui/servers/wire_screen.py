@@ -18,9 +18,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
 from console_app.console.reports.wire_text import Redact, WireRows, brief, export, export_path, redacted, subject
-from console_app.domain.amounts import measured, plural, size
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import RawMessage, Traffic
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -234,8 +232,8 @@ class MessageScreen(Dialog[None]):
         """Lay out what it is, what it holds, and the keys."""
         one = self._message
         way = f"→ to {one_line(self._server, 40)}" if one.sent else f"← from {one_line(self._server, 40)}"
-        facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), size(one.size)]
-        facts += [f"answered in {measured(one.seconds)}"] if one.seconds is not None else []
+        facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), amounts.size(one.size)]
+        facts += [f"answered in {amounts.measured(one.seconds)}"] if one.seconds is not None else []
         facts += ["cut: it was too large to be kept whole"] if one.size > len(one.raw) else []
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(one_line(one.method or "a message", 80))  # pyright: ignore[reportAttributeAccessIssue]
@@ -257,7 +255,7 @@ def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact
     kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
     at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
     id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
-    took = measured(message.seconds) if message.seconds is not None else ""
+    took = amounts.measured(message.seconds) if message.seconds is not None else ""
     left: list[Piece] = [
         ("▌" if chosen else " ", palette.primary),
         (f"{at} ", palette.muted),
@@ -273,7 +271,11 @@ def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact
     if gap > 0:
         left.append((" " * gap, palette.base))
     left = crop(left, room)
-    left += [(f" {id:<6}", palette.muted), (f"{took:>7}", palette.base), (f" {size(message.size):>7}", palette.muted)]
+    left += [
+        (f" {id:<6}", palette.muted),
+        (f"{took:>7}", palette.base),
+        (f" {amounts.size(message.size):>7}", palette.muted),
+    ]
     if width >= WIDE:
         left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))
     return fit(crop(left, width - 1), width, palette.base)

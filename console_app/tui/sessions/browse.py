@@ -19,11 +19,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.console.talk.sessions import Sessions
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.events import MessageAdded
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain import FanoutError, Outcome, ToolCall, one_line, plural
+from console_app.domain import events as ev
 from console_app.domain.transcript import ToModel, own_error, without_remarks
 from console_app.sessions import Library, SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.lineview import parser
@@ -37,7 +34,7 @@ _Line = Callable[[int], Content]  # of a width
 
 
 def preview_lines(
-    info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[MessageAdded], width: int, height: int
+    info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[ev.MessageAdded], width: int, height: int
 ) -> list[Content]:
     """At most `height` lines of `width` cells; of more messages than fit the middle is left out."""
     calls, cost = counts
@@ -55,7 +52,7 @@ def preview_lines(
     return [*lines, *began, Content.styled("  ⋯", "$muted"), *ended][:height]
 
 
-def _lines(message: MessageAdded) -> list[_Line]:
+def _lines(message: ev.MessageAdded) -> list[_Line]:
     """A message may have thousands of calls: a line is made only where it is shown."""
     mark, style = _WHO[message.role]
     text = message.source or message.content

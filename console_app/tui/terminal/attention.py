@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
     from console_app.console.services import AttentionSettings
