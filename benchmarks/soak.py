@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.console import parser
-from console_app.console.models import Models
-from console_app.console.services import Services
+from console_app.console import Models, Services
 from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, ports
 from console_app.domain import chunks as ch
 from console_app.domain.tools import ToolAnnotations

@@ -65,11 +65,10 @@ def _attaching(
     folder: Path, saved: Path, *, named: bool
 ) -> Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]:
     async def attach(paths: Sequence[str]) -> tuple[Attachment, ...]:
-        from console_app.console.files.attachments import Attachments
-        from console_app.console.files.file_mentions import written_path
+        from console_app.console import files
 
-        words = " ".join(f"@{written_path(path)}" for path in paths)
-        composed = await Attachments(folder, saved, None, lambda: "", named=named).compose("", words)
+        words = " ".join(f"@{files.written_path(path)}" for path in paths)
+        composed = await files.Attachments(folder, saved, None, lambda: "", named=named).compose("", words)
         if composed.notices:
             raise errors.AttachmentError(composed.notices[0])
         return composed.message.attachments

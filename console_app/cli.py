@@ -122,11 +122,12 @@ def _versions(*, libraries: bool) -> int:
 
     if not libraries:
         return _write(f"fanout {__version__}\n")
-    from console_app.config.machine import installed, optional
+    from console_app.config.machine import extras
 
-    lines = [f"{name} {version or 'is not installed'}" for name, version in installed().items()]
+    lines = [f"{name} {version or 'is not installed'}" for name, version in extras.installed().items()]
     lines += [
-        f"{name} {version or f'is not installed, optional: {extra}'}" for name, (extra, version) in optional().items()
+        f"{name} {version or f'is not installed, optional: {extra}'}"
+        for name, (extra, version) in extras.optional().items()
     ]
     return _write("".join(f"{line}\n" for line in lines))
 

@@ -19,8 +19,7 @@ from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
-from console_app.console.pending import Pending
-from console_app.console.permissions import ApprovalDecision, Scope
+from console_app.console import ApprovalDecision, Pending, Scope
 from console_app.domain import Decision, displayed, one_line, questions
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
@@ -28,7 +27,7 @@ from console_app.domain.transcript import CallView
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from console_app.console.console import Console
+    from console_app.console import Console
 
 ONCE: Scope = "once"
 SESSION: Scope = "session"

@@ -11,8 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from acp import schema
 
-from console_app.console.files.attachments import Attachments
-from console_app.console.files.file_mentions import LineRange
+from console_app.console import files
 from console_app.domain import Attachment, UserMessage, errors, one_line
 from console_app.mcp_client import MOST_TEXT
 
@@ -32,7 +31,7 @@ def words_of(blocks: Sequence[Block]) -> str:
 
 
 async def message_of(
-    words: str, blocks: Sequence[Block], attachments: Attachments
+    words: str, blocks: Sequence[Block], attachments: files.Attachments
 ) -> tuple[UserMessage, Sequence[str]]:
     """The message that these words mean, with what goes along with a prompt, and what its sender should know of it.
     Raises FanoutError."""
@@ -58,7 +57,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-async def _attached(block: Block, attachments: Attachments) -> Attachment | None:
+async def _attached(block: Block, attachments: files.Attachments) -> Attachment | None:
     match block:
         case schema.ImageContentBlock():
             return await attachments.of_picture(_bytes(block.data), _name(block.uri) if block.uri else "a picture")
@@ -101,7 +100,7 @@ def _name(uri: str) -> str:
     return one_line(str(path) if path is not None else uri, 400)
 
 
-def _range(uri: str) -> LineRange | None:
+def _range(uri: str) -> files.LineRange | None:
     """The lines behind a `#`, as L10:20."""
     found = _LINES.fullmatch(uri.partition("#")[2])
-    return LineRange(int(found[1]), int(found[2] or found[1])) if found else None
+    return files.LineRange(int(found[1]), int(found[2] or found[1])) if found else None

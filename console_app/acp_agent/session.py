@@ -19,9 +19,7 @@ from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.commands import EditorCommands
 from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
-from console_app.console.console import Console
-from console_app.console.permissions import MODES
-from console_app.console.ui_port import UiPort
+from console_app.console import MODES, Console, UiPort
 from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news
 from console_app.domain.settings import EFFORTS
 from console_app.domain.transcript import Transcript

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from console_app.batch.results_file import ResultsError, ResultsFile, line_of
-from console_app.config.files import write_private
+from console_app.config.files import disk
 from console_app.domain import ConfigError, FanoutError, Outcome, ToolResult, ToolSpec, batch, ports
 
 _NOT_STARTED = "not started: that it may change something could not be noted"
@@ -88,7 +88,7 @@ class ChangeNotes:
             for name, one in noted.items()
         ]
         try:
-            write_private(self._path, "".join(map(line_of, notes)))
+            disk.write_private(self._path, "".join(map(line_of, notes)))
         except ConfigError as error:
             raise ResultsError(error.detail, "The same command may change things twice.") from None
 

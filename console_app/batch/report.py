@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.files import PRIVATE_FILE
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor
 from console_app.domain import UsageError, batch, one_line, plural, visible
 
@@ -70,7 +70,7 @@ def write_report(path: Path, run: batch.BatchSnapshot, results: Path, redactor: 
     """Writes the page of a run whose results are in `results`, for this user alone and without the secrets that
     `redactor` knows. Blocks. Raises UsageError."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, disk.PRIVATE_FILE)
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(f"{line}\n" for line in _Page(redactor).lines(run, _chosen(results)))
     except OSError as error:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.domain import FanoutError, UsageError, batch, safe_text
 
 _BEGINNING = b'{"version":'
@@ -70,7 +70,7 @@ class ResultsFile:
         try:
             # Without waiting for the other end of a pipe, which is refused below.
             flags = os.O_RDONLY | os.O_NONBLOCK if look else os.O_RDWR | os.O_CREAT | os.O_APPEND
-            self._descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC, disk.PRIVATE_FILE)
         except OSError as error:
             raise UsageError(
                 f"can't {'read' if look else 'write'} {path}: {error.strerror or error}", "Name another with -o."
@@ -261,9 +261,9 @@ class ResultsFile:
         try:
             if os.path.lexists(self.path) or os.fstat(self._descriptor).st_size != self._size:
                 raise FileExistsError
-            private_folder(self.path.parent)
+            disk.private_folder(self.path.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            with open(os.open(self.path, flags, PRIVATE_FILE), "wb") as new:
+            with open(os.open(self.path, flags, disk.PRIVATE_FILE), "wb") as new:
                 self._lock(new.fileno())
                 new.writelines(self._whole_lines())
                 new.flush()

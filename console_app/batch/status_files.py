@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from console_app.batch.run import BatchRun
-from console_app.config.files import private_folder, write_private
+from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, batch
 from console_app.domain.steady_time import steady_time
 from console_app.sessions import SessionLock
@@ -42,7 +42,7 @@ class StatusFile:
     async def publish(self, snapshot: batch.BatchSnapshot) -> None:
         """Puts a snapshot where others see it."""
         try:
-            await asyncio.to_thread(write_private, self._folder / f"{self.name}.json", snapshot.model_dump_json())
+            await asyncio.to_thread(disk.write_private, self._folder / f"{self.name}.json", snapshot.model_dump_json())
         except ConfigError as error:
             log.warning("%s", error.line)
 
@@ -79,7 +79,7 @@ class KnownRuns:
         """Have a run stop within a second or two. Raises UsageError for one that doesn't run."""
         if self.named(name).state == "ended":
             raise UsageError(f"the batch {name} doesn't run any more", f"fanout batch show {name} says how it ended.")
-        private_folder(self._folder)
+        disk.private_folder(self._folder)
         (self._folder / f"{name}.stop").touch()
 
     def _read(self) -> Iterator[batch.BatchSnapshot]:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.batch import answer_schema
 from console_app.batch.changes import NotedChanges
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.config.models import ModelChoice
 from console_app.config.secrets import Redactor
 from console_app.config.settings import SCRIPTED
-from console_app.console.model_source import ConfiguredModels, warm_up
+from console_app.console import ConfiguredModels, warm_up
 from console_app.domain import (
     AssistantMessage,
     Attachment,
@@ -51,7 +51,7 @@ from console_app.engine import (
     find_tools,
 )
 from console_app.providers import RateLimiter
-from console_app.sessions import as_json_lines
+from console_app.sessions import export
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
 _STATES: dict[type[ev.Event], CallState] = {
@@ -150,7 +150,7 @@ class EventFiles:
         self._folder = folder
         self._redactor = redactor
         try:
-            private_folder(folder)
+            disk.private_folder(folder)
         except OSError as error:
             raise ConfigError(f"--events {folder}: {error.strerror or error}") from None
 
@@ -167,9 +167,9 @@ class EventFiles:
     def _write(self, path: Path, events: Sequence[Event]) -> None:
         new = path.with_suffix(".new")
         try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, disk.PRIVATE_FILE)
             with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(as_json_lines(events, self._redactor))
+                file.write(export.as_json_lines(events, self._redactor))
             new.replace(path)
         except OSError as error:
             raise ConfigError(f"can't write {path}: {error.strerror or error}") from None

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
-from console_app.config.machine import how_to_install
+from console_app.config.machine import extras
 from console_app.domain import FanoutError, UsageError, one_line, web_address
 
 LOCAL = "dask"
@@ -179,7 +179,7 @@ def _distributed() -> Any:
     try:
         library = importlib.import_module("distributed")
     except ImportError:
-        raise UsageError("--engine needs Dask, which is not installed", how_to_install("dask")) from None
+        raise UsageError("--engine needs Dask, which is not installed", extras.how_to_install("dask")) from None
     for name in ("distributed", "tornado", "asyncio"):  # what they say of connections goes to the log alone
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True

@@ -54,9 +54,7 @@ from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.engine import ManualCall, find_tools
 from console_app.headless import (
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
+    Exit,
     Interrupts,
     OutputStreams,
     RunEnding,
@@ -66,7 +64,7 @@ from console_app.headless import (
 from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")
-DONE = RunEnding(EXIT_DONE)
+DONE = RunEnding(Exit.DONE)
 _STATES = {
     CallState.ANNOUNCED: "·",
     CallState.WAITING: "?",
@@ -191,7 +189,7 @@ class _Command:
                 await asyncio.to_thread(changes.check, self.items)
                 ending = await self._missing(results, changes)
                 await results.hold()
-                return ending if ending.code or not results.harm else RunEnding(EXIT_FAILED)
+                return ending if ending.code or not results.harm else RunEnding(Exit.FAILED)
             finally:
                 await changes.close()
         finally:
@@ -232,7 +230,7 @@ class _Command:
             await self._write_report(
                 progress.ended(steady_time(), name=name, results=safe_text.encodable(str(results.path)))
             )
-            return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
+            return RunEnding(Exit.FAILED if failed else Exit.DONE)
         if self.arguments.shuffle:
             random.shuffle(todo)
         async with self._engine(todo[: self.arguments.limit], results) as (engine, known, paused):
@@ -397,10 +395,10 @@ class _Command:
             self.output.error_line(text)
         await self._write_report(ended)
         if self.interrupts.asked.is_set():
-            return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
+            return RunEnding(Exit.INTERRUPTED, "Interrupted.")
         if run.fault:
-            return RunEnding(EXIT_FAILED, run.fault)
-        return RunEnding(EXIT_FAILED if failed or ended.failed or ended.left or ended.ending else EXIT_DONE)
+            return RunEnding(Exit.FAILED, run.fault)
+        return RunEnding(Exit.FAILED if failed or ended.failed or ended.left or ended.ending else Exit.DONE)
 
     async def _write_report(self, run: batch.BatchSnapshot) -> None:
         if self._report is not None:

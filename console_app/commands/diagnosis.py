@@ -19,18 +19,18 @@ from console_app import wiring
 from console_app._version import __version__
 from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, project_settings
-from console_app.config.machine import installed, optional
+from console_app.config.machine import extras
 from console_app.config.secrets import Redactor, redactor_in_use
 from console_app.config.settings import unknown_variables
 from console_app.domain import ConfigError, FanoutError, one_line, plural
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
+    from console_app.command_line import json_outputs
     from console_app.headless import Interrupts, OutputStreams, TimeToEnd
-    from console_app.headless.json_outputs import State
     from console_app.mcp_client import ServerStatus
 
-_GLYPHS: Mapping[State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
+_GLYPHS: Mapping[json_outputs.State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
 _ENOUGH = 100_000_000  # bytes of disk
 _SMALLEST = (60, 15)  # columns and rows that the console needs
 
@@ -41,7 +41,7 @@ class Finding:
 
     area: str
     name: str
-    state: State
+    state: json_outputs.State
     says: str
     do: str = ""
 
@@ -83,12 +83,12 @@ def _report(findings: Sequence[Finding]) -> dict[str, object]:
 
 def _versions() -> Iterator[Finding]:
     """Look at the versions of Fanout, Python and the libraries."""
-    for name, version in installed().items():
+    for name, version in extras.installed().items():
         if version is None:
             yield Finding("Versions", name, "wrong", "not installed", "Install Fanout again.")
         else:
             yield Finding("Versions", name, "fine", version)
-    for name, (extra, version) in optional().items():
+    for name, (extra, version) in extras.optional().items():
         yield Finding("Versions", name, "fine", version or f"not installed, optional: {extra}")
 
 
@@ -103,7 +103,7 @@ def _terminal(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("Terminal", "size", "wrong" if small else "fine", f"{columns}x{rows}", do)
     term = environ.get("TERM", "")
     if term in ("", "dumb", "unknown"):
-        state: State = "wrong" if os.isatty(1) else "note"
+        state: json_outputs.State = "wrong" if os.isatty(1) else "note"
         yield Finding("Terminal", "TERM", state, term or "not set", "Set it to what your terminal is: xterm-256color.")
     else:
         yield Finding("Terminal", "TERM", "fine", term + (", in tmux" if "TMUX" in environ else ""))
@@ -273,7 +273,7 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 async def _endpoints(setup: Setup) -> list[Finding]:
     """Ask every endpoint that has a key, or needs none, which models it has."""
-    from console_app.console.model_source import list_all
+    from console_app.console import list_all
 
     try:
         configs = wiring.model_source(setup).endpoints()

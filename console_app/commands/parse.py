@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.commands.standard_output import write_out
-from console_app.config.files import read_text
+from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
 from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
@@ -40,7 +40,7 @@ def _print(value: Any) -> None:
 
 def _tools(path: Path) -> list[ToolSignature]:
     try:
-        return signatures(json.loads(read_text(path, most=_MOST_TOOLS, piped=True)))
+        return signatures(json.loads(disk.read_text(path, most=_MOST_TOOLS, piped=True)))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
     except RecursionError:

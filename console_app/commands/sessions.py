@@ -17,19 +17,15 @@ from console_app import wiring
 from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript, TurnView
-from console_app.headless import EXIT_DONE, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
-from console_app.sessions import (
-    MOVING,
-    ForkPoint,
-    Hit,
-    Library,
-    Replay,
-    SessionInfo,
-    exported,
-    form_of,
-    imported,
-    write_new,
+from console_app.headless import (
+    Exit,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    call_line,
+    compaction_line,
 )
+from console_app.sessions import ForkPoint, Hit, Library, Replay, SessionInfo, export
 from console_app.wiring import Setup
 
 _MOST_LISTED = 100_000
@@ -37,8 +33,8 @@ _MOST_LISTED = 100_000
 
 def moving_format(arguments: Namespace) -> str:
     """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
-    asked: str = arguments.format or form_of(arguments.output or "")
-    return asked if asked in MOVING else ""
+    asked: str = arguments.format or export.form_of(arguments.output or "")
+    return asked if asked in export.MOVING else ""
 
 
 async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -50,7 +46,7 @@ async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) 
         await library.close()
         if (aside := library.store.set_aside) is not None:
             output.error_line(f"The session file was damaged. It was kept as {aside}.")
-    return RunEnding(EXIT_DONE)
+    return RunEnding(Exit.DONE)
 
 
 class _SessionCommand:
@@ -115,10 +111,10 @@ class _SessionCommand:
         info = await self._store.find(self._one("ID"))
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
-        form = self._arguments.format or form_of(self._arguments.output or "") or "md"
-        text = await asyncio.to_thread(exported, events, form, info.title, self._library.redactor)
+        form = self._arguments.format or export.form_of(self._arguments.output or "") or "md"
+        text = await asyncio.to_thread(export.exported, events, form, info.title, self._library.redactor)
         if target is not None:
-            self._print(str(await asyncio.to_thread(write_new, target, text)))
+            self._print(str(await asyncio.to_thread(export.write_new, target, text)))
         elif form == "jsonl":
             for line in text.splitlines():
                 self._print(safe_text.json_line(json.loads(line)))
@@ -132,7 +128,7 @@ class _SessionCommand:
         except OSError as error:
             raise UsageError(f"can't read {name}: {error.strerror or error}") from None
         lines = data.decode("utf-8-sig", "replace").split("\n")  # a line separator inside a text is no end of line
-        events = imported(lines, name)
+        events = export.imported(lines, name)
         await self._store.add(events)
         self._print(events[0].session_id)
 

@@ -13,7 +13,7 @@ from console_app.domain.transcript import CallView
 from console_app.engine import OtherServer
 
 if TYPE_CHECKING:
-    from console_app.console.files.file_changes import FileChange
+    from console_app.console.files import FileChange
     from console_app.domain.transcript import Transcript
     from console_app.engine import Engine
 

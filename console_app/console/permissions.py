@@ -76,6 +76,11 @@ class PermissionRow:
     source: str
     rule: Rule | None
 
+    @property
+    def lasting(self) -> bool:
+        """Whether the user can take the rule away: it is of this session, or of their own configuration."""
+        return self.source == SESSION or self.source.startswith("yours")
+
 
 class Permissions:
     """Of one conversation. `running` gives what runs now, whose calls may wait."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
     from console_app.console.permissions import RuleFile
-    from console_app.console.servers.switches import ServerSwitches
+    from console_app.console.servers import ServerSwitches
     from console_app.console.talk.readiness import ServerView
     from console_app.domain import ports
     from console_app.engine import Engine

@@ -12,9 +12,9 @@ from typing import Any, Literal, Protocol, assert_never
 
 from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible
 from console_app.domain import events as ev
-from console_app.domain.transcript import CallView, Transcript, Verdict, VerdictWord
-from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
+from console_app.domain.transcript import CallView, Transcript, verdicts
 from console_app.headless.output import OutputStreams
+from console_app.headless.reports import CallReport, CompactionReport, RunReport, UsageReport
 
 _JOINER = "\u200d"
 _SELECTORS = range(0xFE00, 0xFE10)
@@ -213,7 +213,7 @@ class ResultsWriter:
 
 def call_line(call: CallView) -> str:
     """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
-    verdict = call.verdict or Verdict(VerdictWord.INTERRUPTED)
+    verdict = call.verdict or verdicts.Verdict(verdicts.VerdictWord.INTERRUPTED)
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
     words = [verdict.glyph, _label(call)]
     if arguments:

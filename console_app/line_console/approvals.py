@@ -6,10 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
-from console_app.console.console import Console
-from console_app.console.files.file_changes import change_of
-from console_app.console.pending import Pending
-from console_app.console.permissions import ApprovalDecision, Scope
+from console_app.console import ApprovalDecision, Console, Pending, Scope, files
 from console_app.domain import (
     CallState,
     Decision,
@@ -72,7 +69,7 @@ class LineApprovals:
 
     async def _say(self, call: CallView) -> None:
         """What a call would do; an approval from here on is for just this. What is long is said in parts."""
-        change = await asyncio.to_thread(change_of, call.tool or call.name, call.arguments or {}, self._folder)
+        change = await asyncio.to_thread(files.change_of, call.tool or call.name, call.arguments or {}, self._folder)
         pending = self._pending.one(call)
         if call.state is not CallState.WAITING or self._is_said(pending):
             return

@@ -8,7 +8,7 @@ from console_app.domain import FanoutError, UsageError, one_line, plural
 from console_app.domain.settings import VENDOR_URLS
 
 if TYPE_CHECKING:
-    from console_app.console.connecting import Connecting, Listing
+    from console_app.console import Connecting, Listing
     from console_app.line_console.console import LineConsole
 
 OTHER = "another address"

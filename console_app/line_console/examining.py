@@ -10,13 +10,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import get_args
 
-from console_app.console.reports.wire_text import brief, export, export_path
-from console_app.console.servers.pings import Pings
-from console_app.console.servers.switches import Offered
-from console_app.console.services import Services
+from console_app.console import Services
+from console_app.console.reports import wire_text
+from console_app.console.servers import Offered, Pings
 from console_app.domain import Level, UsageError, amounts, one_line, plural
 from console_app.line_console.dialogue import Dialogue
-from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments, written_arguments
+from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
+from console_app.mcp_client.offering import typed_names
 
 MOST_LINES = 40  # of a log
 MOST_MESSAGES = 30  # of a wire
@@ -75,8 +75,8 @@ class Examining:
                 self._wire(server)
             case _:
                 rows = list(self._hub.traffic(server).after(0))
-                path = export_path(self._services.working_folder, server)
-                await asyncio.to_thread(export, path, rows, self._services.redact)
+                path = wire_text.export_path(self._services.working_folder, server)
+                await asyncio.to_thread(wire_text.export, path, rows, self._services.redact)
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
     async def uses(self, item: Offered) -> bool:
@@ -112,7 +112,7 @@ class Examining:
             way = "sent" if one.sent else "received"
             took = f", after {amounts.measured(one.seconds)}" if one.seconds is not None else ""
             at = time.strftime("%H:%M:%S", time.localtime(one.at))
-            words = one_line(brief(one, self._services.redact), 200)
+            words = one_line(wire_text.brief(one, self._services.redact), 200)
             self._d.say(
                 f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {amounts.size(one.size)}{took}. {words}".rstrip()
             )
@@ -131,7 +131,7 @@ class Examining:
             raise UsageError(f"the prompt {one_line(item.name, 60)} is off", "Switch it on first.")
         values = await self._filled_in(found[1].arguments)
         if values is not None:
-            self._send(f"/{found[0]} {written_arguments(values)}".rstrip())
+            self._send(f"/{found[0]} {typed_names.written_arguments(values)}".rstrip())
 
     async def _resource(self, item: Offered) -> None:
         uri = item.name

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from console_app.console.calls import Calls
-from console_app.console.talk.question_queue import PendingQuestion, QuestionQueue
+from console_app.console import Console, PendingQuestion, QuestionQueue
 from console_app.domain import UsageError, one_line, questions, web_address
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView
@@ -21,14 +20,14 @@ class LineQuestions:
     def __init__(
         self,
         human: QuestionQueue,
-        calls: Calls,
+        console: Console,
         numbers: CallNumbers,
         dialogue: Dialogue,
         line: Callable[[], int],
     ) -> None:
         """`line` gives the number of the line that is acted on."""
         self._human = human
-        self._calls = calls
+        self._calls = console.calls
         self._numbers = numbers
         self._dialogue = dialogue
         self._line = line

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from console_app.console.files.file_changes import FileChange
+from console_app.console import files
 from console_app.domain import Artifact, Outcome, amounts, call_description, displayed, one_line, plural
-from console_app.domain.transcript import CallView, TurnView, shown_text
+from console_app.domain.transcript import CallView, TurnView, results
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
@@ -32,7 +32,7 @@ def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
     return one_line(", ".join(pairs), BRIEF)
 
 
-def change_lines(change: FileChange) -> Iterator[str]:
+def change_lines(change: files.FileChange) -> Iterator[str]:
     """What a call would change in a file, as far as lines come or go: signs alone are not read out."""
     for (mark, numbered), group in groupby(change.lines, lambda line: (line.mark, line.name.isdecimal())):
         lines = list(group)
@@ -53,7 +53,7 @@ def came_of(call: CallView) -> str:
     parts = [call_description.in_words(call)]
     if call.duration_ms:
         parts.append(f"after {amounts.measured(call.duration_ms / 1000)}")
-    text = uncoloured(shown_text(call))
+    text = uncoloured(results.shown_text(call))
     if call.outcome in (Outcome.CANCELLED, Outcome.DENIED):  # what else there is, the model is told
         sent = f"It had sent {plural(call.logged, 'line')}." if call.logged else ""
         text = call.error or sent

@@ -23,7 +23,7 @@ from console_app.mcp_client.offering.offers import (
     ResourceTemplate,
     ServerPrompt,
 )
-from console_app.mcp_client.offering.typed_names import typed_names, written_uri
+from console_app.mcp_client.offering import typed_names
 from console_app.mcp_client.tools import atlas, convert
 from console_app.mcp_client.tools.definitions import Definitions
 from console_app.mcp_client.traffic import Exchanges, RawMessage, Traffic
@@ -77,6 +77,12 @@ def _shortened(name: str, unique: str, longest: int = LONGEST_NAME) -> str:
     return f"{name[: longest - 9]}_{hashlib.sha256(unique.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
+# for the rest once one is there, since a server that hangs is a status and no delay.
+_ANY_SERVER = 10.0
+_OTHER_SERVERS = 2.0
+
+
 class Hub:
     """A Toolset over many servers. `on_change` is called in the event loop after a change of any state or offer,
     `on_update` with a server and the URI of a resource there that changed (after `subscribe`)."""
@@ -124,6 +130,10 @@ class Hub:
         """Begin to connect to every server; return at once."""
         for connection in self._connections.values():
             connection.start()
+
+    async def ready_for_prompts(self) -> None:
+        """Return once the first prompt of a console need not wait for servers any longer."""
+        await self.ready(_ANY_SERVER, stragglers=_OTHER_SERVERS)
 
     async def ready(self, timeout: float | None = None, *, stragglers: float | None = None) -> None:
         """Return once every server is ready, failed or disabled, or after `timeout` seconds.
@@ -298,7 +308,7 @@ class Hub:
 
     def typed_servers(self) -> dict[str, str]:
         """Return what is typed for each server, to its name."""
-        return typed_names(self._connections)
+        return typed_names.typed_names(self._connections)
 
     def typed_prompts(self) -> dict[str, ServerPrompt]:
         """Return `server:prompt`, as it is typed, to each prompt that is on."""
@@ -308,7 +318,7 @@ class Hub:
         table: dict[str, ServerPrompt] = {}
         for typed_server, server in self.typed_servers().items():
             listed = {prompt.name: prompt for prompt in own.get(server, ())}
-            table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names(listed).items()}
+            table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names.typed_names(listed).items()}
         return table
 
     def prompt(self, server: str, name: str) -> tuple[str, ServerPrompt] | None:
@@ -324,7 +334,7 @@ class Hub:
     def mention(self, server: str, uri: str) -> str:
         """Return what names a resource in a prompt: `@server:uri`."""
         typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)
-        return f"@{typed}:{written_uri(uri)}"
+        return f"@{typed}:{typed_names.written_uri(uri)}"
 
     async def listed(self, server: str) -> None:
         """Return once what a server offers beside tools is known, the server is down, or after a while."""

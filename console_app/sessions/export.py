@@ -23,7 +23,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from console_app.config.files import PRIVATE_FILE
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor
 from console_app.domain import FanoutError, call_description, one_line, plural, visible
 from console_app.domain import events as ev
@@ -103,7 +103,7 @@ def write_new(path: Path, text: str) -> Path:
     for number in range(1, 1000):
         target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk.PRIVATE_FILE)
         except FileExistsError:
             continue
         except OSError as error:

@@ -11,9 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from console_app.config.files import Paths, parse_toml, read_text
+from console_app.config.files import Paths, disk, parse_toml
 from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
-from console_app.config.settings import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url, write_setting
+from console_app.config.settings import (
+    OFFLINE,
+    SCRIPTED,
+    ProviderSettings,
+    Settings,
+    check_base_url,
+    own_settings,
+)
 from console_app.domain import UsageError, web_address
 from console_app.domain.settings import VENDOR_URLS, Api
 
@@ -69,10 +76,12 @@ class TypedEndpoint:
             own = self.settings.providers[self.provider]
             for name, value in (("api", own.api), ("base_url", own.base_url), ("api_key_env", own.api_key_env)):
                 if value:
-                    write_setting(path, f"providers.{self.provider}.{name}", value)
-        if path.exists() and "base_url" in parse_toml(read_text(path), path):
-            write_setting(path, "base_url", self.url)  # it is the address of the model that stands beside it
-        write_setting(path, "model", f"{self.provider}/{model}")
+                    own_settings.write_setting(path, f"providers.{self.provider}.{name}", value)
+        if path.exists() and "base_url" in parse_toml(disk.read_text(path), path):
+            own_settings.write_setting(
+                path, "base_url", self.url
+            )  # it is the address of the model that stands beside it
+        own_settings.write_setting(path, "model", f"{self.provider}/{model}")
         return place
 
 

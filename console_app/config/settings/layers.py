@@ -19,13 +19,13 @@ from pydantic_core import ErrorDetails
 from console_app.config.files import (
     PROJECT_FOLDER,
     Paths,
-    is_trusted,
+    disk,
     lines_of,
     parse_toml,
     position,
     project_settings,
-    read_text,
 )
+from console_app.config.files.trusted import is_trusted
 from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.config.settings.project_file import ProjectFile, divided
 from console_app.domain import ConfigError, UsageError, one_line
@@ -204,7 +204,7 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
 
 
 def _read(path: Path, kind: Literal["project", "user"]) -> _Layer:
-    text = read_text(path)
+    text = disk.read_text(path)
     return _Layer(str(path), parse_toml(text, path), kind, text)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
-from console_app.config.files import parse_toml, read_text, write_private
+from console_app.config.files import disk, parse_toml
 from console_app.config.secrets import HIDDEN
 from console_app.config.settings.layers import BrokenSettings, LayeredSettings, in_words, settings_file
 from console_app.config.settings.model import Settings, UiSettings
@@ -201,7 +201,7 @@ class OwnSettings:
 
     def text(self, path: Path) -> str:
         """Return a file as it is written, "" where there is none. Raises ConfigError where it can't be read."""
-        return read_text(path) if path.exists() else ""
+        return disk.read_text(path) if path.exists() else ""
 
     def replace(self, path: Path, text: str) -> str:
         """Put another text in place of the file's; where a file was broken before, say what is wrong still, else "".
@@ -303,7 +303,7 @@ def _number(text: str) -> Any:
 def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the text of the file, "" where there is none, and its values."""
     with settings_file(path):
-        text = read_text(path) if path.exists() else ""
+        text = disk.read_text(path) if path.exists() else ""
         return text, parse_toml(text, path)
 
 
@@ -341,7 +341,7 @@ def _replace_file(path: Path, text: str) -> None:
     the folder alone would let it be replaced."""
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise ConfigError(f"{path} is write-protected", "Nothing was changed. `chmod u+w` on it lets it be.")
-    write_private(path, text)
+    disk.write_private(path, text)
 
 
 def _check(parts: Sequence[str], value: Any) -> None:

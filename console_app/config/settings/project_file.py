@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console_app.config.files import IN_A_SHELL
+from console_app.config.files import trusted
 from console_app.config.settings.model import Settings
 from console_app.domain import ApprovalMode, CallPolicy, one_line
 
@@ -36,7 +36,7 @@ class ProjectFile:
         names = ", ".join(dict.fromkeys(line.partition(" = ")[0] for line in self.lines))
         return (
             f"{self.path} is in force only where it tightens: you have not trusted it as it is now, and it sets "
-            f"{one_line(names, 300)}. To see that and say yes: {IN_A_SHELL}."
+            f"{one_line(names, 300)}. To see that and say yes: {trusted.IN_A_SHELL}."
         )
 
 

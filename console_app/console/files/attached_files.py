@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from console_app.config.files import NotPlain, opened
-from console_app.console.files.file_mentions import LineRange
+from console_app.config.files import disk
+from console_app.console.files.mentions import LineRange
 from console_app.console.files.project_files import walk
 from console_app.domain import Attachment, amounts, errors, one_line, picture_size
 from console_app.providers import LARGEST_FILE as LARGEST_PICTURE
@@ -47,7 +47,7 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
             if lines is not None:
                 raise errors.AttachmentError(f"{shown} is a folder, and has no lines")
             return ReadFile(_folder(path, name))
-        with opened(path) as (file, found):
+        with disk.opened(path) as (file, found):
             head = file.read(_SAMPLE)
             if mime := picture_type(head):
                 return _picture(file, head, name, mime, found.st_size)
@@ -56,7 +56,7 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
             _check_text(head, shown)
             file.seek(0)
             return ReadFile(_text(file, name, found.st_size) if lines is None else _lines(file, name, lines))
-    except NotPlain as error:
+    except disk.NotPlain as error:
         raise errors.AttachmentError(
             f"{shown} is {error.strerror}, and only files and folders can go with a message"
         ) from None

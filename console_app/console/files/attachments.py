@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.console.files import attached_files
-from console_app.console.files.file_mentions import FileMention, LineRange, file_mentions, written_path
+from console_app.console.files.mentions import FileMention, LineRange, file_mentions, written_path
 from console_app.console.files.picture_store import save_picture
 from console_app.domain import Attachment, FanoutError, UserMessage, amounts, errors, one_line, safe_text
-from console_app.mcp_client import MOST_TEXT, command_of, compose, mentions, names_something
+from console_app.mcp_client import MOST_TEXT, compose, names_something
+from console_app.mcp_client.offering import typed_names
 
 if TYPE_CHECKING:
     from console_app.mcp_client import Hub
@@ -92,7 +93,7 @@ class Attachments:
         typed = text if typed is None else typed
         message = UserMessage(content=text)
         if self._hub is not None:
-            asked = await compose(self._hub, text if command_of(typed) is not None else typed)
+            asked = await compose(self._hub, text if typed_names.command_of(typed) is not None else typed)
             message = asked if asked.source else message.model_copy(update={"attachments": asked.attachments})
         found = self._mentions(typed)
         if not found:
@@ -177,7 +178,7 @@ class Attachments:
             if chip is not None:
                 chips[chip] = None
         servers = self._hub.typed_servers() if self._hub is not None else {}
-        return [*chips, *(Chip(one.uri, one.server) for one in mentions(text, servers, ()))]
+        return [*chips, *(Chip(one.uri, one.server) for one in typed_names.mentions(text, servers, ()))]
 
     def _chip(self, one: _Named) -> Chip:
         if (known := self._chips.get(one.key)) is not None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from console_app.config.secrets import for_own_programs
+from console_app.config.secrets import child_environment
 from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
 
@@ -109,7 +109,7 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
             stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=for_own_programs(environ),
+            env=child_environment.for_own_programs(environ),
             start_new_session=True,
         )
     except OSError as error:

@@ -39,15 +39,7 @@ async def _picked(console: Console, what: str, options: Mapping[str, str], typed
 async def model(console: Console, rest: str) -> None:
     """Another model answers."""
     options = {} if rest else dict.fromkeys(await console.models.known(), "")
-    await use_model(console, rest or await console.ui.choose("Model", options, current=console.models.name))
-
-
-async def use_model(console: Console, name: str | None) -> None:
-    """The model called `PROVIDER/MODEL` answers; none stands for leaving it as it is."""
-    if name and name != console.models.name:
-        await console.models.switch(name)
-        console.ui.changed()
-        console.ui.toast(f"Model: {one_line(name, 60)}, from the next answer on.")
+    await console.use_model(rest or await console.ui.choose("Model", options, current=console.models.name))
 
 
 async def policy(console: Console, rest: str) -> None:

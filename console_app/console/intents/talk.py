@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.domain import UsageError, one_line
-from console_app.domain.transcript import MANUAL
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -62,7 +61,7 @@ async def compact(console: Console, rest: str) -> None:
 
 def call(console: Console, rest: str) -> None:
     """Runs calls that were typed as tools and JSON."""
-    console.send(f"{MANUAL}{rest}")
+    console.call_by_hand(rest)
 
 
 def tools(console: Console) -> Sequence[str]:

@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.config.files import Paths, Written, read_text, trust_edit
+from console_app.config.files import Paths, disk, trusted
 from console_app.config.servers import (
     Kind,
     Selection,
     ServerChoice,
     ServerConfig,
     for_groups,
-    put_server,
+    mcp_edit,
     read_mcp_config,
-    remove_server,
-    server_fields,
 )
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
@@ -258,10 +256,10 @@ class HubSwitches:
 
     def written(self, name: str) -> Mapping[str, Any]:
         source = self._source
-        return server_fields(read_text(source), name, source) if source is not None else {}
+        return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        edit = self._edit(lambda start: put_server(self.file, name, fields, start=start))
+        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
         await self._wrote()
         config = self._configured(name, edit)
         self._wake(name)
@@ -271,7 +269,7 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
-        self._edit(lambda start: remove_server(self.file, name, start=start))
+        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
         await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
@@ -281,15 +279,15 @@ class HubSwitches:
         if self.on_write is not None:
             await asyncio.to_thread(self.on_write)
 
-    def _edit(self, write: Callable[[str], Written]) -> Written:
+    def _edit(self, write: Callable[[str], trusted.Written]) -> trusted.Written:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
-        start = read_text(self._source) if self._source is not None and self._source != self.file else ""
+        start = disk.read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
-        trust_edit(self._paths, self.file, edit)
+        trusted.trust_edit(self._paths, self.file, edit)
         self._source, self._bundled = self.file, False
         return edit
 
-    def _configured(self, name: str, edit: Written) -> ServerConfig:
+    def _configured(self, name: str, edit: trusted.Written) -> ServerConfig:
         """The server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:

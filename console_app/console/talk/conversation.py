@@ -20,7 +20,7 @@ from console_app.domain.transcript import MANUAL
 from console_app.engine import ManualCall, Turn
 
 if TYPE_CHECKING:
-    from console_app.console.files.attachments import Attachments
+    from console_app.console.files import Attachments
     from console_app.domain import ports
     from console_app.engine import Compacting, Engine, Rerun
 

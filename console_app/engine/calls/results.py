@@ -10,7 +10,7 @@ from typing import Any
 
 from console_app.domain import FanoutError, Outcome, ToolResult, plural, safe_text
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
-from console_app.domain.transcript import REMARKS, ToModel
+from console_app.domain.transcript import ToModel, results
 from console_app.engine.calls.arguments import compact
 
 INTERRUPTED = "Interrupted before completion."
@@ -200,7 +200,7 @@ def with_remarks(
 
 def not_again(before: ToolResult) -> ToolResult:
     """Return the result of a call that ran, and was not let run once more: what came of it stands."""
-    gap = "\n" if before.content.startswith(REMARKS) else "\n\n"
+    gap = "\n" if before.content.startswith(results.REMARKS) else "\n\n"
     return before.model_copy(update={"content": f"{ToModel.NOT_AGAIN}{gap}{before.content}"})
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.domain import Artifact, Outcome, ToolResult, one_line, picture_size, safe_text
 from console_app.domain.tools import FAILED, PICTURES, ToolAnnotations
 
@@ -175,13 +175,13 @@ class ResultFiles:
         return f"[{what} of type {mime}, {pixels}{len(content)} bytes, saved as {path}]", artifact
 
     def _write(self, content: bytes, stem: str, extension: str) -> Path:
-        private_folder(self._folder)
+        disk.private_folder(self._folder)
         name = f"{stem}{extension}"
         number = self._next.get(name, 1)
         while True:
             path = self._folder / (name if number == 1 else f"{stem}-{number}{extension}")
             try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, disk.PRIVATE_FILE)
             except FileExistsError:
                 # Of an earlier run, which may have left thousands: a few steps find a number beyond them.
                 number = number + 1 if number < 10 else 2 * number

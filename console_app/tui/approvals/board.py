@@ -20,9 +20,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.console.files.file_changes import FileChanges
-from console_app.console.pending import Pending
-from console_app.console.timing import Timing
+from console_app.console import Pending, Timing, files
 from console_app.domain import displayed
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
@@ -195,7 +193,7 @@ class ApprovalBoard(FoldingBoard):
         self._height = SteadyHeight()
         self._lines: list[displayed.ArgumentLine] | None = None  # that are displayed of the selected call
         self._calls_shown = 0  # that have a row
-        self._changes = FileChanges(folder or Path())
+        self._changes = files.FileChanges(folder or Path())
         self._compared: Pending | None = None  # the call whose file was looked at last
         self._clockwork: Timer | None = None
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from console_app.console.files.file_changes import FileChange
-from console_app.console.pending import Pending
+from console_app.console import Pending, files
 from console_app.domain import one_line, safe_text
 from console_app.domain.tools import RiskWord
 from console_app.tui.approvals.selection import ApprovalSelection
@@ -186,7 +185,7 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
     return lines
 
 
-def warned(change: FileChange | None, sizes: RowSizes) -> list[Content]:
+def warned(change: files.FileChange | None, sizes: RowSizes) -> list[Content]:
     """What is to be known of the file that a call would change, beside the diff or where there is none."""
     words = change.warning if change is not None else ""
     return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []

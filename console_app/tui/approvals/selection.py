@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from console_app.console.pending import Pending
-from console_app.console.permissions import ApprovalDecision, Scope
+from console_app.console import ApprovalDecision, Pending, Scope
 from console_app.domain import Decision, one_line
 from console_app.tui.widgets.settled_keys import SettledKeys
 

@@ -22,7 +22,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker
 
-from console_app.console.connecting import Connecting, Listing
+from console_app.console import Connecting, Listing
 from console_app.domain import FanoutError, amounts, one_line, plural, web_address
 from console_app.domain.settings import VENDOR_URLS
 from console_app.tui.widgets.dialog import Dialog

@@ -15,10 +15,10 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.console.earlier import EarlierCalls
 from console_app.domain import ToolSpec, one_line, plural
 from console_app.domain.schema import forms
 from console_app.engine import ManualCall
+from console_app.tui.forms.earlier import EarlierCalls
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from rich.style import Style
 
 from console_app.domain import Artifact, CallState, call_description
-from console_app.domain.transcript import CallView, without_remarks
+from console_app.domain.transcript import CallView, results
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
@@ -78,7 +78,7 @@ class CallBlock(Panel):
     @property
     def copy_text(self) -> str:
         return (
-            without_remarks(self.call.content, self.call.outcome)
+            results.without_remarks(self.call.content, self.call.outcome)
             if self.finished
             else self.call.arguments_text or brief_of(self.call, 400)
         )

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from console_app.domain import CallState, Outcome, amounts, one_line, plural, visible
 from console_app.domain.tools import CallOrigin
-from console_app.domain.transcript import CallView, LogLine, shown_text, without_remarks
+from console_app.domain.transcript import CallView, LogLine, results
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text, arrived_lines
@@ -56,7 +56,7 @@ class CallDetail:
             return frozenset()
         found = self.body.found
         other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
-        other = other or self._is_said or self._text != without_remarks(self._call.content, self._call.outcome)
+        other = other or self._is_said or self._text != results.without_remarks(self._call.content, self._call.outcome)
         able = {"more": any(one.left for one in self._shown), "raw": other and not self.raw, "rendered": self.raw,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
@@ -84,7 +84,10 @@ class CallDetail:
     def own_page(self) -> TextPage:
         """The result's own text, without what is said to the model alone."""
         if self._source is None or self._source[0] is not self._call.content:
-            self._source = (self._call.content, TextPage(without_remarks(self._call.content, self._call.outcome)))
+            self._source = (
+                self._call.content,
+                TextPage(results.without_remarks(self._call.content, self._call.outcome)),
+            )
         return self._source[1]
 
     @property
@@ -188,7 +191,7 @@ class CallDetail:
     @property
     def _text(self) -> str:
         """The result's own text, without what is said to the model alone."""
-        return shown_text(self._call)
+        return results.shown_text(self._call)
 
     @property
     def _is_said(self) -> bool:
@@ -228,7 +231,9 @@ class CallDetail:
 
     def _structured(self) -> ResultBody | None:
         call = self._call
-        if call.structured is None or (not self.raw and says_the_same(without_remarks(call.content), call.structured)):
+        if call.structured is None or (
+            not self.raw and says_the_same(results.without_remarks(call.content), call.structured)
+        ):
             return None
         text, records = json_view.dump(call.structured), records_of(call.structured)
         if self.raw:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain import CallState, Outcome, amounts, one_line, plural
-from console_app.domain.transcript import CallView, own_error, pictures_in_words, shown_text
+from console_app.domain.transcript import CallView, results
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.lines import Piece, crop, pieces_width
@@ -136,7 +136,7 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
     style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
     brief, rest = _brief(call, room, palette, style, detail)
     if not brief and pictures:
-        brief = [(one_line(pictures_in_words(pictures), 80), style)]
+        brief = [(one_line(results.pictures_in_words(pictures), 80), style)]
     elif not brief and not files:
         brief = [("no output", palette.muted)]
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
@@ -151,8 +151,8 @@ def _brief(
 ) -> tuple[list[Piece], list[Piece]]:
     """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
     if call.outcome is not Outcome.SUCCEEDED:
-        source = (call.error or _in_your_words(call) or shown_text(call))[:_BRIEF_SOURCE]
-        line = own_error(source)
+        source = (call.error or _in_your_words(call) or results.shown_text(call))[:_BRIEF_SOURCE]
+        line = results.own_error(source)
         said = AnsiPainter(style, palette).line(line.strip()[:600])
         return said, [] if line == _in_your_words(call) else _rest(
             call, max(room - pieces_width(said), 0), palette, detail

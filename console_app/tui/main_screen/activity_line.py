@@ -8,7 +8,7 @@ from textual import getters
 from textual.content import Content
 from textual.widget import Widget
 
-from console_app.console.activity import Doing
+from console_app.console import Doing
 from console_app.domain import amounts
 from console_app.tui.lineview import spinner
 from console_app.tui.terminal.key_names import key_name

@@ -11,8 +11,7 @@ from typing import ParamSpec, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from console_app.console.console import Console
-from console_app.console.services import Services
+from console_app.console import Console, Services
 from console_app.domain import CallState, Event, Level, event_news, plural
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.tui.lineview import ConversationView

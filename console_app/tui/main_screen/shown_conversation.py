@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from console_app.console.pending import PendingCalls
-from console_app.console.talk.question_queue import QuestionQueue
-from console_app.console.timing import Timing
+from console_app.console import Console, QuestionQueue, Timing
 from console_app.domain import event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
@@ -29,7 +27,7 @@ class ShownConversation:
         questions: QuestionQueue,
         todo: TodoPane,
         prompt: Prompt,
-        pending: PendingCalls,
+        console: Console,
         timing: Timing,
     ) -> None:
         self._view = view
@@ -37,7 +35,7 @@ class ShownConversation:
         self._questions = questions
         self._todo = todo
         self._prompt = prompt
-        self._pending = pending
+        self._console = console
         self._timing = timing
         self._loading = False
         self._begin()
@@ -51,7 +49,7 @@ class ShownConversation:
         self.transcript = Transcript()
         self._router = EventRouter(self._view, self.transcript)
         self.boards = WaitingBoards(
-            self._boards, self._questions, self._prompt, self.transcript, self._pending, self._timing
+            self._boards, self._questions, self._prompt, self.transcript, self._console, self._timing
         )
 
     def sending(self, text: str | None, waits: Waits) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.console.services import Services
+from console_app.console import Services
 from console_app.domain import ports
 from console_app.domain.transcript import Transcript
 from console_app.tui.main_screen.status_bar import Status

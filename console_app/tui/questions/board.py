@@ -18,8 +18,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console_app.console.talk.question_queue import PendingQuestion, Reply
-from console_app.console.timing import Timing
+from console_app.console import PendingQuestion, Reply, Timing
 from console_app.domain import one_line, questions
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from console_app.console.talk.question_queue import PendingQuestion, Reply
+from console_app.console import PendingQuestion, Reply
 from console_app.domain import (
     one_line,
     plural,

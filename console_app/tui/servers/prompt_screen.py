@@ -10,15 +10,16 @@ from typing import ClassVar
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
-from console_app.console.servers.completing import proposals
-from console_app.console.servers.uses import OfferUse, uses_in_brief, uses_of
 from console_app.domain import FanoutError, amounts, one_line, plural
-from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt, written_arguments
+from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt
+from console_app.mcp_client.offering import typed_names
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.completing import proposals
 from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.uses import OfferUse, uses_in_brief, uses_of
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 LONGEST = 20_000  # characters of a description
@@ -105,7 +106,7 @@ class PromptScreen(TreeDialog[str]):
         return [rendered(title, kind_of(text, None), tree.size.width - 8, tree.palette) for title, text in texts]
 
     def action_attach(self) -> None:
-        self.dismiss(f"/{self._typed} {written_arguments(self._values)}".rstrip() + " ")
+        self.dismiss(f"/{self._typed} {typed_names.written_arguments(self._values)}".rstrip() + " ")
 
     def action_copy(self) -> None:
         """c: the texts of all messages."""

@@ -13,13 +13,13 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
 
-from console_app.console.servers.uses import uses_in_brief, uses_of
-from console_app.console.servers.watching import Watching
+from console_app.console.servers import Watching
 from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, read_attachments
 from console_app.tui.lineview import kind_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered
+from console_app.tui.servers.uses import uses_in_brief, uses_of
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints

@@ -9,7 +9,7 @@ from typing import ClassVar, cast, get_args
 
 from textual.binding import Binding, BindingType
 
-from console_app.console.reports.text_files import tail
+from console_app.console.reports import tail
 from console_app.domain import FanoutError, Level, one_line
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.text_dialog import TextDialog

@@ -11,9 +11,8 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from console_app.console.permissions import source_of
-from console_app.console.servers.switches import tokens_of
-from console_app.console.servers.uses import calls_in_brief
+from console_app.console import source_of
+from console_app.console.servers import tokens_of
 from console_app.domain import ToolSpec, amounts, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
@@ -23,6 +22,7 @@ from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import schema_nodes
 from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.uses import calls_in_brief
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 MOST_CALLS = 50  # of the newest that are listed

@@ -10,11 +10,11 @@ from xml.sax.saxutils import escape
 
 from rich.style import Style
 
-from console_app.config.files import PRIVATE_FILE
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor
 from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.domain.transcript import CallView, TurnView, times
-from console_app.sessions import as_trace
+from console_app.sessions import export
 from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
 from console_app.tui.timeline.chart import (
@@ -66,11 +66,11 @@ def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redact
         case "txt":
             text = (redactor or Redactor()).without_known(as_text(turn, now))
         case "trace.json":
-            text = as_trace([turn], now, redactor)
+            text = export.as_trace([turn], now, redactor)
     for number in range(1, 1000):
         path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk.PRIVATE_FILE)
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:

@@ -8,67 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from console_app.domain import Artifact, Event, Message, Outcome, batch
-from console_app.domain import events as ev
+from console_app.domain import Event, batch
+from console_app.headless import Output, RunReport
 from console_app.sessions import Hit, SessionInfo
 
 State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
-
-
-class Output(BaseModel):
-    """A part of an output."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class CallReport(Output):
-    """A call of the run and what came of it."""
-
-    call_id: str
-    name: str
-    server: str
-    tool: str
-    arguments: dict[str, Any] | None
-    outcome: Outcome | None
-    content: str
-    error: str | None
-    artifacts: tuple[Artifact, ...]
-    structured: dict[str, Any] | None
-    duration_ms: int
-
-
-class UsageReport(Output):
-    """Tokens of all requests, `cached_tokens` among the input; `cost` in US dollars where it is known."""
-
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int | None
-    cost: float | None
-
-
-class CompactionReport(Output):
-    """The summary that the model reads in place of the oldest `covers` messages."""
-
-    summary: str
-    covers: int
-
-
-class RunReport(Output):
-    """`fanout run` and `fanout call` with --output-format json. `messages` is the history that the run leaves."""
-
-    session_id: str
-    provider: str
-    model: str
-    outcome: ev.TurnOutcome | None
-    error: str | None
-    answer: str
-    calls: tuple[CallReport, ...]
-    usage: UsageReport
-    compaction: CompactionReport | None
-    messages: tuple[Message, ...]
-    notices: tuple[str, ...] = ()  # what the run told besides, as that a text seems to call a tool and nothing was run
 
 
 class ParsedCallReport(Output):
