@@ -69,15 +69,15 @@ async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]
     from console_app import batch_worker, wiring
     from console_app.batch import BatchRun, ChangeNotes, Limits, LocalEngine, ResultsFile
     from console_app.command_line import parse_arguments
-    from console_app.domain.batch import BatchProgress, WorkItem
+    from console_app.domain import batch
 
     home = Path(os.environ["FANOUT_HOME"])
     script = home / "script.toml"
     script.write_text(SCRIPT)
     setup = wiring.prepare(parse_arguments(["batch", "none", "-m", f"scripted/{script}", "--mcp", "calculator"]))
-    items = [WorkItem(id=str(number), prompt=f"Sums, the {number}th time") for number in range(size)]
+    items = [batch.WorkItem(id=str(number), prompt=f"Sums, the {number}th time") for number in range(size)]
     results = ResultsFile(home / "results.jsonl")
-    progress = BatchProgress(size)
+    progress = batch.BatchProgress(size)
     folder = home / "events" if events else None
     async with batch_worker.open_worker(setup, wiring.choose_servers(setup), events=folder) as worker:
         await worker.ready(lambda hub: hub.ready())

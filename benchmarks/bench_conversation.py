@@ -20,9 +20,8 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from benchmarks.console import parser
+from console_app.domain import AssistantMessage, Outcome, ToolCall, ToolMessage, UserMessage
 from console_app.domain import events as ev
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions import Library, Store
 from console_app.tui.lineview import ConversationView, EventRouter

@@ -15,8 +15,8 @@ import time
 from collections.abc import AsyncIterator, Sequence
 
 from benchmarks.console import parser, row
-from console_app.domain.chunks import CallDelta, ReasoningChunk, TextChunk
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec
+from console_app.domain import chunks as ch
 from console_app.providers.formats.anthropic_answer import AnthropicAnswer
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from console_app.providers.formats.openai_responses_answer import ResponsesAnswer
@@ -60,7 +60,7 @@ async def decode(events: Sequence[bytes], answer: WireAnswer) -> int:
     size = 0
     async for _ in read_answer(Body(events), answer):
         for chunk in answer.take():
-            if isinstance(chunk, TextChunk | ReasoningChunk | CallDelta):
+            if isinstance(chunk, ch.TextChunk | ch.ReasoningChunk | ch.CallDelta):
                 size += len(chunk.text)
     answer.end()
     return size

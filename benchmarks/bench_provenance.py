@@ -17,7 +17,7 @@ import time
 
 from benchmarks.console import parser, row
 from benchmarks.text import tokens
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec
 from console_app.textcalls import ParsedCall
 from console_app.textcalls.provenance import GivenText, Provenance
 

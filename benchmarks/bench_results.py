@@ -20,8 +20,8 @@ from textual.pilot import Pilot
 
 from benchmarks.bench_conversation import Bench, Scene
 from benchmarks.console import parser
+from console_app.domain import Outcome
 from console_app.domain import events as ev
-from console_app.domain.tools import Outcome
 from console_app.tui.lineview import CallBlock, Finder
 
 LINES = 60_000

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.console import parser, row
-from console_app.domain.ports import Invocation
+from console_app.domain import ports
 from console_app.mcp_client import Hub, Traffic
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
@@ -39,7 +39,7 @@ async def measure(calls: int) -> tuple[float, float]:
             for number in range(2 * calls):
                 records = number % 4 in (0, 3)
                 Traffic.keep = recording if records else nothing  # pyright: ignore[reportAttributeAccessIssue]
-                invocation = Invocation(str(number), spec, {"text": "x" * 200})
+                invocation = ports.Invocation(str(number), spec, {"text": "x" * 200})
                 begun = time.perf_counter()
                 await hub.call(invocation, Reports())
                 took[records].append(time.perf_counter() - begun)

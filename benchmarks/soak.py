@@ -26,12 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.console import parser
-from console_app.console.models import Models
-from console_app.console.services import Services
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
-from console_app.domain.ports import CallReporter, Invocation, ModelRequest
-from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
+from console_app.console import Models, Services
+from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, ports
+from console_app.domain import chunks as ch
+from console_app.domain.tools import ToolAnnotations
 from console_app.engine import ApprovalGate, Engine
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.screen import ChatScreen
@@ -47,19 +45,19 @@ class Model:
     name, model, protocol = "soak", "script", "native"
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
         yield self._answer(request.messages[-1].role == "tool")
 
-    async def _answer(self, called: bool) -> AsyncIterator[Chunk]:
+    async def _answer(self, called: bool) -> AsyncIterator[ch.Chunk]:
         if called:
             for word in ("All ", "three ", "**gave** ", "`something`."):
-                yield TextChunk(word)
+                yield ch.TextChunk(word)
         else:
             for index in range(CALLS):
-                yield CallOpened(index, "", "lab_work")
-                yield CallClosed(index, json.dumps({"number": index}))
-        yield UsageChunk(100, 20)
-        yield FinishChunk("stop" if called else "tool_calls")
+                yield ch.CallOpened(index, "", "lab_work")
+                yield ch.CallClosed(index, json.dumps({"number": index}))
+        yield ch.UsageChunk(100, 20)
+        yield ch.FinishChunk("stop" if called else "tool_calls")
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -72,7 +70,7 @@ class Tools:
         """See Toolset."""
         return [ToolSpec(name="lab_work", server="lab", tool="work", annotations=ToolAnnotations(read_only=True))]
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """See Toolset."""
         reporter.progress(1, 2, "half way")
         await asyncio.sleep(0)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from console_app import wiring
 from console_app.batch import EventFiles, SharedModels, SharedParts, TurnWorker
 from console_app.config.servers import ServerChoice
-from console_app.domain.errors import AttachmentError
-from console_app.domain.messages import Attachment
+from console_app.domain import Attachment, errors
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -66,13 +65,12 @@ def _attaching(
     folder: Path, saved: Path, *, named: bool
 ) -> Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]:
     async def attach(paths: Sequence[str]) -> tuple[Attachment, ...]:
-        from console_app.console.files.attachments import Attachments
-        from console_app.console.files.file_mentions import written_path
+        from console_app.console import files
 
-        words = " ".join(f"@{written_path(path)}" for path in paths)
-        composed = await Attachments(folder, saved, None, lambda: "", named=named).compose("", words)
+        words = " ".join(f"@{files.written_path(path)}" for path in paths)
+        composed = await files.Attachments(folder, saved, None, lambda: "", named=named).compose("", words)
         if composed.notices:
-            raise AttachmentError(composed.notices[0])
+            raise errors.AttachmentError(composed.notices[0])
         return composed.message.attachments
 
     return attach

@@ -108,7 +108,7 @@ def _in_a_folder(parsed: Namespace) -> None:
     """Raises UsageError where the working folder was removed under us."""
     import os
 
-    from console_app.domain.errors import UsageError
+    from console_app.domain import UsageError
 
     try:
         if not parsed.cwd:
@@ -122,18 +122,19 @@ def _versions(*, libraries: bool) -> int:
 
     if not libraries:
         return _write(f"fanout {__version__}\n")
-    from console_app.config.machine import installed, optional
+    from console_app.config.machine import extras
 
-    lines = [f"{name} {version or 'is not installed'}" for name, version in installed().items()]
+    lines = [f"{name} {version or 'is not installed'}" for name, version in extras.installed().items()]
     lines += [
-        f"{name} {version or f'is not installed, optional: {extra}'}" for name, (extra, version) in optional().items()
+        f"{name} {version or f'is not installed, optional: {extra}'}"
+        for name, (extra, version) in extras.optional().items()
     ]
     return _write("".join(f"{line}\n" for line in lines))
 
 
 def _manual(words: Sequence[str]) -> int:
     from console_app.command_line import COMMANDS, CONSOLE, page
-    from console_app.domain.errors import UsageError
+    from console_app.domain import UsageError
 
     command = COMMANDS.get(words[0]) if words else CONSOLE
     if command is None:
@@ -149,7 +150,7 @@ def _write(text: str) -> int:
 def _console(parsed: Namespace) -> int:
     import os
 
-    from console_app.domain.errors import UsageError
+    from console_app.domain import UsageError
 
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("the console needs a terminal", "Without one: fanout run PROMPT.")
@@ -186,8 +187,7 @@ def _report(error: Exception, *, debug: bool) -> int:
     import os
 
     from console_app.config.secrets import redactor_in_use
-    from console_app.domain.errors import ConfigError, FanoutError, UsageError
-    from console_app.domain.safe_text import one_line
+    from console_app.domain import ConfigError, FanoutError, UsageError, one_line
 
     redactor = redactor_in_use(os.environ)
     if isinstance(error, FanoutError):
@@ -209,7 +209,7 @@ def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
 
     from console_app.config.files import Paths
     from console_app.config.machine import write_report
-    from console_app.domain.safe_text import visible
+    from console_app.domain import visible
 
     if debug:
         sys.stderr.write(visible(redactor.clean("".join(traceback.format_exception(error)))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 _PACKAGE = Path(__file__).parent
 

@@ -21,7 +21,7 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 
 if TYPE_CHECKING:
-    from console_app.console.services import Services
+    from console_app.console import Services
 
 
 def run_console(arguments: Namespace) -> int:

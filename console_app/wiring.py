@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.files import Paths, project_mcp, read_text
+from console_app.config.files import Paths, disk, project_mcp
 from console_app.config.machine import log_nowhere, log_to
 from console_app.config.models import KnownRefusals, ModelChoice
-from console_app.config.secrets import Redactor, StoredKeys, secrets_of_kept
+from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
-from console_app.console.model_source import ConfiguredModels
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
+from console_app.console import ConfiguredModels
+from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
@@ -35,7 +33,7 @@ from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice
-    from console_app.domain.ports import Provider, ServerSwitch, Toolset
+    from console_app.domain import ports
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
 
@@ -90,17 +88,17 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
     """Of every sign-in, and of every mcp.json that may have been in force as a session was made: the user's own, the
     one that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
-    from console_app.config.files import is_trusted
+    from console_app.config.files import trusted
     from console_app.config.secrets import UserCredentials
     from console_app.config.servers import load_mcp_config
 
     for text in UserCredentials(setup.paths.credentials).all():
-        yield from secrets_of_kept(text)
+        yield from secret_sources.secrets_of_kept(text)
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
         with suppress(ConfigError):
             # What nobody trusted must not say which words are hidden.
-            if path.is_file() and (path != project or is_trusted(setup.paths, path, read_text(path))):
+            if path.is_file() and (path != project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()
 
@@ -329,11 +327,11 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
 
 def build_engine(
     setup: Setup,
-    provider: Provider,
-    toolset: Toolset,
+    provider: ports.Provider,
+    toolset: ports.Toolset,
     gate: ApprovalGate,
     *,
-    servers: ServerSwitch | None = None,
+    servers: ports.ServerSwitch | None = None,
 ) -> Engine:
     """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)

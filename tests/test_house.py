@@ -87,3 +87,67 @@ def test_the_words_of_json_schema_are_read_in_one_place(trees: dict[Path, ast.Mo
             if isinstance(asked, ast.Constant) and asked.value in words:
                 read.add(str(path.relative_to(CODE).parent))
     assert read == {"domain/schema", "servers", "servers/parts"}
+
+
+MOST_NAMES = 25  # of a door
+MOST_OF_CONSOLE = 30
+MOST_CROSSING = 400
+
+
+def _names_of_doors(trees: dict[Path, ast.Module]) -> dict[str, list[str]]:
+    """The names that each door offers, by its package."""
+    return {
+        str(path.parent.relative_to(CODE)): [
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module != "console_app.door"
+            for alias in node.names
+            if alias.asname == alias.name
+        ]
+        for path, tree in trees.items()
+        if path.name == "__init__.py"
+    }
+
+
+def test_a_door_offers_few_names(trees: dict[Path, ast.Module]) -> None:
+    wide = {
+        package: len(names)
+        for package, names in _names_of_doors(trees).items()
+        if len(names) > (MOST_OF_CONSOLE if package == "console" else MOST_NAMES)
+    }
+    assert wide == {}
+
+
+def test_a_door_offers_no_name_that_one_of_its_modules_has(trees: dict[Path, ast.Module]) -> None:
+    """Once that module is imported it stands in the package in the name's place."""
+    hidden = [
+        f"{package}: {name}"
+        for package, names in _names_of_doors(trees).items()
+        for name in names
+        if (CODE / package / name).with_suffix(".py").exists() or (CODE / package / name).is_dir()
+    ]
+    assert hidden == []
+
+
+def test_few_names_cross_from_room_to_room(trees: dict[Path, ast.Module]) -> None:
+    """A name counts once for the module that it is imported from, type-only imports too."""
+    modules = {
+        ".".join(("console_app", *path.relative_to(CODE).with_suffix("").parts)).removesuffix(".__init__")
+        for path in trees
+    }
+
+    def room(module: str) -> str:
+        return module.split(".")[1] if module.count(".") > 1 or (CODE / module.split(".")[-1]).is_dir() else ""
+
+    crossing = set[tuple[str, str]]()
+    for path, tree in trees.items():
+        here = ".".join(("console_app", *path.relative_to(CODE).with_suffix("").parts)).removesuffix(".__init__")
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("console_app"):
+                continue
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                module = whole if whole in modules else str(node.module)
+                if room(module) != room(here):
+                    crossing.add((module, alias.name))
+    assert len(crossing) < MOST_CROSSING

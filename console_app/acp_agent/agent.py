@@ -16,8 +16,7 @@ from console_app._version import __version__
 from console_app.acp_agent.session import EditorSession
 from console_app.config.models import NO_KEY_HINT
 from console_app.config.servers import ServerConfig
-from console_app.domain.errors import ConfigError, FanoutError, UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain import ConfigError, FanoutError, UsageError, one_line
 from console_app.sessions import NoSuchSession
 
 if TYPE_CHECKING:

@@ -19,19 +19,15 @@ from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
 from console_app.acp_agent.updates import Updates
-from console_app.console.pending import Pending
-from console_app.console.permissions import ApprovalDecision, Scope
-from console_app.domain.displayed import as_text, digest
-from console_app.domain.events import Decision
-from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import object_of
+from console_app.console import ApprovalDecision, Pending, Scope
+from console_app.domain import Decision, displayed, one_line, questions
+from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from console_app.console.console import Console
+    from console_app.console import Console
 
 ONCE: Scope = "once"
 SESSION: Scope = "session"
@@ -95,15 +91,15 @@ class EditorQuestions:
             raise Withdrawn
         return next((one for one, _, _ in options if outcome is not None and one == outcome.option_id), None)
 
-    async def fill_in(self, call_id: str, message: str, fields: Mapping[str, Any]) -> ElicitationAnswer:
+    async def fill_in(self, call_id: str, message: str, fields: Mapping[str, Any]) -> questions.ElicitationAnswer:
         """The values of a form. Raises Withdrawn."""
         if not self._forms:
-            return ElicitationAnswer("decline")
+            return questions.ElicitationAnswer("decline")
         try:
             form = schema.ElicitationSchema.model_validate({"type": "object", **fields})
         except ValidationError as error:
             log.warning("a form can't be told to the editor: %s", error)
-            return ElicitationAnswer("decline")
+            return questions.ElicitationAnswer("decline")
         mode = schema.ElicitationFormSessionMode(
             session_id=self._session_id, tool_call_id=call_id or None, requested_schema=form
         )
@@ -116,13 +112,13 @@ class EditorQuestions:
 
     # -- as a HumanPort
 
-    async def ask(self, question: Elicitation) -> ElicitationAnswer:
+    async def ask(self, question: questions.Elicitation) -> questions.ElicitationAnswer:
         """A HumanPort. What the editor has no way to ask is declined, and said."""
         message = f"{one_line(question.server, 60)}: {question.message}"
         if not (self._pages if question.mode == "url" else self._forms):
             what = "to open a page" if question.mode == "url" else "for values"
             self._note(f"{message}\nThe server asked {what}, which this editor can't: it was declined.")
-            return ElicitationAnswer("decline")
+            return questions.ElicitationAnswer("decline")
         try:
             async with asyncio.timeout(self._limit):
                 if question.mode == "form":
@@ -133,14 +129,14 @@ class EditorQuestions:
                 })  # fmt: skip
                 return _answer(await self._asked(question.call_id, self._editor.create_elicitation(message, mode)))
         except Withdrawn:
-            return ElicitationAnswer("cancel")
+            return questions.ElicitationAnswer("cancel")
         except ValidationError:
             self._note(f"{message}\nThe server asked to open a page that is none for the editor: it was declined.")
-            return ElicitationAnswer("decline")
+            return questions.ElicitationAnswer("decline")
         except TimeoutError:
-            raise Unanswered(f"nobody replied within {self._limit:g} s") from None
+            raise questions.Unanswered(f"nobody replied within {self._limit:g} s") from None
 
-    async def allow_sampling(self, request: SamplingRequest) -> bool:
+    async def allow_sampling(self, request: questions.SamplingRequest) -> bool:
         if request.server in self._allowed:
             return True
         name = one_line(request.server, 60)
@@ -165,7 +161,7 @@ class EditorQuestions:
         except Withdrawn:
             pass
         except TimeoutError:
-            raise Unanswered(f"nobody replied within {self._limit:g} s") from None
+            raise questions.Unanswered(f"nobody replied within {self._limit:g} s") from None
         finally:
             status: schema.ToolCallStatus = "completed" if picked in (ONCE, SESSION) else "failed"
             self._tell(schema.ToolCallProgress(
@@ -196,14 +192,14 @@ class Withdrawn(Exception):
     """The question is open no longer: its call has ended, or the editor has gone or taken it back."""
 
 
-def _answer(response: Any) -> ElicitationAnswer:
+def _answer(response: Any) -> questions.ElicitationAnswer:
     match response:
         case schema.AcceptElicitationResponse():
-            return ElicitationAnswer("accept", dict(response.content or {}))
+            return questions.ElicitationAnswer("accept", dict(response.content or {}))
         case schema.DeclineElicitationResponse() | None:
-            return ElicitationAnswer("decline")
+            return questions.ElicitationAnswer("decline")
         case _:
-            return ElicitationAnswer("cancel")
+            return questions.ElicitationAnswer("cancel")
 
 
 class CallQuestions:
@@ -283,7 +279,7 @@ class CallQuestions:
         decided = ApprovalDecision(
             *((call.id,), decision, scope, rule if scope != ONCE else ""),
             shown={call.id: fingerprint},
-            displayed={call.id: digest(pending.lines())},
+            displayed={call.id: displayed.digest(pending.lines())},
         )
         return self._permissions.decide(decided)
 
@@ -300,7 +296,7 @@ class CallQuestions:
         """All that a person needs: some editors show nothing but what comes with the question."""
         call = pending.call
         # Indented as a block, which no line of a value can end.
-        said = tool_calls.content("\n\n".join((*pending.reasons(), indent(as_text(pending.lines()), "    "))))
+        said = tool_calls.content("\n\n".join((*pending.reasons(), indent(displayed.as_text(pending.lines()), "    "))))
         shape = tool_calls.shape(call, pending.spec, self._folder)
         return {**shape, "status": "pending", "content": [*self._updates.diffs(call.id), said]}
 
@@ -309,9 +305,9 @@ class CallQuestions:
         if call.options:
             fields = {"choice": {"type": "string", "title": "One of these", "enum": list(call.options)}, **fields}
         try:
-            answer = await self._asking.fill_in(call.id, call.question, object_of(fields))
+            answer = await self._asking.fill_in(call.id, call.question, json_schema.object_of(fields))
         except Withdrawn:
-            answer = ElicitationAnswer("cancel")
+            answer = questions.ElicitationAnswer("cancel")
         given = answer.content or {}
         words = str(given.get("answer") or given.get("choice") or "")
         if (turn := self._conversation.turn) is not None and not (words and turn.answer(call.id, words)):

@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
-from console_app.console.commands import Commands
-from console_app.console.intents.intent import Cannot, Slash, Ways
-from console_app.console.intents.table import INTENTS
-from console_app.console.servers.wording import intent_of
-from console_app.console.slash_commands import parse
-from console_app.console.talk.command_turns import turn_of
-from console_app.console.talk.queued import Around
-from console_app.domain.safe_text import one_line
+from console_app.console import Around, turn_of
+from console_app.console.intents import INTENTS, Cannot, Commands, Slash, Ways, parse
+from console_app.console.servers import intent_of
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
-    from console_app.console.console import Console
+    from console_app.console import Console
     from console_app.mcp_client import Hub
 
 _ABOUT = 200

@@ -18,7 +18,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import SessionNotification
 from acp.utils import serialize_params
 
-from console_app.domain.safe_text import encodable, json_line
+from console_app.domain import safe_text
 
 LONGEST = 64 * 1024 * 1024  # characters of a message: pictures come in it, a third larger than they are
 _AHEAD = 64  # messages that are read before they are wanted
@@ -116,7 +116,7 @@ class JsonLines:
             self._put({"method": "$/cancel_request", "params": {"requestId": number}})
 
     def _put(self, message: Message) -> None:
-        self._output.out(json_line({"jsonrpc": "2.0"} | message) + "\n")
+        self._output.out(safe_text.json_line({"jsonrpc": "2.0"} | message) + "\n")
 
     # -- in a thread
 
@@ -176,7 +176,7 @@ def read(line: bytes | None) -> Message | int | None:
 def clean(value: Any) -> Any:
     """`value` of JSON without halves of characters, which escapes can smuggle in and nothing can store or send."""
     if isinstance(value, str):
-        return encodable(value)
+        return safe_text.encodable(value)
     if isinstance(value, dict):
         return {clean(key): clean(item) for key, item in cast("dict[Any, Any]", value).items()}
     return [clean(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from console_app.config.servers import ServerConfig
-    from console_app.console.services import Services
-    from console_app.domain.events import Event
+    from console_app.console import Services
+    from console_app.domain import Event
     from console_app.mcp_client import Hub
 
 

@@ -11,11 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from acp import schema
 
-from console_app.console.files.attachments import Attachments
-from console_app.console.files.file_mentions import LineRange
-from console_app.domain.errors import AttachmentError
-from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.safe_text import one_line
+from console_app.console import files
+from console_app.domain import Attachment, UserMessage, errors, one_line
 from console_app.mcp_client import MOST_TEXT
 
 _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?")
@@ -34,14 +31,16 @@ def words_of(blocks: Sequence[Block]) -> str:
 
 
 async def message_of(
-    words: str, blocks: Sequence[Block], attachments: Attachments
+    words: str, blocks: Sequence[Block], attachments: files.Attachments
 ) -> tuple[UserMessage, Sequence[str]]:
     """The message that these words mean, with what goes along with a prompt, and what its sender should know of it.
     Raises FanoutError."""
     composed = await attachments.compose(words)
     own = [one for block in blocks if (one := await _attached(block, attachments)) is not None]
     if sum(len(one.text) for one in own) > MOST_TEXT:
-        raise AttachmentError(f"what goes with this is too large together: a message carries {MOST_TEXT:,} characters")
+        raise errors.AttachmentError(
+            f"what goes with this is too large together: a message carries {MOST_TEXT:,} characters"
+        )
     message = composed.message
     return message.model_copy(update={"attachments": (*message.attachments, *own)}), composed.notices
 
@@ -58,7 +57,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-async def _attached(block: Block, attachments: Attachments) -> Attachment | None:
+async def _attached(block: Block, attachments: files.Attachments) -> Attachment | None:
     match block:
         case schema.ImageContentBlock():
             return await attachments.of_picture(_bytes(block.data), _name(block.uri) if block.uri else "a picture")
@@ -73,7 +72,7 @@ async def _attached(block: Block, attachments: Attachments) -> Attachment | None
         case schema.EmbeddedResourceContentBlock(resource=schema.BlobResourceContents() as resource):
             return await attachments.of_picture(_bytes(resource.blob), _name(resource.uri))
         case schema.AudioContentBlock():
-            raise AttachmentError("sound can't go with a message")
+            raise errors.AttachmentError("sound can't go with a message")
         case _:
             return None
 
@@ -82,7 +81,7 @@ def _bytes(data: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        raise AttachmentError("what came with this is no base64") from None
+        raise errors.AttachmentError("what came with this is no base64") from None
 
 
 def _path(uri: str) -> Path | None:
@@ -101,7 +100,7 @@ def _name(uri: str) -> str:
     return one_line(str(path) if path is not None else uri, 400)
 
 
-def _range(uri: str) -> LineRange | None:
+def _range(uri: str) -> files.LineRange | None:
     """The lines behind a `#`, as L10:20."""
     found = _LINES.fullmatch(uri.partition("#")[2])
-    return LineRange(int(found[1]), int(found[2] or found[1])) if found else None
+    return files.LineRange(int(found[1]), int(found[2] or found[1])) if found else None

@@ -19,15 +19,9 @@ from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.commands import EditorCommands
 from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
-from console_app.console.console import Console
-from console_app.console.permissions import MODES
-from console_app.console.ui_port import UiPort
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.event_news import News, call_of
-from console_app.domain.events import Event, Level
+from console_app.console import MODES, Console, UiPort
+from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news
 from console_app.domain.settings import EFFORTS
-from console_app.domain.tools import CallState
 from console_app.domain.transcript import Transcript
 from console_app.engine import FILTERED, QUESTION, TOKEN_LIMIT
 
@@ -275,14 +269,16 @@ class EditorSession(UiPort):
 
     def show(self, event: Event) -> None:
         self.updates.show(event)
-        news, call = News.of(event), self.transcript.calls.get(call_of(event))
-        if news & News.WAITS and call is not None:
+        news, call = event_news.News.of(event), self.transcript.calls.get(event_news.call_of(event))
+        if news & event_news.News.WAITS and call is not None:
             if call.state is CallState.WAITING:
                 self._questions.approve(call)
             elif call.asks:
                 self._questions.answer(call)
-        elif news & News.OVER or (news & News.DECIDED and (call is None or not call.waits_for_you)):
-            self._questions.over(call_of(event))
+        elif news & event_news.News.OVER or (
+            news & event_news.News.DECIDED and (call is None or not call.waits_for_you)
+        ):
+            self._questions.over(event_news.call_of(event))
 
     async def next_slice(self) -> None:
         """Waits for room: an editor that takes no more slows the turn and doesn't fill the memory."""

@@ -10,11 +10,9 @@ from typing import Any
 
 from acp import schema
 
-from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
-from console_app.domain.displayed import edits_of, path_of, whole_of
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact, ToolSpec
-from console_app.domain.transcript import CallView, shown_text
+from console_app.console import files
+from console_app.domain import Artifact, ToolSpec, displayed, one_line
+from console_app.domain.transcript import CallView, results
 
 Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
 LONGEST_OUTPUT = 200_000  # characters of a result that an editor is sent; the model's is whole
@@ -69,12 +67,14 @@ def shape(call: CallView, spec: ToolSpec | None, folder: Path) -> dict[str, Any]
 
 
 def _title(call: CallView, arguments: Mapping[str, Any]) -> str:
-    shown = path_of(arguments) or next((value for value in arguments.values() if isinstance(value, str) and value), "")
+    shown = displayed.path_of(arguments) or next(
+        (value for value in arguments.values() if isinstance(value, str) and value), ""
+    )
     return one_line(f"{call.label}: {one_line(shown, _BRIEF)}" if shown else call.label, 200)
 
 
 def _locations(arguments: Mapping[str, Any], folder: Path) -> list[schema.ToolCallLocation]:
-    path = path_of(arguments)
+    path = displayed.path_of(arguments)
     if not path or "://" in path or "\0" in path:
         return []
     line = next((n for name in _LINES if type(n := arguments.get(name)) is int and n > 0), None)
@@ -91,19 +91,19 @@ def absolute(path: str, folder: Path) -> Path:
 
 def edits(arguments: Mapping[str, Any], folder: Path) -> Contents:
     """The replacements that a call asks for."""
-    path = path_of(arguments)
-    found = edits_of(arguments)[0] if path else []
+    path = displayed.path_of(arguments)
+    found = displayed.edits_of(arguments)[0] if path else []
     return [_diff(absolute(path, folder), old, new) for old, new in found]
 
 
 def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Contents:
     """What a call would make of a file that it writes whole, against that as it is now. Reads it: not for the loop."""
-    path, whole = path_of(arguments), whole_of(tool, arguments)
-    if not path or not whole or len(arguments[whole]) > LARGEST:
+    path, whole = displayed.path_of(arguments), displayed.whole_of(tool, arguments)
+    if not path or not whole or len(arguments[whole]) > files.LARGEST:
         return []
     try:
-        return [_diff(absolute(path, folder), text_of(absolute(path, folder)), arguments[whole])]
-    except (NotComparedError, OSError, ValueError):
+        return [_diff(absolute(path, folder), files.text_of(absolute(path, folder)), arguments[whole])]
+    except (files.NotComparedError, OSError, ValueError):
         return []
 
 
@@ -123,7 +123,7 @@ def progress(call: CallView) -> schema.ContentToolCallContent:
 
 def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
     """How a call ended. One that has no end in a stored conversation never came to one."""
-    whole = shown_text(call) or call.error or ""
+    whole = results.shown_text(call) or call.error or ""
     cut = len(whole) - LONGEST_OUTPUT
     said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole
     files = [_link(one) for one in call.artifacts if one.path or one.uri]

@@ -13,10 +13,8 @@ from typing import Any, assert_never
 from acp import schema
 
 from console_app.acp_agent import tool_calls
+from console_app.domain import ToolSpec, one_line
 from console_app.domain import events as ev
-from console_app.domain.events import TodoItem
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
 
 _GRAVE = frozenset({"warning", "error", "critical", "alert", "emergency"})
@@ -236,7 +234,7 @@ class Updates:
         ))  # fmt: skip
 
 
-def plan(items: tuple[TodoItem, ...]) -> schema.AgentPlanUpdate:
+def plan(items: tuple[ev.TodoItem, ...]) -> schema.AgentPlanUpdate:
     """The to-do list."""
     entries = [
         schema.PlanEntry(content=one_line(item.content), priority="medium", status=item.status.value) for item in items

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any, NoReturn, cast
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import references
+from console_app.domain import one_line
+from console_app.domain import schema as json_schema
 
 _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
 _LONGEST = 500  # characters of a complaint
@@ -53,7 +53,7 @@ def schema_problem(schema: Any) -> str:
         library.validators.validator_for(schema, library.Draft202012Validator).check_schema(schema)
     except library.SchemaError as error:
         return one_line(str(error.message), _LONGEST)
-    return next((f"it refers to {ref}" for ref in references(schema) if not ref.startswith("#")), "")
+    return next((f"it refers to {ref}" for ref in json_schema.references(schema) if not ref.startswith("#")), "")
 
 
 def _library() -> Any:

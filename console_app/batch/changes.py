@@ -10,11 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from console_app.batch.results_file import ResultsError, ResultsFile, line_of
-from console_app.config.files import write_private
-from console_app.domain.batch import ItemResult, WorkItem
-from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.ports import CallReporter, Invocation, Toolset
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.config.files import disk
+from console_app.domain import ConfigError, FanoutError, Outcome, ToolResult, ToolSpec, batch, ports
 
 _NOT_STARTED = "not started: that it may change something could not be noted"
 
@@ -38,20 +35,22 @@ class ChangeNotes:
         return results.with_name(f"{results.name}.changes")
 
     @classmethod
-    def interrupted(cls, item: WorkItem) -> ItemResult:
+    def interrupted(cls, item: batch.WorkItem) -> batch.ItemResult:
         """Return the result of an item that was cut short after it may have changed something."""
-        return ItemResult(id=item.id, item=item.digest, status="interrupted", error=cls.CUT_SHORT, source=item.source)
+        return batch.ItemResult(
+            id=item.id, item=item.digest, status="interrupted", error=cls.CUT_SHORT, source=item.source
+        )
 
     def __contains__(self, item_id: str) -> bool:
         """Whether the item is noted and has no result."""
         return item_id in self._open
 
-    def check(self, items: Sequence[WorkItem]) -> None:
+    def check(self, items: Sequence[batch.WorkItem]) -> None:
         """Raises UsageError where a note is of an item that isn't one of `items`."""
         if self._file is not None:
             self._file.check(items)
 
-    async def note(self, item: WorkItem) -> bool:
+    async def note(self, item: batch.WorkItem) -> bool:
         """Returns once the note is on the disk; False where it can't be."""
         if item.id in self._open:
             return True
@@ -85,14 +84,15 @@ class ChangeNotes:
         noted = dict(self._file.digests) if self._file is not None else {}
         noted |= {name: self._results.digests[name] for name in self._results.earlier.called}
         notes = [
-            ItemResult(id=name, item=one[0], status="interrupted", error=self.CUT_SHORT) for name, one in noted.items()
+            batch.ItemResult(id=name, item=one[0], status="interrupted", error=self.CUT_SHORT)
+            for name, one in noted.items()
         ]
         try:
-            write_private(self._path, "".join(map(line_of, notes)))
+            disk.write_private(self._path, "".join(map(line_of, notes)))
         except ConfigError as error:
             raise ResultsError(error.detail, "The same command may change things twice.") from None
 
-    async def _note(self, item: WorkItem) -> bool:
+    async def _note(self, item: batch.WorkItem) -> bool:
         if self._file is None:
             try:
                 self._file = ResultsFile(self._path)
@@ -107,14 +107,14 @@ class ChangeNotes:
 class NotedChanges:
     """The tools of another toolset. Before the first call of one that isn't read-only, `note` has to say yes."""
 
-    def __init__(self, inner: Toolset, note: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, inner: ports.Toolset, note: Callable[[], Awaitable[bool]]) -> None:
         self._inner = inner
         self._note = note
 
     def tools(self) -> Sequence[ToolSpec]:
         return self._inner.tools()
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Run one call. Its deadline doesn't run while the note is written."""
         if not invocation.spec.annotations.read_only:
             with reporter.held():

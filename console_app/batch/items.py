@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from console_app.batch import answer_schema
-from console_app.domain.batch import GivenCall, WorkItem
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable, object_once
+from console_app.domain import UsageError, batch, safe_text
 
 _PART = re.compile(r"\{\{|\}\}|\{([^{}\n]+)\}|[{}]")
 _MISSING = object()
@@ -143,14 +141,14 @@ def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line.rstrip(), object_pairs_hook=object_once)
+            value: Any = json.loads(line.rstrip(), object_pairs_hook=safe_text.object_once)
         except (ValueError, RecursionError) as error:
             where = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             problems.append(f"{name}:{number}{where}: not JSON: {what}")
             continue
         if "\\ud" in line.lower():  # an escape may stand for half a character, which nothing could send
-            value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
+            value = json.loads(safe_text.encodable(json.dumps(value, ensure_ascii=False)))
         if isinstance(value, str):
             value = {"prompt": value, "text": value}
         if not isinstance(value, dict):
@@ -210,11 +208,11 @@ class ItemPlan:
         return found
 
 
-def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[WorkItem]:
+def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]:
     """The items of all rows, in order. Raises UsageError that names the lines which can't be used."""
     _check_each(rows, plan)
     problems: list[str] = []
-    items: list[WorkItem] = []
+    items: list[batch.WorkItem] = []
     for row in rows:
         for suffix, fields in _multiplied(row, plan):
             try:
@@ -228,11 +226,11 @@ def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[WorkItem]:
     return items
 
 
-def given_calls(rows: Sequence[InputRow]) -> list[WorkItem]:
+def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
     """Items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` with several that run
     at once. Raises UsageError."""
     problems: list[str] = []
-    items: list[WorkItem] = []
+    items: list[batch.WorkItem] = []
     for row in rows:
         try:
             several: Any = row.fields.get("calls")
@@ -240,7 +238,7 @@ def given_calls(rows: Sequence[InputRow]) -> list[WorkItem]:
             calls = tuple(map(_call, entries))
             if not calls:
                 raise ValueError("calls: there are none")
-            items.append(WorkItem(id=row.id, calls=calls, prompt=_words(calls), source=row.source))
+            items.append(batch.WorkItem(id=row.id, calls=calls, prompt=_words(calls), source=row.source))
         except ValueError as error:
             problems.append(f"{row.source}: {error}")
     problems += _twice(items)
@@ -249,7 +247,7 @@ def given_calls(rows: Sequence[InputRow]) -> list[WorkItem]:
     return items
 
 
-def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> WorkItem:
+def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> batch.WorkItem:
     """Raises ValueError, without saying where."""
     system = fields.get("system")
     schema = _schema(fields.get("schema")) or plan.schema
@@ -257,7 +255,7 @@ def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan
     for path in attachments:
         if not (plan.folder / Path(path).expanduser()).exists():
             raise ValueError(f"attachments: there is no file {path}")
-    return WorkItem(
+    return batch.WorkItem(
         id=item_id,
         prompt=_prompt(fields, plan),
         model=_text(fields.get("model"), "model") or "",
@@ -305,7 +303,7 @@ def _check_each(rows: Sequence[InputRow], plan: ItemPlan) -> None:
             )
 
 
-def _twice(items: Sequence[WorkItem]) -> list[str]:
+def _twice(items: Sequence[batch.WorkItem]) -> list[str]:
     first: dict[str, str] = {}
     problems: list[str] = []
     for item in items:
@@ -315,7 +313,7 @@ def _twice(items: Sequence[WorkItem]) -> list[str]:
     return problems
 
 
-def _call(entry: Any) -> GivenCall:
+def _call(entry: Any) -> batch.GivenCall:
     fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
     tool, arguments = fields.get("tool"), fields.get("arguments", {})
     if isinstance(arguments, str):
@@ -324,10 +322,10 @@ def _call(entry: Any) -> GivenCall:
         raise ValueError('no field “tool” that is SERVER.TOOL, as {"tool": "calculator.evaluate", "arguments": {...}}')
     if not isinstance(arguments, dict):
         raise ValueError(f"the arguments of {tool} have to be a JSON object")
-    return GivenCall(tool=tool, arguments=cast("dict[str, Any]", arguments))
+    return batch.GivenCall(tool=tool, arguments=cast("dict[str, Any]", arguments))
 
 
-def _words(calls: Sequence[GivenCall]) -> str:
+def _words(calls: Sequence[batch.GivenCall]) -> str:
     return " ".join(f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in calls)
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
-from console_app.domain.batch import BatchEvent, ItemResult, WorkItem
+from console_app.domain import batch
 
 _TOGETHER = 2  # items that begin in one round of the loop
 CLOSING = 3.0  # seconds that items get to end, within the deadline of an interrupted run
@@ -18,8 +18,8 @@ class ItemWorker(Protocol):
     """Runs single items."""
 
     async def run(
-        self, item: WorkItem, tell: Callable[[BatchEvent], None], note: Callable[[], Awaitable[bool]]
-    ) -> ItemResult:
+        self, item: batch.WorkItem, tell: Callable[[batch.BatchEvent], None], note: Callable[[], Awaitable[bool]]
+    ) -> batch.ItemResult:
         """One item to its end; cancelling the task ends it with a result. `note`: see BatchEngine."""
         ...
 
@@ -34,7 +34,7 @@ class LocalEngine:
     def __init__(self, worker: ItemWorker, capacity: Callable[[], int]) -> None:
         self._worker = worker
         self._capacity = capacity
-        self._waiting: deque[WorkItem] = deque()
+        self._waiting: deque[batch.WorkItem] = deque()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._starting = False
         self._results = TextStream()
@@ -46,7 +46,7 @@ class LocalEngine:
         return max(self._capacity(), 1)
 
     def submit(self, item: str) -> None:
-        self._waiting.append(WorkItem.model_validate_json(item))
+        self._waiting.append(batch.WorkItem.model_validate_json(item))
         self._start()
 
     def results(self) -> AsyncIterator[str]:
@@ -61,7 +61,7 @@ class LocalEngine:
     def cancel(self, item_id: str | None = None) -> None:
         for item in [one for one in self._waiting if item_id in (None, one.id)]:
             self._waiting.remove(item)
-            self._give(ItemResult.cancelled(item))
+            self._give(batch.ItemResult.cancelled(item))
         for name, task in self._tasks.items():
             if item_id in (None, name):
                 task.cancel()
@@ -92,21 +92,21 @@ class LocalEngine:
         self._starting = False
         self._start()
 
-    async def _run(self, item: WorkItem) -> None:
+    async def _run(self, item: batch.WorkItem) -> None:
         self._give(await self._worker.run(item, self._tell, lambda: self.note(item.id)))
 
-    def _ended(self, task: asyncio.Task[None], item: WorkItem) -> None:
+    def _ended(self, task: asyncio.Task[None], item: batch.WorkItem) -> None:
         del self._tasks[item.id]
         if task.cancelled():  # before its first step
-            self._give(ItemResult.cancelled(item))
+            self._give(batch.ItemResult.cancelled(item))
         elif (error := task.exception()) is not None:
-            self._give(ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": _words(error)}))
+            self._give(batch.ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": _words(error)}))
         self._start()
 
-    def _give(self, result: ItemResult) -> None:
+    def _give(self, result: batch.ItemResult) -> None:
         self._results.put(result.model_dump_json())
 
-    def _tell(self, event: BatchEvent) -> None:
+    def _tell(self, event: batch.BatchEvent) -> None:
         self._events.put(event.model_dump_json())
 
 

@@ -10,12 +10,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.files import PRIVATE_FILE
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor
-from console_app.domain.amounts import plural
-from console_app.domain.batch import BatchSnapshot, ItemResult, duration, money
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain import UsageError, batch, one_line, plural, visible
 
 _BAR = 30  # characters of the longest bar
 _CAUSES = 8
@@ -33,7 +30,7 @@ gap: .1rem 1rem; } dd { margin: 0; } summary { cursor: pointer; }
 """
 
 
-def summary(run: BatchSnapshot) -> Iterator[str]:
+def summary(run: batch.BatchSnapshot) -> Iterator[str]:
     """A run that has ended: how many, how long, what failed and why, what it took."""
     counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in run.counts.items())
     before = f" ({run.earlier} from before)" if run.earlier else ""
@@ -41,20 +38,24 @@ def summary(run: BatchSnapshot) -> Iterator[str]:
     if run.ending:
         yield f"Stopped: {run.ending}."
     if run.ended:
-        took = duration(max(run.at - run.started_at, 0.0))
+        took = batch.duration(max(run.at - run.started_at, 0.0))
         rate = f", {run.rate:.1f} items a second" if run.rate else ""
         yield f"It took {took}{rate}; {plural(run.calls, 'call')}, {run.failed_calls} of them without success."
     if run.usage.input_tokens or run.usage.output_tokens:
-        priced = f", {money(run.usage.cost)}" if run.usage.cost is not None else ", price not known"
+        priced = f", {batch.money(run.usage.cost)}" if run.usage.cost is not None else ", price not known"
         yield f"Tokens: {run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out{priced}."
     if run.histogram:
         yield "Durations:"
         most = max(bar.count for bar in run.histogram)
         for bar in run.histogram:
             drawn = "█" * max(round(bar.count / most * _BAR), 1 if bar.count else 0)
-            yield f"  up to {duration(bar.up_to):>8} {bar.count:>7} {drawn}"
+            yield f"  up to {batch.duration(bar.up_to):>8} {bar.count:>7} {drawn}"
     if run.slowest:
-        yield "Slowest: " + ", ".join(f"{one_line(one.id, 40)} {duration(one.seconds)}" for one in run.slowest) + "."
+        yield (
+            "Slowest: "
+            + ", ".join(f"{one_line(one.id, 40)} {batch.duration(one.seconds)}" for one in run.slowest)
+            + "."
+        )
     if run.causes:
         yield "Failures:"
         for cause in run.causes[:_CAUSES]:
@@ -65,25 +66,25 @@ def summary(run: BatchSnapshot) -> Iterator[str]:
     yield from (f"Note: {one_line(text, 200)}" for text in run.notices)
 
 
-def write_report(path: Path, run: BatchSnapshot, results: Path, redactor: Redactor) -> None:
+def write_report(path: Path, run: batch.BatchSnapshot, results: Path, redactor: Redactor) -> None:
     """Writes the page of a run whose results are in `results`, for this user alone and without the secrets that
     `redactor` knows. Blocks. Raises UsageError."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, disk.PRIVATE_FILE)
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(f"{line}\n" for line in _Page(redactor).lines(run, _chosen(results)))
     except OSError as error:
         raise UsageError(f"--report {path}: {error.strerror or error}") from None
 
 
-def _chosen(path: Path) -> list[ItemResult]:
+def _chosen(path: Path) -> list[batch.ItemResult]:
     """The newest result of each item, as many as fit."""
-    failed: dict[str, ItemResult] = {}
-    good: dict[str, ItemResult] = {}
+    failed: dict[str, batch.ItemResult] = {}
+    good: dict[str, batch.ItemResult] = {}
     with open(path, "rb") as file:
         for line in file:
             try:
-                result = ItemResult.model_validate_json(line)
+                result = batch.ItemResult.model_validate_json(line)
             except ValidationError:
                 continue
             failed.pop(result.id, None)
@@ -98,7 +99,7 @@ class _Page:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
 
-    def lines(self, run: BatchSnapshot, results: list[ItemResult]) -> Iterator[str]:
+    def lines(self, run: batch.BatchSnapshot, results: list[batch.ItemResult]) -> Iterator[str]:
         """The lines of the page."""
         title = f"Batch {run.name}"
         yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{self._text(title)}</title>'
@@ -113,7 +114,7 @@ class _Page:
             most = max(bar.count for bar in run.histogram)
             for bar in run.histogram:
                 drawn = f'<div class="bar" style="width:{bar.count / most * 100:.1f}%"></div>'
-                yield f'<tr><td class="n">up to {duration(bar.up_to)}</td><td class="n">{bar.count}</td>'
+                yield f'<tr><td class="n">up to {batch.duration(bar.up_to)}</td><td class="n">{bar.count}</td>'
                 yield f'<td style="width:70%">{drawn}</td></tr>'
             yield "</table>"
         if run.causes:
@@ -130,10 +131,10 @@ class _Page:
             yield f"<p>{more} more are not shown here: {self._text(run.results)} has all that have ended.</p>"
         yield "</body></html>"
 
-    def _row(self, result: ItemResult) -> Iterator[str]:
+    def _row(self, result: batch.ItemResult) -> Iterator[str]:
         bad = "" if result.ok else ' class="bad"'
         yield f"<tr><td>{self._text(result.id)}</td><td{bad}>{result.status.replace('_', ' ')}</td>"
-        yield f'<td class="n">{duration(result.seconds)}</td><td class="n">{len(result.calls)}</td><td>'
+        yield f'<td class="n">{batch.duration(result.seconds)}</td><td class="n">{len(result.calls)}</td><td>'
         if result.error:
             yield f"<pre{bad}>{self._text(result.error)}</pre>"
         if result.answer:
@@ -152,7 +153,7 @@ class _Page:
         return escape(visible(cut))
 
 
-def _facts(run: BatchSnapshot) -> Iterator[tuple[str, str]]:
+def _facts(run: batch.BatchSnapshot) -> Iterator[tuple[str, str]]:
     yield "Items", f"{run.ended + run.earlier} of {run.total} done" + (f", {run.earlier} before" if run.earlier else "")
     for status, count in run.counts.items():
         yield status.replace("_", " "), str(count)
@@ -160,11 +161,11 @@ def _facts(run: BatchSnapshot) -> Iterator[tuple[str, str]]:
         yield "Stopped", run.ending
     if run.started_at:  # else all of it is from before
         yield "Began", datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        yield "Took", duration(max(run.at - run.started_at, 0.0))
+        yield "Took", batch.duration(max(run.at - run.started_at, 0.0))
         yield "Calls", f"{run.calls}, {run.failed_calls} without success"
         yield "Tokens", f"{run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out"
-        yield "Cost", money(run.usage.cost) or "not known"
+        yield "Cost", batch.money(run.usage.cost) or "not known"
     if run.slowest:
-        yield "Slowest", ", ".join(f"{one.id} ({duration(one.seconds)})" for one in run.slowest)
+        yield "Slowest", ", ".join(f"{one.id} ({batch.duration(one.seconds)})" for one in run.slowest)
     for notice in run.notices:
         yield "Note", notice

@@ -19,10 +19,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.safe_text import json_line
+from console_app.config.files import disk
+from console_app.domain import FanoutError, UsageError, batch, safe_text
 
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."
@@ -41,7 +39,7 @@ class ResultsError(FanoutError):
 class Earlier:
     """The content of a results file: the newest result of each id counts. Tokens and money are of all of them."""
 
-    statuses: dict[str, ItemStatus] = field(default_factory=dict[str, ItemStatus])
+    statuses: dict[str, batch.ItemStatus] = field(default_factory=dict[str, batch.ItemStatus])
     called: set[str] = field(default_factory=set[str])  # items that made calls
     tokens: int = 0
     cost: float = 0.0
@@ -72,7 +70,7 @@ class ResultsFile:
         try:
             # Without waiting for the other end of a pipe, which is refused below.
             flags = os.O_RDONLY | os.O_NONBLOCK if look else os.O_RDWR | os.O_CREAT | os.O_APPEND
-            self._descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC, disk.PRIVATE_FILE)
         except OSError as error:
             raise UsageError(
                 f"can't {'read' if look else 'write'} {path}: {error.strerror or error}", "Name another with -o."
@@ -91,7 +89,7 @@ class ResultsFile:
         self._giving_up = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def check(self, items: Sequence[WorkItem]) -> None:
+    def check(self, items: Sequence[batch.WorkItem]) -> None:
         """Raises UsageError where the file holds the result of an item that isn't one of `items`."""
         digests = {item.id: item for item in items}
         for name, (digest, line) in self.digests.items():
@@ -103,7 +101,7 @@ class ResultsFile:
                     f"{self.path}:{line} is of another run: its item “{name}” was another than {item.source}", _OTHER
                 )
 
-    def append(self, result: ItemResult) -> asyncio.Future[bool]:
+    def append(self, result: batch.ItemResult) -> asyncio.Future[bool]:
         """Done once the line is in the file; False where the disk would not take it. `problem` says why that waits."""
         self.digests[result.id] = (result.item, 0)
         return self._put(line_of(result))
@@ -179,7 +177,7 @@ class ResultsFile:
         with_zeros, torn = torn, torn.rstrip(b"\0")
         whole = True
         try:
-            ItemResult.model_validate_json(torn)
+            batch.ItemResult.model_validate_json(torn)
         except ValidationError:
             whole = False
         if not whole and (not torn.startswith(_BEGINNING[: len(torn)]) or (number == 1 and not torn)):
@@ -200,10 +198,10 @@ class ResultsFile:
 
     def _take(self, line: bytes, number: int) -> None:
         try:
-            result = ItemResult.model_validate_json(line)
+            result = batch.ItemResult.model_validate_json(line)
         except ValidationError:
             raise UsageError(f"{self.path}:{number} is no result of a batch", _OTHER) from None
-        if result.version > RESULT_VERSION:
+        if result.version > batch.RESULT_VERSION:
             raise UsageError(f"{self.path}:{number} was written by a newer Fanout (version {result.version})", _OTHER)
         self.digests[result.id] = (result.item, number)
         self.earlier.statuses[result.id] = result.status
@@ -263,9 +261,9 @@ class ResultsFile:
         try:
             if os.path.lexists(self.path) or os.fstat(self._descriptor).st_size != self._size:
                 raise FileExistsError
-            private_folder(self.path.parent)
+            disk.private_folder(self.path.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            with open(os.open(self.path, flags, PRIVATE_FILE), "wb") as new:
+            with open(os.open(self.path, flags, disk.PRIVATE_FILE), "wb") as new:
                 self._lock(new.fileno())
                 new.writelines(self._whole_lines())
                 new.flush()
@@ -284,9 +282,9 @@ class ResultsFile:
             pass  # the next run cuts off the one that has no end
 
 
-def line_of(result: ItemResult) -> str:
+def line_of(result: batch.ItemResult) -> str:
     """As it is written."""
-    return json_line(result.model_dump(mode="json")) + "\n"
+    return safe_text.json_line(result.model_dump(mode="json")) + "\n"
 
 
 def _done(written: Sequence[asyncio.Future[bool]], whole: bool) -> None:

@@ -16,8 +16,7 @@ from typing import Literal, Protocol
 from console_app.batch.changes import ChangeNotes
 from console_app.batch.results_file import ResultsFile
 from console_app.config.secrets import Redactor
-from console_app.domain.batch import BATCH_EVENT, BatchEvent, BatchProgress, ItemResult, WorkItem
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError, batch
 from console_app.domain.steady_time import steady_time
 
 DISK_PATIENCE = 30.0  # seconds that a full disk may take to have room again
@@ -90,9 +89,9 @@ class BatchRun:
     def __init__(
         self,
         engine: BatchEngine,
-        items: Sequence[WorkItem],
+        items: Sequence[batch.WorkItem],
         results: ResultsFile,
-        progress: BatchProgress,
+        progress: batch.BatchProgress,
         limits: Limits,
         changes: ChangeNotes,
         disk_patience: float = DISK_PATIENCE,
@@ -106,8 +105,8 @@ class BatchRun:
         self._limits = limits
         self._changes = changes
         engine.note = self._note
-        self.seen: Callable[[BatchEvent | ItemResult], None] = lambda _: None
-        self._out: dict[str, WorkItem] = {}  # submitted, and without a result
+        self.seen: Callable[[batch.BatchEvent | batch.ItemResult], None] = lambda _: None
+        self._out: dict[str, batch.WorkItem] = {}  # submitted, and without a result
         self._writing: set[str] = set()  # of these, those whose result is on its way to the disk
         self._stopped_items: set[str] = set()
         self._stopping: Stop | None = None
@@ -205,12 +204,12 @@ class BatchRun:
         return item is not None and not self._results.lost and await self._changes.note(item)
 
     def _happened(self, text: str) -> None:
-        event = BATCH_EVENT.validate_json(text)
+        event = batch.BATCH_EVENT.validate_json(text)
         self.progress.apply(event)
         self.seen(event)
 
     def _finished(self, text: str) -> None:
-        result = ItemResult.model_validate_json(text)
+        result = batch.ItemResult.model_validate_json(text)
         if result.id not in self._out or result.id in self._writing:
             return  # a second one of an item that a lost worker had run
         if result.error:
@@ -225,7 +224,7 @@ class BatchRun:
             self._writing.add(result.id)
             self._results.append(result).add_done_callback(lambda done: self._written(result, kept=done.result()))
 
-    def _written(self, result: ItemResult, *, kept: bool) -> None:
+    def _written(self, result: batch.ItemResult, *, kept: bool) -> None:
         if kept:
             self._changes.settle(result.id)
             self._engine.kept(result.id)
@@ -236,7 +235,7 @@ class BatchRun:
         self._count(result)
         self._changed.set()
 
-    def _count(self, result: ItemResult) -> None:
+    def _count(self, result: batch.ItemResult) -> None:
         self.progress.finished(result)
         self._price += result.usage.cost or 0.0
         self._tokens += result.usage.input_tokens + result.usage.output_tokens

@@ -12,9 +12,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from console_app.batch.run import BatchRun
-from console_app.config.files import private_folder, write_private
-from console_app.domain.batch import BatchSnapshot
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.config.files import disk
+from console_app.domain import ConfigError, UsageError, batch
 from console_app.domain.steady_time import steady_time
 from console_app.sessions import SessionLock
 
@@ -40,10 +39,10 @@ class StatusFile:
         self._stop = folder / f"{self.name}.stop"
         self._stop.unlink(missing_ok=True)
 
-    async def publish(self, snapshot: BatchSnapshot) -> None:
+    async def publish(self, snapshot: batch.BatchSnapshot) -> None:
         """Puts a snapshot where others see it."""
         try:
-            await asyncio.to_thread(write_private, self._folder / f"{self.name}.json", snapshot.model_dump_json())
+            await asyncio.to_thread(disk.write_private, self._folder / f"{self.name}.json", snapshot.model_dump_json())
         except ConfigError as error:
             log.warning("%s", error.line)
 
@@ -63,11 +62,11 @@ class KnownRuns:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def all(self) -> list[BatchSnapshot]:
+    def all(self) -> list[batch.BatchSnapshot]:
         """Return the newest snapshot of every run, those that run first, then the newest."""
         return sorted(self._read(), key=lambda one: (one.state == "ended", -one.at))
 
-    def named(self, name: str) -> BatchSnapshot:
+    def named(self, name: str) -> batch.BatchSnapshot:
         """Return the run called `name`. Raises UsageError."""
         runs = self.all()
         for run in runs:
@@ -80,13 +79,13 @@ class KnownRuns:
         """Have a run stop within a second or two. Raises UsageError for one that doesn't run."""
         if self.named(name).state == "ended":
             raise UsageError(f"the batch {name} doesn't run any more", f"fanout batch show {name} says how it ended.")
-        private_folder(self._folder)
+        disk.private_folder(self._folder)
         (self._folder / f"{name}.stop").touch()
 
-    def _read(self) -> Iterator[BatchSnapshot]:
+    def _read(self) -> Iterator[batch.BatchSnapshot]:
         for path in sorted(self._folder.glob("*.json")):
             try:
-                snapshot = BatchSnapshot.model_validate_json(path.read_bytes())
+                snapshot = batch.BatchSnapshot.model_validate_json(path.read_bytes())
             except (OSError, ValidationError) as error:
                 log.warning("%s can't be read: %s", path, error)
                 continue
@@ -117,7 +116,7 @@ class Telling:
         self._results = results
         self._paused = paused
 
-    def snapshot(self) -> BatchSnapshot:
+    def snapshot(self) -> batch.BatchSnapshot:
         """As it is now."""
         progress = self._run.progress
         now = progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
@@ -127,7 +126,7 @@ class Telling:
         """Stops the run; what is running runs again another time."""
         self._run.stop("now", "stopped by hand")
 
-    async def until_ended(self, tell: Callable[[str], None] | None) -> BatchSnapshot:
+    async def until_ended(self, tell: Callable[[str], None] | None) -> batch.BatchSnapshot:
         """Runs it to its end, and returns the last that there is to say of it. None tells no lines."""
         running = asyncio.create_task(self._run.run(), name="batch")
         last, since = "", 0

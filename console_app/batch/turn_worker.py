@@ -16,32 +16,29 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.batch import answer_schema
 from console_app.batch.changes import NotedChanges
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.config.models import ModelChoice
 from console_app.config.secrets import Redactor
 from console_app.config.settings import SCRIPTED
-from console_app.console.model_source import ConfiguredModels, warm_up
-from console_app.domain import events as ev
-from console_app.domain.batch import (
-    BatchEvent,
-    EngineNotice,
-    ItemCall,
-    ItemCallChanged,
-    ItemResult,
-    ItemStarted,
-    ItemStatus,
-    ItemTurnEvent,
-    ItemUsage,
-    WorkItem,
+from console_app.console import ConfiguredModels, warm_up
+from console_app.domain import (
+    AssistantMessage,
+    Attachment,
+    CallState,
+    ConfigError,
+    Event,
+    FanoutError,
+    Outcome,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+    batch,
+    ports,
 )
-from console_app.domain.chunks import SLICE
-from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.events import Event
-from console_app.domain.messages import AssistantMessage, Attachment, UserMessage
-from console_app.domain.ports import CallReporter, Invocation, Toolset
+from console_app.domain import chunks as ch
+from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
-from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView
 from console_app.engine import (
     ApprovalGate,
@@ -53,7 +50,7 @@ from console_app.engine import (
     TypedCallsGate,
     find_tools,
 )
-from console_app.sessions import as_json_lines
+from console_app.sessions import export
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
 _STATES: dict[type[ev.Event], CallState] = {
@@ -64,13 +61,12 @@ _STATES: dict[type[ev.Event], CallState] = {
 # Items whose conversations, full of cycles, are collected together: left to itself the collector waits for hundreds,
 # and holds the loop up for a fifth of a second.
 _COLLECTED = 40
-Tell = Callable[[BatchEvent], None]
+Tell = Callable[[batch.BatchEvent], None]
 Note = Callable[[], Awaitable[bool]]
 log = logging.getLogger(__name__)
 
 
 if TYPE_CHECKING:
-    from console_app.domain.ports import Provider
     from console_app.providers import Script
 
 DEFAULT_JOBS = 32
@@ -82,7 +78,7 @@ class SharedModels:
     def __init__(self, source: ConfiguredModels) -> None:
         self._source = source
         self._choices: dict[str, ModelChoice] = {}
-        self._wires: dict[str, Provider] = {}
+        self._wires: dict[str, ports.Provider] = {}
         self._scripts: dict[str, Script] = {}
 
     async def load(self, name: str = "") -> ModelChoice:
@@ -98,7 +94,7 @@ class SharedModels:
         """A loaded model."""
         return self._choices[name]
 
-    def open(self, name: str = "") -> Provider:
+    def open(self, name: str = "") -> ports.Provider:
         """A provider for one conversation; it isn't closed."""
         return self._source.open(self._choices[name], self._wire)
 
@@ -124,7 +120,7 @@ class SharedModels:
         self._source.open(choice)  # which imports what reads an answer
         warm_up(choice)
 
-    def _wire(self, choice: ModelChoice) -> Provider:
+    def _wire(self, choice: ModelChoice) -> ports.Provider:
         if choice.provider == SCRIPTED:  # which plays its script once a conversation
             return self._played(choice.model)
         if (wire := self._wires.get(choice.name)) is None:
@@ -136,7 +132,7 @@ class SharedModels:
             wire = self._wires[choice.name] = open_provider(config, self._source.refusals, limiter)
         return wire
 
-    def _played(self, path: str) -> Provider:
+    def _played(self, path: str) -> ports.Provider:
         from console_app.providers import ScriptedProvider, read_script
 
         if path not in self._scripts:
@@ -151,7 +147,7 @@ class EventFiles:
         self._folder = folder
         self._redactor = redactor
         try:
-            private_folder(folder)
+            disk.private_folder(folder)
         except OSError as error:
             raise ConfigError(f"--events {folder}: {error.strerror or error}") from None
 
@@ -168,9 +164,9 @@ class EventFiles:
     def _write(self, path: Path, events: Sequence[Event]) -> None:
         new = path.with_suffix(".new")
         try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, disk.PRIVATE_FILE)
             with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(as_json_lines(events, self._redactor))
+                file.write(export.as_json_lines(events, self._redactor))
             new.replace(path)
         except OSError as error:
             raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
@@ -182,7 +178,7 @@ class SharedParts:
     `instructions` gives what the servers say of themselves."""
 
     models: SharedModels
-    toolset: Toolset
+    toolset: ports.Toolset
     settings: EngineSettings
     gate: ApprovalGate
     attach: Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]
@@ -201,7 +197,7 @@ class TurnWorker:
         self._ended = 0
         self._events_missed = False
 
-    async def run(self, item: WorkItem, tell: Tell, note: Note) -> ItemResult:
+    async def run(self, item: batch.WorkItem, tell: Tell, note: Note) -> batch.ItemResult:
         """One item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
         running = self._running[item.id] = _Running(item, tell, note, watched=self._watched == item.id)
         try:
@@ -220,9 +216,9 @@ class TurnWorker:
         if (running := self._running.get(item_id or "")) is not None:
             running.show_all()
 
-    async def _result(self, running: _Running) -> ItemResult:
+    async def _result(self, running: _Running) -> batch.ItemResult:
         item = running.item
-        running.tell(ItemStarted(item=item.id, model=item.model, at=running.began))
+        running.tell(batch.ItemStarted(item=item.id, model=item.model, at=running.began))
         try:
             engine = self._engine(item, running.note)
             message = await self._message(item)
@@ -249,9 +245,9 @@ class TurnWorker:
         except FanoutError as error:
             if not self._events_missed:
                 self._events_missed = True
-                running.tell(EngineNotice(text=f"Not all events are kept: {error.detail}"))
+                running.tell(batch.EngineNotice(text=f"Not all events are kept: {error.detail}"))
 
-    async def _answered(self, running: _Running, engine: Engine, message: UserMessage) -> ItemResult:
+    async def _answered(self, running: _Running, engine: Engine, message: UserMessage) -> batch.ItemResult:
         item, schema = running.item, running.item.answer_schema
         running.keep(engine.session_event())
         turn = await self._turn(running, engine.start(message))
@@ -277,16 +273,16 @@ class TurnWorker:
 
     async def _turn(self, running: _Running, turn: Turn) -> Turn:
         async with turn:
-            while events := await turn.next_slice(SLICE):
+            while events := await turn.next_slice(ch.SLICE):
                 for event in events:
                     running.keep(event)
         return turn
 
     # What an item runs on
 
-    def _engine(self, item: WorkItem, note: Note) -> Engine:
+    def _engine(self, item: batch.WorkItem, note: Note) -> Engine:
         shared = self._shared
-        toolset: Toolset = NotedChanges(shared.toolset, note)
+        toolset: ports.Toolset = NotedChanges(shared.toolset, note)
         if item.allowed_tools is not None:
             toolset = AllowedTools(toolset, item.allowed_tools)
         if item.calls:
@@ -305,7 +301,7 @@ class TurnWorker:
         provider = shared.models.open(item.model)
         return Engine(provider=provider, toolset=toolset, settings=settings, gate=shared.gate, slots=shared.slots)
 
-    async def _message(self, item: WorkItem) -> UserMessage:
+    async def _message(self, item: batch.WorkItem) -> UserMessage:
         message = UserMessage(content=item.prompt)
         if item.attachments:
             message = message.model_copy(update={"attachments": await self._shared.attach(item.attachments)})
@@ -315,7 +311,7 @@ class TurnWorker:
 class _Running:
     """An item that runs, and what was told of it."""
 
-    def __init__(self, item: WorkItem, tell: Tell, note: Note, *, watched: bool) -> None:
+    def __init__(self, item: batch.WorkItem, tell: Tell, note: Note, *, watched: bool) -> None:
         self.item = item
         self.tell = tell
         self.note = note
@@ -347,14 +343,14 @@ class _Running:
                 self._show(ev.TextDelta(text=step.text))  # what it has said so far
 
     def _show(self, event: ev.Event) -> None:
-        self.tell(ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
+        self.tell(batch.ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
 
     def _changed(self, call: CallView, state: CallState) -> None:
         spec = self.engine.spec(call.name) if self.engine is not None else None
         label = f"{call.server}.{call.tool}" if call.server else call.name
         read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
         self.tell(
-            ItemCallChanged(
+            batch.ItemCallChanged(
                 item=self.item.id,
                 call_id=call.id,
                 label=label,
@@ -377,20 +373,20 @@ class _Running:
                 return message.content
         return ""
 
-    def result(self, status: ItemStatus, *, error: str | None = None, structured: Any = None) -> ItemResult:
+    def result(self, status: batch.ItemStatus, *, error: str | None = None, structured: Any = None) -> batch.ItemResult:
         """What came of it."""
         transcript = self.engine.transcript if self.engine is not None else None
-        model, usage = self.item.model, ItemUsage()
+        model, usage = self.item.model, batch.ItemUsage()
         if transcript is not None and self.engine is not None:
             model = "" if self.item.calls else f"{self.engine.provider.name}/{self.engine.provider.model}"
             spent = transcript.usage
-            usage = ItemUsage(
+            usage = batch.ItemUsage(
                 input_tokens=spent.input_tokens,
                 output_tokens=spent.output_tokens,
                 cached_tokens=spent.cached_tokens,
                 cost=spent.cost,
             )
-        return ItemResult(
+        return batch.ItemResult(
             id=self.item.id,
             item=self.item.digest,
             status=status,
@@ -410,7 +406,7 @@ class _Running:
 class AllowedTools:
     """The tools of another toolset whose SERVER.TOOL one of `patterns` fits."""
 
-    def __init__(self, inner: Toolset, patterns: Sequence[str]) -> None:
+    def __init__(self, inner: ports.Toolset, patterns: Sequence[str]) -> None:
         self._inner = inner
         self._patterns = patterns
 
@@ -420,12 +416,12 @@ class AllowedTools:
             spec for spec in self._inner.tools() if any(fnmatchcase(spec.label, pattern) for pattern in self._patterns)
         ]
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """See Toolset."""
         return await self._inner.call(invocation, reporter)
 
 
-def _ending(turn: Turn) -> tuple[ItemStatus, str | None]:
+def _ending(turn: Turn) -> tuple[batch.ItemStatus, str | None]:
     if turn.timed_out:
         return "timed_out", turn.error
     if turn.outcome == "failed":
@@ -438,8 +434,8 @@ def _ending(turn: Turn) -> tuple[ItemStatus, str | None]:
     return "completed", None
 
 
-def _kept(call: CallView) -> ItemCall:
-    return ItemCall(
+def _kept(call: CallView) -> batch.ItemCall:
+    return batch.ItemCall(
         server=call.server,
         tool=call.tool or call.name,
         arguments=call.arguments,

@@ -14,10 +14,8 @@ from urllib.parse import urlsplit
 
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
-from console_app.config.machine import how_to_install
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.settings import is_loopback_host
+from console_app.config.machine import extras
+from console_app.domain import FanoutError, UsageError, one_line, web_address
 
 LOCAL = "dask"
 _PATIENCE = 20.0  # seconds for an answer of the scheduler
@@ -41,7 +39,7 @@ def address_of(engine: str, *, insecure: bool) -> str:
     if engine.startswith("tls:"):
         return f"tls://{address}"
     if not insecure:
-        who = "other users of this machine own" if is_loopback_host(host) else "whoever reaches it owns"
+        who = "other users of this machine own" if web_address.is_loopback_host(host) else "whoever reaches it owns"
         raise UsageError(
             f"--engine {engine}: {who} the workers of a scheduler without TLS, and their keys",
             "Use tls://HOST:PORT (docs/batch.md), or --insecure where you are alone.",
@@ -185,7 +183,7 @@ def _distributed() -> Any:
     try:
         library = importlib.import_module("distributed")
     except ImportError:
-        raise UsageError("--engine needs Dask, which is not installed", how_to_install("dask")) from None
+        raise UsageError("--engine needs Dask, which is not installed", extras.how_to_install("dask")) from None
     for name in ("distributed", "tornado", "asyncio"):  # what they say of connections goes to the log alone
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True

@@ -15,8 +15,7 @@ from typing import Protocol
 
 from console_app.batch import CLOSING, ChangeNotes, TextStream, noted_nowhere
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
-from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError, batch
 
 _LOOK = 1.0  # seconds between two looks at which workers there are
 _POLL = 10.0  # seconds that a worker with nothing to tell may take for its answer
@@ -112,13 +111,13 @@ class _Link:
 
     worker: str
     node: str
-    items: dict[str, WorkItem] = field(default_factory=dict[str, WorkItem])
+    items: dict[str, batch.WorkItem] = field(default_factory=dict[str, batch.WorkItem])
     held: set[str] = field(default_factory=set[str])  # items of an earlier start of this run, not submitted yet
     changing: frozenset[str] = frozenset()  # of these, those that may have changed something
     early: set[str] = field(default_factory=set[str])  # of these, those that want to be noted
     ended: set[str] = field(default_factory=set[str])  # results that may not be on the disk yet
     lost: bool = False  # an answer
-    new: list[WorkItem] = field(default_factory=list[WorkItem])
+    new: list[batch.WorkItem] = field(default_factory=list[batch.WorkItem])
     cancel: list[str] = field(default_factory=list[str])
     noted: list[str] = field(default_factory=list[str])
     refused: list[str] = field(default_factory=list[str])
@@ -169,7 +168,7 @@ class ClusterEngine:
         self._wanted = dict(items)  # without those that were submitted
         self._links: dict[str, _Link] = {}
         self._dealer = Dealer()
-        self._queue: deque[WorkItem] = deque()
+        self._queue: deque[batch.WorkItem] = deque()
         self._results, self._events = TextStream(), TextStream(lossy=True)
         self._early: dict[str, str] = {}  # results of an earlier start, that nobody has asked for yet
         self._noted: set[str] = set()
@@ -207,7 +206,7 @@ class ClusterEngine:
         return max(self._dealer.capacity, 1)
 
     def submit(self, item: str) -> None:
-        one = WorkItem.model_validate_json(item)
+        one = batch.WorkItem.model_validate_json(item)
         self._wanted.pop(one.id, None)
         if holders := [link for link in self._links.values() if one.id in link.held]:
             self._take_up(holders, one)
@@ -237,7 +236,7 @@ class ClusterEngine:
     def cancel(self, item_id: str | None = None) -> None:
         for item in [one for one in self._queue if item_id in (None, one.id)]:
             self._queue.remove(item)
-            self._results.put(ItemResult.cancelled(item).model_dump_json())
+            self._results.put(batch.ItemResult.cancelled(item).model_dump_json())
         for link in self._links.values():
             link.cancel += [name for name in link.items if item_id in (None, name)]
             link.changed.set()
@@ -321,7 +320,7 @@ class ClusterEngine:
             self._losses[item.id] += 1
             if self._losses[item.id] >= _MOST_LOSSES:
                 why = f"{_MOST_LOSSES} workers were lost while they ran it"
-                failed = ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": why})
+                failed = batch.ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": why})
                 self._results.put(failed.model_dump_json())
             else:
                 self._queue.appendleft(item)
@@ -387,7 +386,7 @@ class ClusterEngine:
         self._deal()
         return True
 
-    def _take_up(self, holders: Sequence[_Link], item: WorkItem) -> None:
+    def _take_up(self, holders: Sequence[_Link], item: batch.WorkItem) -> None:
         """Workers run this item since an earlier start, or have ended it: one that may have changed something goes on,
         else the first."""
         link = next((one for one in holders if item.id in one.changing), holders[0])
@@ -411,7 +410,7 @@ class ClusterEngine:
         task.add_done_callback(self._asking.discard)
 
     def _take(self, link: _Link, text: str) -> None:
-        result = ItemResult.model_validate_json(text)
+        result = batch.ItemResult.model_validate_json(text)
         if result.id in link.ended or result.id in self._early:
             return  # said again
         self._dealer.free(link.worker)
@@ -434,7 +433,7 @@ class ClusterEngine:
         link.changed.set()
 
     def _tell(self, text: str) -> None:
-        self._events.put(EngineNotice(text=text).model_dump_json())
+        self._events.put(batch.EngineNotice(text=text).model_dump_json())
 
     async def _texts(self, stream: TextStream) -> AsyncIterator[str]:
         async for text in stream.read():

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from console_app._version import __version__
-from console_app.domain.batch import WorkItem
+from console_app.domain import batch
 from console_app.domain.tools import Frozen
 
 
@@ -47,7 +47,7 @@ class Orders(Frozen):
     run: str
     node: str
     wait: float = 0.0  # seconds until it wants an answer at the latest, even if there is nothing to tell
-    items: tuple[WorkItem, ...] = ()
+    items: tuple[batch.WorkItem, ...] = ()
     cancel: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()  # their calls may start
     refused: tuple[str, ...] = ()  # their calls must not start

@@ -18,8 +18,7 @@ from console_app import batch_worker, wiring
 from console_app.batch import LocalEngine
 from console_app.batch_worker import OpenWorker
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
-from console_app.domain.batch import ItemResult
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError, batch
 from console_app.engine import ManualCall, find_tools
 from console_app.headless import needed_servers, servers
 
@@ -196,7 +195,7 @@ class _Inside:
         return await asyncio.shield(self._asking[name])
 
     def _take_result(self, text: str) -> None:
-        name = ItemResult.model_validate_json(text).id
+        name = batch.ItemResult.model_validate_json(text).id
         self._asking.pop(name, None)
         self._results[name] = text
 

@@ -12,8 +12,7 @@ from typing import Any
 from console_app.cluster import dask_cluster
 from console_app.cluster.engine import ClusterEngine
 from console_app.cluster.messages import Opening
-from console_app.domain.batch import WorkItem
-from console_app.domain.errors import UsageError
+from console_app.domain import UsageError, batch
 from console_app.wiring import Setup
 
 # Of the command line, what says which items there are and what becomes of their results: it is the client's alone, and
@@ -27,7 +26,7 @@ _OF_THE_CLIENT = (
 
 @asynccontextmanager
 async def cluster_engine(
-    setup: Setup, items: Sequence[WorkItem], results: Path, tell: Callable[[str], None], *, calls: bool
+    setup: Setup, items: Sequence[batch.WorkItem], results: Path, tell: Callable[[str], None], *, calls: bool
 ) -> AsyncGenerator[ClusterEngine]:
     """Return an engine whose first worker is ready. Raises UsageError or ClusterError."""
     arguments = setup.arguments
@@ -44,7 +43,7 @@ async def cluster_engine(
             await engine.close()
 
 
-def _opening(setup: Setup, items: Sequence[WorkItem], results: Path, *, calls: bool) -> Opening:
+def _opening(setup: Setup, items: Sequence[batch.WorkItem], results: Path, *, calls: bool) -> Opening:
     kept: dict[str, Any] = {name: value for name, value in vars(setup.arguments).items() if name not in _OF_THE_CLIENT}
     kept.update(cwd=str(setup.cwd), log_file=None, debug=False)
     name = f"{socket.gethostname()}:{results.absolute()}"

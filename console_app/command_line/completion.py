@@ -21,8 +21,8 @@ from console_app import resources
 from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Words
 from console_app.command_line.flags import Flag
 from console_app.command_line.parser import find_word
-from console_app.config.files import Paths, contents, project_mcp
-from console_app.domain.safe_text import one_line
+from console_app.config.files import Paths, disk, project_mcp
+from console_app.domain import one_line
 from console_app.sessions import recent_models, recent_sessions
 
 Candidate = tuple[str, str]
@@ -62,9 +62,9 @@ def _of(kind: str, paths: Paths, mcp_config: str) -> Iterator[Candidate]:
 
             yield from MEANINGS.items()
         case "output":
-            from console_app.headless.json_outputs import OUTPUTS  # with pydantic, 0.2 s
+            from console_app.command_line import json_outputs  # with pydantic, 0.2 s
 
-            yield from ((name, printed.by) for name, printed in OUTPUTS.items())
+            yield from ((name, printed.by) for name, printed in json_outputs.OUTPUTS.items())
         case _:
             return
 
@@ -94,7 +94,7 @@ def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
 def _table(path: Path, form: str) -> dict[str, Any]:
     if not path.exists():
         return {}
-    text = contents(path).decode("utf-8-sig")
+    text = disk.contents(path).decode("utf-8-sig")
     return _object(json.loads(text) if form == "JSON" else tomllib.loads(text))
 
 

@@ -10,27 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app import wiring
-from console_app.config.machine import how_to_install
+from console_app.config.machine import extras
 from console_app.config.models import NO_KEY_HINT, ModelChoice
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import UserRules
 from console_app.config.trust import CustomCommands
-from console_app.console.models import Models
-from console_app.console.services import Services
-from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.console import Models, Services
+from console_app.domain import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
 from console_app.headless import (
     DEADLINE,
-    EXIT_DONE,
-    EXIT_INTERRUPTED,
+    Exit,
     Interrupts,
     OutputStreams,
     RunEnding,
     TimeToEnd,
     end_within,
+    servers,
 )
-from console_app.headless.servers import failures
 from console_app.mcp_client import HubSwitch
 from console_app.providers import EndpointLimits
 from console_app.sessions import NoSuchSession
@@ -50,7 +47,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
         from acp.core import AgentSideConnection
     except ModuleNotFoundError as error:
         missing = f"an agent of an editor needs {error.name}, which is not installed"
-        raise UsageError(missing, how_to_install("acp")) from None
+        raise UsageError(missing, extras.how_to_install("acp")) from None
     from console_app.acp_agent.agent import EditorAgent
     from console_app.acp_agent.json_lines import JsonLines
 
@@ -63,7 +60,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        code = EXIT_INTERRUPTED if interrupts.asked.is_set() else EXIT_DONE
+        code = Exit.INTERRUPTED if interrupts.asked.is_set() else Exit.DONE
         end_within(DEADLINE, code)
         interrupts.to_end.begin()
         for end in ends:
@@ -174,11 +171,11 @@ class OpenedSessions:
         if hub.statuses():
             await asyncio.to_thread(wiring.preload_servers)
         await models.load()
-        await asyncio.gather(hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
+        await asyncio.gather(hub.ready_for_prompts(), wiring.build_models())
         if not self._frozen:  # conversations come and go: what is left of one has to be found
             self._frozen = True
             wiring.freeze_collector()
-        return failures(hub.statuses())
+        return servers.failures(hub.statuses())
 
     def _closer(self, engine: Engine, hub: Hub, library: Library | None) -> Callable[[], Awaitable[None]]:
         async def close() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
 from console_app.config.secrets import StoredKeys
 from console_app.config.settings import Settings
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import json_line, visible
-from console_app.headless import EXIT_DONE
-from console_app.headless.json_outputs import KeysReport
+from console_app.domain import UsageError, safe_text, visible
+from console_app.headless import (
+    Exit,
+)
 from console_app.wiring import Setup
 
 
@@ -19,13 +20,13 @@ def auth(setup: Setup) -> int:
     action: str = setup.arguments.action
     keys = StoredKeys(setup.paths)
     if action == "list" and setup.arguments.json:
-        said = json_line(KeysReport(keys=tuple(keys.addresses())).model_dump())
+        said = safe_text.json_line(json_outputs.KeysReport(keys=tuple(keys.addresses())).model_dump())
     elif action == "list":
         said = "\n".join(keys.addresses()) or "No key is kept."
     else:
         said = _changed(keys, action, _variable(setup.arguments.provider, setup.settings))
     write_out(visible(said) + "\n")
-    return EXIT_DONE
+    return Exit.DONE
 
 
 def _changed(keys: StoredKeys, action: str, variable: str) -> str:

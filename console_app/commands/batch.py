@@ -37,27 +37,24 @@ from console_app.batch import (
 from console_app.batch_worker import OpenWorker
 from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerChoice
-from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
-from console_app.domain.batch import (
-    BatchEvent,
-    BatchProgress,
-    BatchSnapshot,
-    ItemResult,
-    ItemTurnEvent,
-    RunningItem,
-    WorkItem,
-    duration,
+from console_app.domain import (
+    CallState,
+    FanoutError,
+    Outcome,
+    ToolSpec,
+    UsageError,
+    amounts,
+    batch,
+    one_line,
+    plural,
+    safe_text,
+    visible,
 )
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.events import EVENT
-from console_app.domain.safe_text import encodable, json_line, one_line, visible
+from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
-from console_app.domain.tools import CallState, Outcome, ToolSpec
 from console_app.engine import ManualCall, find_tools
 from console_app.headless import (
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
+    Exit,
     Interrupts,
     OutputStreams,
     RunEnding,
@@ -67,7 +64,7 @@ from console_app.headless import (
 from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")
-DONE = RunEnding(EXIT_DONE)
+DONE = RunEnding(Exit.DONE)
 _STATES = {
     CallState.ANNOUNCED: "·",
     CallState.WAITING: "?",
@@ -78,7 +75,7 @@ _STATES = {
 _ANSWER = 500  # tokens that an answer is taken to have where no limit is set
 
 
-async def batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def run_batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """`fanout batch`."""
     words: Sequence[str] = setup.arguments.words
     if words[0] in ACTIONS:
@@ -89,7 +86,7 @@ async def batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     return await _Command(setup, output, interrupts, items, words, wiring.choose_servers(setup)).run()
 
 
-async def calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """`fanout call --from`."""
     if setup.arguments.words:
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
@@ -140,7 +137,7 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
         return DONE
     for run in runs:
         if setup.arguments.json:
-            output.report(json_line(run.model_dump(mode="json")))
+            output.report(safe_text.json_line(run.model_dump(mode="json")))
         else:
             for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {run.line}"]:
                 output.report(visible(text))
@@ -149,11 +146,12 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
     return DONE
 
 
-def _told(run: BatchSnapshot) -> list[str]:
+def _told(run: batch.BatchSnapshot) -> list[str]:
     if run.state == "ended":
         return [f"{run.name}: ended · {run.results}", *summary(run)]
     running = [
-        f"  {one.id}  {duration(max(run.at - one.started_at, 0.0))}  {one.model}  {_lanes(one)}" for one in run.running
+        f"  {one.id}  {batch.duration(max(run.at - one.started_at, 0.0))}  {one.model}  {_lanes(one)}"
+        for one in run.running
     ]
     failures = [f"  {cause.count} {cause.status}: {cause.words} (as {cause.example})" for cause in run.causes]
     return [f"{run.name}: {run.state} · {run.results}", run.line, *running, *failures]
@@ -166,7 +164,7 @@ class _Command:
     setup: Setup
     output: OutputStreams
     interrupts: Interrupts
-    items: list[WorkItem]
+    items: list[batch.WorkItem]
     read: Sequence[str]  # the files that they are of, "-" is standard input
     servers: ServerChoice
     calls: bool = False
@@ -191,7 +189,7 @@ class _Command:
                 await asyncio.to_thread(changes.check, self.items)
                 ending = await self._missing(results, changes)
                 await results.hold()
-                return ending if ending.code or not results.harm else RunEnding(EXIT_FAILED)
+                return ending if ending.code or not results.harm else RunEnding(Exit.FAILED)
             finally:
                 await changes.close()
         finally:
@@ -228,9 +226,11 @@ class _Command:
             failed = sum(status != "completed" for status in done.values())
             hint = f", {failed} of them failed (--retry failed runs those again)" if failed else ""
             self.output.error_line(f"Nothing is left to do: all {earlier} items have a result{hint}.")
-            name, progress = self.arguments.name or results.path.stem, BatchProgress(earlier, earlier)
-            await self._write_report(progress.ended(steady_time(), name=name, results=encodable(str(results.path))))
-            return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
+            name, progress = self.arguments.name or results.path.stem, batch.BatchProgress(earlier, earlier)
+            await self._write_report(
+                progress.ended(steady_time(), name=name, results=safe_text.encodable(str(results.path)))
+            )
+            return RunEnding(Exit.FAILED if failed else Exit.DONE)
         if self.arguments.shuffle:
             random.shuffle(todo)
         async with self._engine(todo[: self.arguments.limit], results) as (engine, known, paused):
@@ -241,10 +241,10 @@ class _Command:
                 await _interrupt(cut, results, changes)
                 self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {ChangeNotes.CUT_SHORT}.")
                 todo = [one for one in todo if one not in cut]
-            progress = BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
+            progress = batch.BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
             return await self._run(engine, paused, results, changes, todo, progress)
 
-    def _todo(self, results: ResultsFile, changes: ChangeNotes) -> list[WorkItem]:
+    def _todo(self, results: ResultsFile, changes: ChangeNotes) -> list[batch.WorkItem]:
         """What has no result, or one that doesn't count."""
         done = results.earlier.statuses
         for name in done:
@@ -256,7 +256,7 @@ class _Command:
 
     @asynccontextmanager
     async def _engine(
-        self, todo: Sequence[WorkItem], results: ResultsFile
+        self, todo: Sequence[batch.WorkItem], results: ResultsFile
     ) -> AsyncGenerator[tuple[BatchEngine, set[str], Callable[[], float]]]:
         """Who runs them, the items that it is at work on already, and for how long endpoints hold everything back."""
         if self.arguments.engine != "local":
@@ -273,7 +273,7 @@ class _Command:
             yield engine, set(), lambda: worker.models.paused
 
     @asynccontextmanager
-    async def _worker(self, items: Sequence[WorkItem]) -> AsyncGenerator[OpenWorker]:
+    async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[OpenWorker]:
         """Servers and models, ready; what an item asks for and isn't there is told with its line."""
         opening = batch_worker.open_worker(self.setup, self.servers, events=self._events, named_servers=self.calls)
         async with opening as worker:
@@ -283,7 +283,7 @@ class _Command:
                     with _told_at(item):
                         find_tools(_given(item), worker.hub.tools())
             else:
-                first: dict[str, WorkItem] = {}
+                first: dict[str, batch.WorkItem] = {}
                 for item in items:
                     first.setdefault(item.model, item)
                 for name, item in first.items():
@@ -293,7 +293,7 @@ class _Command:
                         self.output.error_line(choice.notice)
             yield worker
 
-    async def _left(self) -> tuple[list[WorkItem], str]:
+    async def _left(self) -> tuple[list[batch.WorkItem], str]:
         """What a run would begin, and what the others took. Nothing is written, and another run may be at it."""
         path = self._results_path() if self.arguments.output is not None else None
         if path is None or not path.exists():
@@ -335,8 +335,8 @@ class _Command:
         paused: Callable[[], float],
         results: ResultsFile,
         changes: ChangeNotes,
-        todo: list[WorkItem],
-        progress: BatchProgress,
+        todo: list[batch.WorkItem],
+        progress: batch.BatchProgress,
     ) -> RunEnding:
         limits = Limits(self.arguments.batch_price or None, self.arguments.batch_tokens, self.arguments.fail_fast)
         run = BatchRun(engine, todo, results, progress, limits, changes, redactor=self.setup.redactor)
@@ -346,7 +346,7 @@ class _Command:
         if self.interrupts.asked.is_set():
             run.stop("now", "interrupted")
         try:
-            telling = Telling(run, status, encodable(str(results.path)), paused)
+            telling = Telling(run, status, safe_text.encodable(str(results.path)), paused)
             if self.on_screen:
                 ended = await self._shown(run, telling)
             else:
@@ -364,7 +364,7 @@ class _Command:
         term = self.setup.environ.get("TERM", "")
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 
-    async def _shown(self, run: BatchRun, telling: Telling) -> BatchSnapshot:
+    async def _shown(self, run: BatchRun, telling: Telling) -> batch.BatchSnapshot:
         from console_app import resources
         from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
@@ -372,9 +372,9 @@ class _Command:
         settings = self.setup.settings
         app = BatchApp(telling, settings.theme, theme_dirs, motion=settings.ui.motion)
 
-        def seen(event: BatchEvent | ItemResult) -> None:
-            if isinstance(event, ItemTurnEvent):
-                app.happened(event.item, EVENT.validate_python(event.event))
+        def seen(event: batch.BatchEvent | batch.ItemResult) -> None:
+            if isinstance(event, batch.ItemTurnEvent):
+                app.happened(event.item, ev.EVENT.validate_python(event.event))
 
         run.seen = seen
         showing = asyncio.create_task(app.run_async(), name="batch screen")
@@ -389,23 +389,23 @@ class _Command:
                 app.exit()
             await asyncio.wait((showing,))
 
-    async def _ending(self, run: BatchRun, ended: BatchSnapshot, *, failed: bool) -> RunEnding:
+    async def _ending(self, run: BatchRun, ended: batch.BatchSnapshot, *, failed: bool) -> RunEnding:
         """`failed` says that an earlier run left an item that did."""
         for text in summary(ended):
             self.output.error_line(text)
         await self._write_report(ended)
         if self.interrupts.asked.is_set():
-            return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
+            return RunEnding(Exit.INTERRUPTED, "Interrupted.")
         if run.fault:
-            return RunEnding(EXIT_FAILED, run.fault)
-        return RunEnding(EXIT_FAILED if failed or ended.failed or ended.left or ended.ending else EXIT_DONE)
+            return RunEnding(Exit.FAILED, run.fault)
+        return RunEnding(Exit.FAILED if failed or ended.failed or ended.left or ended.ending else Exit.DONE)
 
-    async def _write_report(self, run: BatchSnapshot) -> None:
+    async def _write_report(self, run: batch.BatchSnapshot) -> None:
         if self._report is not None:
             await asyncio.to_thread(write_report, self._report, run, Path(run.results), self.setup.redactor)
 
 
-async def _interrupt(items: Sequence[WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
+async def _interrupt(items: Sequence[batch.WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
     """Items that an earlier run cut short after they may have changed something end as that."""
     for item in items:
         if await results.append(ChangeNotes.interrupted(item)):
@@ -413,12 +413,12 @@ async def _interrupt(items: Sequence[WorkItem], results: ResultsFile, changes: C
             changes.settle(item.id)
 
 
-def _given(item: WorkItem) -> list[ManualCall]:
+def _given(item: batch.WorkItem) -> list[ManualCall]:
     return [ManualCall(call.tool, call.arguments) for call in item.calls]
 
 
 @contextmanager
-def _told_at(item: WorkItem) -> Generator[None]:
+def _told_at(item: batch.WorkItem) -> Generator[None]:
     """An error of the item names its line."""
     try:
         yield
@@ -426,7 +426,7 @@ def _told_at(item: WorkItem) -> Generator[None]:
         raise type(error)(f"{item.source}: {error.detail}", error.hint) from error
 
 
-def _lanes(item: RunningItem) -> str:
+def _lanes(item: batch.RunningItem) -> str:
     """The calls of a running item, a character each, and what the newest open one is."""
     marks = "".join(
         "✗" if lane.outcome is not None and lane.outcome is not Outcome.SUCCEEDED else _STATES[lane.state]
@@ -479,7 +479,7 @@ class _Estimate:
 
 
 def _estimate(
-    items: Sequence[WorkItem], choice: Callable[[str], ModelChoice], system_prompt: str, tools: Sequence[ToolSpec]
+    items: Sequence[batch.WorkItem], choice: Callable[[str], ModelChoice], system_prompt: str, tools: Sequence[ToolSpec]
 ) -> list[_Estimate]:
     """One for each model. Loads the price table (0.3 s): for a thread."""
     from console_app.providers import cost
@@ -492,7 +492,7 @@ def _estimate(
         own = system_prompt if item.system is None else item.system
         schema = len(json.dumps(item.answer_schema)) if item.answer_schema else 0
         one.items += 1
-        one.input_tokens += -(-(len(own) + len(item.prompt) + offered + schema) // CHARACTERS_A_TOKEN)
+        one.input_tokens += -(-(len(own) + len(item.prompt) + offered + schema) // amounts.CHARACTERS_A_TOKEN)
         one.output_tokens += min(chosen.settings.max_tokens or _ANSWER, _ANSWER)
     for item in {choice(item.model).name: choice(item.model) for item in items}.values():
         base_url = item.config.base_url if item.config is not None else None

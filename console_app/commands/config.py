@@ -17,34 +17,20 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app import resources, wiring
+from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
-from console_app.config.files import Paths, project_mcp, project_settings, write_private
-from console_app.config.secrets import Redactor, for_own_programs
+from console_app.config.files import Paths, disk, project_mcp, project_settings
+from console_app.config.secrets import Redactor, child_environment
 from console_app.config.settings import (
     MEANINGS,
     LayeredSettings,
     Setting,
-    parts_of,
-    plain,
-    remove_setting,
-    setting_list,
-    shown,
+    own_settings,
     unknown_variables,
-    write_setting,
 )
-from console_app.domain.amounts import plural
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import encodable, json_line, one_line, visible
-from console_app.headless import EXIT_DONE, EXIT_USAGE
-from console_app.headless.json_outputs import (
-    ListedSetting,
-    PlaceEntry,
-    PlacesReport,
-    RuleEntry,
-    SettingEntry,
-    SettingListReport,
-    SettingsReport,
-    ValidationReport,
+from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
+from console_app.headless import (
+    Exit,
 )
 from console_app.wiring import Setup
 
@@ -69,16 +55,16 @@ def _printed(setup: Setup) -> int:
             lines = _lines(setup.layered, setup.arguments)
         case "path":
             places = _places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
-            lines = [json_line(places.model_dump())] if as_json else _place_lines(places)
+            lines = [safe_text.json_line(places.model_dump())] if as_json else _place_lines(places)
         case "show":
             choice = wiring.model_source(setup).choose()
             settings = _settings(setup.layered, choice.name, choice.why, setup.arguments.words)
-            lines = [json_line(settings.model_dump())] if as_json else _setting_lines(settings)
+            lines = [safe_text.json_line(settings.model_dump())] if as_json else _setting_lines(settings)
         case _:
             return _validate(setup)
     for line in lines:
         _print(setup.redactor.clean(line))
-    return EXIT_DONE
+    return Exit.DONE
 
 
 def _change_config(arguments: Namespace) -> int:
@@ -90,7 +76,7 @@ def _change_config(arguments: Namespace) -> int:
     _print(redactor.clean(said))
     if wrong:
         _complain(redactor.clean(wrong))
-    return EXIT_DONE
+    return Exit.DONE
 
 
 def _check_theme(arguments: Namespace, paths: Paths) -> None:
@@ -114,7 +100,7 @@ def _edit_config(arguments: Namespace) -> int:
     # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
     wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
     _print(str(path))
-    return EXIT_DONE
+    return Exit.DONE
 
 
 def _validate(setup: Setup) -> int:
@@ -126,19 +112,19 @@ def _validate(setup: Setup) -> int:
     unknown = (f"{name} is no setting" for name in unknown_variables(setup.environ))
     problems = (*setup.layered.wrong, *untrusted, *chosen.notes, *unknown)
     if setup.arguments.json:
-        report = ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
-        _print(setup.redactor.clean(json_line(report.model_dump())))
-        return EXIT_USAGE if problems else EXIT_DONE
+        report = json_outputs.ValidationReport(ok=not problems, problems=problems, waiting=tuple(waiting))
+        _print(setup.redactor.clean(safe_text.json_line(report.model_dump())))
+        return Exit.USAGE if problems else Exit.DONE
     for problem in problems:
         _complain(setup.redactor.clean(problem))
     for line in waiting:
         _print(setup.redactor.clean(f"waits for trust: {line}"))
     if not problems:
         _print(f"Nothing is wrong. {choice.name} answers; {plural(len(chosen.servers), 'server')} in {chosen.path}.")
-    return EXIT_USAGE if problems else EXIT_DONE
+    return Exit.USAGE if problems else Exit.DONE
 
 
-def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
+def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.PlacesReport:
     """Every path that Fanout uses, and whether it is there."""
     named = {
         "settings": paths.settings,
@@ -154,20 +140,21 @@ def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
         "sessions": paths.sessions,
         **{f"bundled {path.name.removesuffix('.json')}": path for path in bundled},
     }
-    return PlacesReport(
+    return json_outputs.PlacesReport(
         places=tuple(
-            PlaceEntry(name=name, path=encodable(str(path)), exists=path.exists()) for name, path in named.items()
+            json_outputs.PlaceEntry(name=name, path=safe_text.encodable(str(path)), exists=path.exists())
+            for name, path in named.items()
         )
     )
 
 
-def _place_lines(report: PlacesReport) -> Iterator[str]:
+def _place_lines(report: json_outputs.PlacesReport) -> Iterator[str]:
     """The same for people."""
     for place in report.places:
         yield f"{place.name:<17} {place.path}{'' if place.exists else '  (not there)'}"
 
 
-def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str] = ()) -> SettingsReport:
+def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str] = ()) -> json_outputs.SettingsReport:
     """Each setting, or `only` some, with where it comes from; headers, which may hold keys, are hidden.
 
     Raises UsageError for a name that is no setting.
@@ -178,19 +165,19 @@ def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str
             near = get_close_matches(name, known, 1)
             raise UsageError(f"{name} is no setting", f"Did you mean {near[0]}?" if near else "See fanout config show.")
     entries = (
-        SettingEntry(
+        json_outputs.SettingEntry(
             name=name,
-            value=plain(getattr(layered.settings, name)),
+            value=own_settings.plain(getattr(layered.settings, name)),
             source=layered.sources.get(name, "default"),
         )
         for name in only or known
     )
     every = () if only else layered.rules
-    rules = (RuleEntry(action=rule.action, pattern=rule.pattern, source=rule.source) for rule in every)
-    return SettingsReport(model=model, why=why, settings=tuple(entries), rules=tuple(rules))
+    rules = (json_outputs.RuleEntry(action=rule.action, pattern=rule.pattern, source=rule.source) for rule in every)
+    return json_outputs.SettingsReport(model=model, why=why, settings=tuple(entries), rules=tuple(rules))
 
 
-def _setting_lines(report: SettingsReport) -> Iterator[str]:
+def _setting_lines(report: json_outputs.SettingsReport) -> Iterator[str]:
     """The same as TOML would have it."""
     for entry in report.settings:
         if entry.value is not None and entry.value != {}:
@@ -217,7 +204,7 @@ def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
             yield from _listed(layered, as_json=arguments.json)
         case "get", [name]:
             value = _value(layered, name)
-            yield json.dumps(value, ensure_ascii=False) if arguments.json else shown(value)
+            yield json.dumps(value, ensure_ascii=False) if arguments.json else own_settings.shown(value)
         case "list", _:
             raise UsageError("config list takes no name.", "One setting: fanout config get NAME.")
         case action, _:
@@ -232,10 +219,10 @@ def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], La
     file = path if arguments.project else path.resolve()  # your own link stays one
     match arguments.action, arguments.words:
         case "set", [name, value]:
-            write_setting(file, name, value)
+            own_settings.write_setting(file, name, value)
             said = f"{name} is set in {path}"
         case "unset", [name]:
-            there = remove_setting(file, name)
+            there = own_settings.remove_setting(file, name)
             said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
         case action, _:
             raise UsageError(f"config {action} needs {'NAME and VALUE' if action == 'set' else 'one NAME'}.")
@@ -254,9 +241,11 @@ def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
     if not command:
         raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
     if not path.exists():
-        write_private(path.resolve(), "")
+        disk.write_private(path.resolve(), "")
     try:
-        status = subprocess.run([*command, str(path)], check=False, env=for_own_programs(os.environ)).returncode
+        status = subprocess.run(
+            [*command, str(path)], check=False, env=child_environment.for_own_programs(os.environ)
+        ).returncode
     except OSError as error:
         raise ConfigError(f"{command[0]} can't be started: {error.strerror or error}") from None
     if status:
@@ -269,9 +258,9 @@ def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
 
 
 def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
-    settings = setting_list(layered)
+    settings = own_settings.setting_list(layered)
     if as_json:
-        yield SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
+        yield json_outputs.SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
         return
     for one in settings:
         waits = f" · waits for trust: {one.waiting}" if one.waiting else ""
@@ -279,8 +268,8 @@ def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
         yield f"{'':<20} {one.meaning}"
 
 
-def _entry(one: Setting) -> ListedSetting:
-    return ListedSetting(
+def _entry(one: Setting) -> json_outputs.ListedSetting:
+    return json_outputs.ListedSetting(
         name=one.name,
         value=one.value,
         source=one.source,
@@ -293,9 +282,9 @@ def _entry(one: Setting) -> ListedSetting:
 
 def _value(layered: LayeredSettings, name: str) -> Any:
     if name in MEANINGS:
-        return plain(attrgetter(name)(layered.settings))
-    first, *rest = (name,) if name in type(layered.settings).model_fields else parts_of(name)
-    value: Any = plain(getattr(layered.settings, first))
+        return own_settings.plain(attrgetter(name)(layered.settings))
+    first, *rest = (name,) if name in type(layered.settings).model_fields else own_settings.parts_of(name)
+    value: Any = own_settings.plain(getattr(layered.settings, first))
     for part in rest:
         value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
     return value

@@ -18,32 +18,32 @@ from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
 from console_app.commands.standard_output import write_out
-from console_app.config.files import IN_A_SHELL
+from console_app.config.files import trusted
 from console_app.config.machine import write_report
 from console_app.config.servers import ServerChoice
-from console_app.config.settings import OwnSettings, UserRules, write_setting
+from console_app.config.settings import OwnSettings, UserRules, own_settings
 from console_app.config.trust import CustomCommands, ProjectTrust, ServerFiles
-from console_app.console.connecting import Connecting
-from console_app.console.files.picture_store import sweep
-from console_app.console.model_source import warm_up
-from console_app.console.models import Models
-from console_app.console.servers.switches import HubSwitches
-from console_app.console.services import AttentionSettings, Services
-from console_app.console.talk.collector import full_looks
-from console_app.console.talk.question_queue import QuestionQueue
-from console_app.console.talk.readiness import ANY_SERVER, OTHER_SERVERS
-from console_app.console.timing import Timing
-from console_app.domain.chunks import Chunk
-from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
-from console_app.domain.ports import CallReporter, Invocation, ModelRequest
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.console import (
+    AttentionSettings,
+    Connecting,
+    Models,
+    QuestionQueue,
+    Services,
+    Timing,
+    files,
+    full_looks,
+    warm_up,
+)
+from console_app.console.servers import HubSwitches
+from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
+from console_app.domain import chunks as ch
 from console_app.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.config.settings import LayeredSettings
-    from console_app.domain.events import Event
+    from console_app.domain import Event
     from console_app.sessions import Replay, SessionInfo
 
 # What the model picker and /doctor need of other floors.
@@ -86,14 +86,14 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
     from console_app.commands.sessions import moving_format
-    from console_app.sessions import as_json_lines, imported, write_new
+    from console_app.sessions import export
     from console_app.tui.recording import recorder
     from console_app.tui.recording.svg import as_cast, as_svg
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
     # As for every export, without the secrets that are known.
-    events = imported(as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
+    events = export.imported(export.as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
     size = arguments.size or recorder.SIZE
     recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
     text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)
@@ -102,7 +102,7 @@ def record_session(arguments: Namespace) -> int:
     if not arguments.output:
         write_out(text)
         return 0
-    write_out(f"{write_new(Path(arguments.output).expanduser(), text)}\n")
+    write_out(f"{export.write_new(Path(arguments.output).expanduser(), text)}\n")
     return 0
 
 
@@ -143,9 +143,9 @@ class StoredModel:
     def __init__(self, info: SessionInfo) -> None:
         self.name, self.model = info.provider, info.model
 
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Never called, since nothing can be sent."""
-        raise ProviderError("a replay asks no model")
+        raise errors.ProviderError("a replay asks no model")
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -158,9 +158,9 @@ class NoTools:
         """None."""
         return ()
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Never called, since nothing can be asked for."""
-        raise ToolError("a replay runs nothing")
+        raise errors.ToolError("a replay runs nothing")
 
 
 def _loosens(setup: Setup) -> bool:
@@ -182,7 +182,9 @@ class ConsoleParts:
         servers = self._servers()
         # What waits for trust is one line, with a key: `ProjectTrust.summary`.
         notes = (
-            note for note in (*setup.layered.wrong, *setup.layered.notes, *servers.notes) if IN_A_SHELL not in note
+            note
+            for note in (*setup.layered.wrong, *setup.layered.notes, *servers.notes)
+            if trusted.IN_A_SHELL not in note
         )
         self._problems += map(setup.redactor.clean, notes)
         self._listener: Callable[[], None] | None = None
@@ -247,7 +249,7 @@ class ConsoleParts:
         )
 
     def _remember_theme(self, name: str) -> None:
-        write_setting(self._setup.paths.settings, "theme", name)
+        own_settings.write_setting(self._setup.paths.settings, "theme", name)
 
     def _settings(self) -> LayeredSettings:
         setup = self._setup
@@ -290,11 +292,11 @@ class ConsoleParts:
     async def _connect(self) -> None:
         warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
         warm.add_done_callback(_warm)
-        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
+        await asyncio.gather(self._hub.ready_for_prompts(), wiring.build_models())
         await wiring.remember_tools(self._setup, self._hub)
 
     def _load_ahead(self) -> None:
-        sweep(self._setup.paths.files, self._setup.paths.drafts)
+        files.sweep(self._setup.paths.files, self._setup.paths.drafts)
         if (choice := self._models.choice) is not None:
             warm_up(choice)
         self._warm_up.run(PICKED_FROM)

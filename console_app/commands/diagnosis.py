@@ -19,20 +19,18 @@ from console_app import wiring
 from console_app._version import __version__
 from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, project_settings
-from console_app.config.machine import installed, optional
+from console_app.config.machine import extras
 from console_app.config.secrets import Redactor, redactor_in_use
 from console_app.config.settings import unknown_variables
-from console_app.domain.amounts import plural
-from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import ConfigError, FanoutError, one_line, plural
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
+    from console_app.command_line import json_outputs
     from console_app.headless import Interrupts, OutputStreams, TimeToEnd
-    from console_app.headless.json_outputs import State
     from console_app.mcp_client import ServerStatus
 
-_GLYPHS: Mapping[State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
+_GLYPHS: Mapping[json_outputs.State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
 _ENOUGH = 100_000_000  # bytes of disk
 _SMALLEST = (60, 15)  # columns and rows that the console needs
 
@@ -43,7 +41,7 @@ class Finding:
 
     area: str
     name: str
-    state: State
+    state: json_outputs.State
     says: str
     do: str = ""
 
@@ -85,12 +83,12 @@ def _report(findings: Sequence[Finding]) -> dict[str, object]:
 
 def _versions() -> Iterator[Finding]:
     """Look at the versions of Fanout, Python and the libraries."""
-    for name, version in installed().items():
+    for name, version in extras.installed().items():
         if version is None:
             yield Finding("Versions", name, "wrong", "not installed", "Install Fanout again.")
         else:
             yield Finding("Versions", name, "fine", version)
-    for name, (extra, version) in optional().items():
+    for name, (extra, version) in extras.optional().items():
         yield Finding("Versions", name, "fine", version or f"not installed, optional: {extra}")
 
 
@@ -105,7 +103,7 @@ def _terminal(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("Terminal", "size", "wrong" if small else "fine", f"{columns}x{rows}", do)
     term = environ.get("TERM", "")
     if term in ("", "dumb", "unknown"):
-        state: State = "wrong" if os.isatty(1) else "note"
+        state: json_outputs.State = "wrong" if os.isatty(1) else "note"
         yield Finding("Terminal", "TERM", state, term or "not set", "Set it to what your terminal is: xterm-256color.")
     else:
         yield Finding("Terminal", "TERM", "fine", term + (", in tmux" if "TMUX" in environ else ""))
@@ -223,19 +221,19 @@ async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bo
 
 def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
     """Write the report."""
-    from console_app.domain.safe_text import json_line
+    from console_app.domain import safe_text
 
-    for line in [json_line(_report(findings))] if as_json else lines(findings):
+    for line in [safe_text.json_line(_report(findings))] if as_json else lines(findings):
         output.out(line + "\n")
 
 
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
     """Print the report of a program whose settings can't be read; the exit code is 1."""
-    from console_app.domain.safe_text import json_line
+    from console_app.domain import safe_text
 
     broken = _cleaned(broken_configuration(error), redactor_in_use(os.environ))
     findings = [*local_findings(Paths.find()), broken]
-    for line in [json_line(_report(findings))] if arguments.json else lines(findings):
+    for line in [safe_text.json_line(_report(findings))] if arguments.json else lines(findings):
         write_out(line + "\n")
     return 1
 
@@ -275,7 +273,7 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 async def _endpoints(setup: Setup) -> list[Finding]:
     """Ask every endpoint that has a key, or needs none, which models it has."""
-    from console_app.console.model_source import list_all
+    from console_app.console import list_all
 
     try:
         configs = wiring.model_source(setup).endpoints()

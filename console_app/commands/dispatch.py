@@ -12,16 +12,12 @@ from typing import Any
 from console_app import wiring
 from console_app.commands.prompt import read_prompt, with_attachments
 from console_app.commands.sessions import moving_format
-from console_app.console.models import Models
-from console_app.domain.errors import ConfigError, FanoutError, UsageError
-from console_app.domain.ports import no_pictures
+from console_app.console import Models
+from console_app.domain import ConfigError, FanoutError, UsageError, ports
 from console_app.domain.transcript import Transcript
 from console_app.headless import (
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    EXIT_USAGE,
     LEAVING,
+    Exit,
     Interrupted,
     Interrupts,
     OutputStreams,
@@ -44,7 +40,7 @@ def run_command(arguments: Namespace) -> int:
         case "batch" | "call" as bulk if bulk == "batch" or arguments.from_file is not None:
             from console_app.commands import batch as batch_commands
 
-            return _headless(arguments, batch_commands.batch if bulk == "batch" else batch_commands.calls)
+            return _headless(arguments, batch_commands.run_batch if bulk == "batch" else batch_commands.run_calls)
         case "acp":
             from console_app.commands import acp as acp_command
 
@@ -104,9 +100,9 @@ async def _guarded(setup: Setup, work: Work) -> int:
         try:
             ending = await work(setup, output, interrupts)
         except Interrupted:
-            ending = RunEnding(EXIT_INTERRUPTED, "Interrupted.")
+            ending = RunEnding(Exit.INTERRUPTED, "Interrupted.")
         except FanoutError as error:
-            ending = RunEnding(EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED, error.line)
+            ending = RunEnding(Exit.USAGE if isinstance(error, ConfigError | UsageError) else Exit.FAILED, error.line)
         if ending.line:
             output.error_line(f"fanout: {ending.line}")
         try:
@@ -115,11 +111,11 @@ async def _guarded(setup: Setup, work: Work) -> int:
             else:
                 await interrupts.race(output.finish())
             if output.failure not in ("", ending.line):
-                ending = RunEnding(ending.code or EXIT_FAILED)
+                ending = RunEnding(ending.code or Exit.FAILED)
                 output.error_line(f"fanout: {output.failure}")
                 await output.finish()
         except (Interrupted, TimeoutError):
-            return EXIT_INTERRUPTED
+            return Exit.INTERRUPTED
         finally:
             output.close()
     if setup.arguments.own_process:
@@ -139,7 +135,7 @@ async def _run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
 
 
 async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts, library: Library | None) -> RunEnding:
-    from console_app.console.files.attachments import Attachments  # with the hub, which other commands don't need
+    from console_app.console import files  # with the hub, which other commands don't need
     from console_app.headless import servers
     from console_app.mcp_client import HubSwitch
 
@@ -166,7 +162,9 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
         wiring.freeze_collector()
         kept = library is not None
-        attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider), named=kept)
+        attachments = files.Attachments(
+            setup.cwd, setup.paths.files, hub, lambda: ports.no_pictures(provider), named=kept
+        )
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
         if choice.notice:
             output.error_line(choice.notice)
@@ -228,7 +226,7 @@ def _doctor(arguments: Namespace) -> int:
     from console_app.commands import diagnosis
 
     async def examined(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-        return RunEnding(EXIT_DONE if await diagnosis.run(setup, output, interrupts) else EXIT_FAILED)
+        return RunEnding(Exit.DONE if await diagnosis.run(setup, output, interrupts) else Exit.FAILED)
 
     try:
         return _headless(arguments, examined)

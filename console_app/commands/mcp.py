@@ -11,19 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
+from console_app.command_line import json_outputs
 from console_app.commands import mcp_files, server_report
 from console_app.commands.mcp_files import ServerFile
 from console_app.commands.server_report import ServerCheck
 from console_app.config.trust import FileToTrust, files_to_trust
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable, json_line, one_line
-from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding, servers
-from console_app.headless.json_outputs import ServerEntry
+from console_app.domain import UsageError, one_line, safe_text
+from console_app.headless import (
+    Exit,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    servers,
+)
 from console_app.mcp_client import ServerState, open_in_browser
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
-DONE = RunEnding(EXIT_DONE)
+DONE = RunEnding(Exit.DONE)
 _STDIN = 0
 
 
@@ -53,7 +58,7 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         if arguments.junit:
             _write_junit(setup.cwd / Path(arguments.junit).expanduser(), checks)
     failed = (testing or arguments.check) and any(check.problems for check in checks)
-    return RunEnding(EXIT_FAILED) if failed else DONE
+    return RunEnding(Exit.FAILED) if failed else DONE
 
 
 def _write_junit(path: Path, checks: Sequence[ServerCheck]) -> None:
@@ -86,15 +91,15 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         for line in server_report.lines([status], (), None):
             if not line.startswith("No servers"):
                 output.report(line)
-    return DONE if status.state is ServerState.READY else RunEnding(EXIT_FAILED)
+    return DONE if status.state is ServerState.READY else RunEnding(Exit.FAILED)
 
 
 async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
     shown = mcp_files.shown(file.fields(name))
     if setup.arguments.json:
-        entry = ServerEntry(name=name, file=encodable(str(file.path)), fields=json.loads(shown))
-        output.report(json_line(entry.model_dump()))
+        entry = json_outputs.ServerEntry(name=name, file=safe_text.encodable(str(file.path)), fields=json.loads(shown))
+        output.report(safe_text.json_line(entry.model_dump()))
         return DONE
     output.report(one_line(str(file.path)))
     output.report(shown)
@@ -130,7 +135,7 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
         lines = mcp_files.imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
     else:
         found = mcp_files.importable(file, home=home, cwd=setup.cwd)
-        lines = [json_line(found.model_dump())] if setup.arguments.json else mcp_files.importable_lines(found)
+        lines = [safe_text.json_line(found.model_dump())] if setup.arguments.json else mcp_files.importable_lines(found)
     for line in lines:
         output.report(line)
     return DONE
@@ -149,7 +154,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
         names = " and ".join(one_line(str(file.path.absolute()), 200) for file in files)
         if not await _agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
-            return RunEnding(EXIT_FAILED)
+            return RunEnding(Exit.FAILED)
     for file in files:
         file.trust(setup.paths, again="fanout mcp trust")
         output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
@@ -162,7 +167,7 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
     async with servers.running(hub, interrupts.to_end):
         await interrupts.race(servers.settled(hub, output))
         if servers.failures(hub.statuses()):
-            return RunEnding(EXIT_FAILED)
+            return RunEnding(Exit.FAILED)
         shown = [spec for spec in hub.all_tools() if spec.changed]
         for spec in shown:
             output.report(f"{one_line(spec.label, 80)} has changed:")
@@ -172,7 +177,7 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
             question = f"Trust the tools of {one_line(name, 40)} as they are now?"
             if not await _agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
                 output.out("Not trusted; nothing was changed.\n")
-                return RunEnding(EXIT_FAILED)
+                return RunEnding(Exit.FAILED)
         changed = await hub.trust_tools(name, {spec.tool: spec.definition for spec in shown})
         output.out(f"{one_line(name, 40)}: {len(changed) or 'no'} tool{'s'[: len(changed) != 1]} had changed.\n")
     return DONE

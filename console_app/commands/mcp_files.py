@@ -9,21 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import Paths, read_text, trust_edit
-from console_app.config.secrets import Redactor, secrets_of_arguments, secrets_of_url
+from console_app.command_line import json_outputs
+from console_app.config.files import Paths, disk, trusted
+from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import (
-    OtherClient,
     ServerChoice,
     command_problem,
     load_mcp_config,
-    other_clients,
-    put_server,
-    remove_server,
-    server_fields,
+    mcp_edit,
+    mcp_import,
 )
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable, one_line
-from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
+from console_app.domain import UsageError, one_line, safe_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class ServerFile:
     def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
         """The file for the servers that count now."""
         if choice.path is None or choice.bundled:
-            return cls(paths, paths.mcp, read_text(choice.path) if choice.path is not None else "")
+            return cls(paths, paths.mcp, disk.read_text(choice.path) if choice.path is not None else "")
         return cls(paths, choice.path)
 
     def names(self) -> list[str]:
@@ -47,19 +43,19 @@ class ServerFile:
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return what is written of a server. Raises UsageError when there is none of that name."""
-        text = read_text(self.path) if self.path.exists() else self.start
-        fields = server_fields(text, name, self.path) if text else {}
+        text = disk.read_text(self.path) if self.path.exists() else self.start
+        fields = mcp_edit.server_fields(text, name, self.path) if text else {}
         if not fields:
             raise UsageError(f"{self.path} has no server {name}", "See fanout mcp list.")
         return fields
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Adds or replaces a server; a file that you trusted as it was is trusted as you have just made it."""
-        trust_edit(self.paths, self.path, put_server(self.path, name, fields, start=self.start))
+        trusted.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
 
     def remove(self, name: str) -> None:
         """Takes a server out."""
-        trust_edit(self.paths, self.path, remove_server(self.path, name, start=self.start))
+        trusted.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
 
 
 def server_of(
@@ -101,12 +97,12 @@ def server_of(
 
 def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path, cwd: Path) -> Iterator[str]:
     """Takes over the servers of a client or a file (with `names`, those of them); a line each on what came of it."""
-    clients = [one for one in other_clients(home, cwd) if one.client == source]
+    clients = [one for one in mcp_import.other_clients(home, cwd) if one.client == source]
     if not clients:
         path = cwd / Path(source).expanduser()
         if not path.is_file():
             raise UsageError(f"{source} is neither a client with servers nor a file", "See fanout mcp import.")
-        clients = [OtherClient.read(path)]
+        clients = [mcp_import.OtherClient.read(path)]
     there, taken = set(file.names()), set[str]()
     for client in clients:
         if client.problem:
@@ -125,26 +121,26 @@ def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path,
         raise UsageError(f"{source} has no server {missing[0]}")
 
 
-def importable(file: ServerFile, *, home: Path, cwd: Path) -> ImportableReport:
+def importable(file: ServerFile, *, home: Path, cwd: Path) -> json_outputs.ImportableReport:
     """Return the servers that there are to import."""
     there = set(file.names())
-    return ImportableReport(
+    return json_outputs.ImportableReport(
         clients=tuple(
-            ImportableFile(
+            json_outputs.ImportableFile(
                 client=client.client,
-                file=encodable(str(client.path)),
+                file=safe_text.encodable(str(client.path)),
                 problem=client.problem,
                 servers=tuple(
-                    ImportableServer(name=name, starts=summary(fields), there=name in there)
+                    json_outputs.ImportableServer(name=name, starts=summary(fields), there=name in there)
                     for name, fields in client.servers.items()
                 ),
             )
-            for client in other_clients(home, cwd)
+            for client in mcp_import.other_clients(home, cwd)
         )
     )
 
 
-def importable_lines(report: ImportableReport) -> Iterator[str]:
+def importable_lines(report: json_outputs.ImportableReport) -> Iterator[str]:
     """The same for people."""
     for client in report.clients:
         yield f"{client.client:<16} {one_line(client.file)}"
@@ -179,7 +175,7 @@ def shown(fields: Mapping[str, Any]) -> str:
 
 def _without_secrets(text: str, words: Sequence[str], url: Any = None) -> str:
     """`text` without what stands in a URL or behind a secret flag itself, not as `${VAR}`."""
-    found = (*secrets_of_url(str(url or "")), *secrets_of_arguments(words))
+    found = (*secret_sources.secrets_of_url(str(url or "")), *secret_sources.secrets_of_arguments(words))
     return Redactor(secret for secret in found if "${" not in secret).without_known(text)
 
 

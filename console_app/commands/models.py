@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from console_app import wiring
+from console_app.command_line import json_outputs
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL
-from console_app.console.model_source import ModelListing
-from console_app.domain.errors import ConfigError, FanoutError
-from console_app.domain.safe_text import json_line, one_line
-from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding
-from console_app.headless.json_outputs import ModelEntry, ModelsReport
+from console_app.domain import ConfigError, FanoutError, one_line, safe_text
+from console_app.headless import (
+    Exit,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+)
 from console_app.wiring import Setup
 
 
 async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """Lists the models of every endpoint; fails where the one that was asked for can't say."""
-    from console_app.console.model_source import list_all
+    from console_app.console import list_all
 
     wanted = (setup.arguments.model or "").partition("/")[0]
     names = list(setup.settings.known_providers())
@@ -27,33 +30,40 @@ async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
     asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
     needed = wanted or (setup.settings.model or "").partition("/")[0]
     failed = False
-    known = [ModelEntry(name=f"{OFFLINE}/{OFFLINE_MODEL}", context_window=None)] if wanted in ("", OFFLINE) else []
+    known = (
+        [json_outputs.ModelEntry(name=f"{OFFLINE}/{OFFLINE_MODEL}", context_window=None)]
+        if wanted in ("", OFFLINE)
+        else []
+    )
     problems: list[str] = []
     for listing in await interrupts.race(list_all(asked)):
         config = asked[listing.provider]
-        known += _entries(listing, None if isinstance(config, FanoutError) else config.base_url)
+        known += _entries(listing.models, None if isinstance(config, FanoutError) else config.base_url)
         problems += [setup.redactor.clean(listing.problem)] if listing.problem else []
         failed = failed or (bool(listing.problem) and listing.provider == needed)
     if setup.arguments.json:
-        output.report(json_line(ModelsReport(models=tuple(known), problems=tuple(problems)).model_dump()))
+        output.report(
+            safe_text.json_line(json_outputs.ModelsReport(models=tuple(known), problems=tuple(problems)).model_dump())
+        )
     else:
         for entry in known:
             output.report(_line(entry))
         for problem in problems:
             output.error_line(problem)
-    return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
+    return RunEnding(Exit.FAILED if failed else Exit.DONE)
 
 
-def _entries(listing: ModelListing, base_url: str | None) -> Iterator[ModelEntry]:
-    """The models of a listing."""
+def _entries(models: Sequence[str], base_url: str | None) -> Iterator[json_outputs.ModelEntry]:
+    """The models of one provider."""
     from console_app.providers import context_window
 
-    for name in listing.models:
-        window = context_window(listing.provider, name.partition("/")[2], base_url=base_url)
-        yield ModelEntry(name=name, context_window=window)
+    for name in models:
+        provider, _, model = name.partition("/")
+        window = context_window(provider, model, base_url=base_url)
+        yield json_outputs.ModelEntry(name=name, context_window=window)
 
 
-def _line(entry: ModelEntry) -> str:
+def _line(entry: json_outputs.ModelEntry) -> str:
     """A model for people."""
     window = f" {entry.context_window:>12,} tokens" if entry.context_window else ""
     return f"{one_line(entry.name, 100):<48}{window}".rstrip()

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from console_app.commands.standard_output import write_out
-from console_app.config.files import read_text
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import json_line
+from console_app.config.files import disk
+from console_app.domain import ConfigError, UsageError, safe_text
 from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
@@ -36,12 +35,12 @@ def run_parse(arguments: Namespace) -> int:
 
 
 def _print(value: Any) -> None:
-    write_out(json_line(value) + "\n")
+    write_out(safe_text.json_line(value) + "\n")
 
 
 def _tools(path: Path) -> list[ToolSignature]:
     try:
-        return signatures(json.loads(read_text(path, most=_MOST_TOOLS, piped=True)))
+        return signatures(json.loads(disk.read_text(path, most=_MOST_TOOLS, piped=True)))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
     except RecursionError:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import UsageError
+from console_app.domain import UsageError
 
 if TYPE_CHECKING:
-    from console_app.console.files.attachments import Attachments, Composed
+    from console_app.console import files
 
 PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
 _CHUNK = 65536
@@ -36,7 +36,7 @@ async def read_prompt(words: Sequence[str], note: Callable[[str], None], descrip
     return prompt
 
 
-async def with_attachments(attachments: Attachments, words: Sequence[str], prompt: str) -> Composed:
+async def with_attachments(attachments: files.Attachments, words: Sequence[str], prompt: str) -> files.Composed:
     """The message of a prompt, with what its `words` name. What was piped in may be anybody's, and names nothing.
     Raises AttachmentError, ServerError and UsageError."""
     text = " ".join(word for word in words if word != "-").strip()

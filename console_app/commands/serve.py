@@ -6,11 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from console_app.command_line import parse_arguments
-from console_app.config.files import contents
-from console_app.config.machine import how_to_install
-from console_app.config.secrets import for_consoles
-from console_app.domain.errors import UsageError
-from console_app.domain.settings import is_loopback_host
+from console_app.config.files import disk
+from console_app.config.machine import extras
+from console_app.config.secrets import child_environment
+from console_app.domain import UsageError, web_address
 from console_app.wiring import Setup
 
 VARIABLE = "FANOUT_SERVE_TOKEN"
@@ -25,14 +24,14 @@ def run_serve(setup: Setup) -> int:
         from console_app.web import LEAST_TOKEN, ServeOptions, origin_of, serve
     except ModuleNotFoundError as error:
         missing = f"the console in a browser needs {error.name}, which is not installed"
-        raise UsageError(missing, how_to_install("web")) from None
+        raise UsageError(missing, extras.how_to_install("web")) from None
 
     asked = setup.arguments
     token = _token(setup)
     if token is not None and len(token) < LEAST_TOKEN:
         raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
     setup.redactor.add(token)
-    if not is_loopback_host(asked.host):
+    if not web_address.is_loopback_host(asked.host):
         if token is None:
             raise UsageError(f"--host {asked.host} can be reached from elsewhere", "Give it a token: --token-file.")
         sys.stderr.write(
@@ -68,7 +67,7 @@ def _token(setup: Setup) -> str | None:
     if asked is not None:
         raise UsageError("--token and --token-file are two tokens", "Give one: other users see the argument.")
     try:
-        return contents(setup.cwd / path, piped=True).decode().strip()
+        return disk.contents(setup.cwd / path, piped=True).decode().strip()
     except UnicodeError:
         why = "it is no UTF-8 text"
     except OSError as error:
@@ -96,4 +95,4 @@ def _environment(setup: Setup, given: Sequence[str]) -> dict[str, str]:
     if "" in values or "" in named:
         raise UsageError("--env has no name", "As NAME, or NAME=VALUE.")
     environ = {name: value for name, value in setup.environ.items() if name != VARIABLE}
-    return {**for_consoles(environ, [*keys, *ADDRESSES, *named]), **values}
+    return {**child_environment.for_consoles(environ, [*keys, *ADDRESSES, *named]), **values}

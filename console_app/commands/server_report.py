@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.domain.safe_text import encodable, one_line, visible
-from console_app.domain.tools import ToolSpec
-from console_app.headless.json_outputs import ServerReport, ServersReport
+from console_app.command_line import json_outputs
+from console_app.domain import ToolSpec, one_line, safe_text, visible
 from console_app.mcp_client import Hub, ServerState, ServerStatus
 
 Row = tuple[str, str]  # what is offered, and what about it
@@ -92,7 +91,7 @@ def checked(status: ServerStatus, seconds: float, *, strictly: bool) -> ServerCh
 def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
     """One object: `file`, `ok`, and `servers` in the order of the file. Texts are the servers': JSON escapes them."""
     servers = tuple(
-        ServerReport(
+        json_outputs.ServerReport(
             name=check.status.name,
             state=check.status.state.value,
             reason=_reason(check.status),
@@ -110,7 +109,9 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
         for check in checks
     )
     ok = not any(check.problems for check in checks)
-    whole = ServersReport(file=encodable(str(path)) if path else None, ok=ok, servers=servers).model_dump()
+    whole = json_outputs.ServersReport(
+        file=safe_text.encodable(str(path)) if path else None, ok=ok, servers=servers
+    ).model_dump()
     return visible(json.dumps(whole, ensure_ascii=True, indent=2))
 
 

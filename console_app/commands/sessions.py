@@ -14,23 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
+from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.domain.transcript import Transcript, TurnView
-from console_app.headless import EXIT_DONE, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
-from console_app.sessions import (
-    MOVING,
-    ForkPoint,
-    Hit,
-    Library,
-    Replay,
-    SessionInfo,
-    exported,
-    form_of,
-    imported,
-    write_new,
+from console_app.headless import (
+    Exit,
+    Interrupts,
+    OutputStreams,
+    RunEnding,
+    call_line,
+    compaction_line,
 )
+from console_app.sessions import ForkPoint, Hit, Library, Replay, SessionInfo, export
 from console_app.wiring import Setup
 
 _MOST_LISTED = 100_000
@@ -38,8 +33,8 @@ _MOST_LISTED = 100_000
 
 def moving_format(arguments: Namespace) -> str:
     """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
-    asked: str = arguments.format or form_of(arguments.output or "")
-    return asked if asked in MOVING else ""
+    asked: str = arguments.format or export.form_of(arguments.output or "")
+    return asked if asked in export.MOVING else ""
 
 
 async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -51,7 +46,7 @@ async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) 
         await library.close()
         if (aside := library.store.set_aside) is not None:
             output.error_line(f"The session file was damaged. It was kept as {aside}.")
-    return RunEnding(EXIT_DONE)
+    return RunEnding(Exit.DONE)
 
 
 class _SessionCommand:
@@ -103,12 +98,12 @@ class _SessionCommand:
 
             async def play() -> None:
                 async for event in replay.play():
-                    self._print(json_line(event.model_dump()))
+                    self._print(safe_text.json_line(event.model_dump()))
 
             await self._interrupts.race(play())
         elif self._arguments.json:
             for event in events:
-                self._print(json_line(event.model_dump()))
+                self._print(safe_text.json_line(event.model_dump()))
         else:
             self._print("\n\n".join(_conversation(events)))
 
@@ -116,13 +111,13 @@ class _SessionCommand:
         info = await self._store.find(self._one("ID"))
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
-        form = self._arguments.format or form_of(self._arguments.output or "") or "md"
-        text = await asyncio.to_thread(exported, events, form, info.title, self._library.redactor)
+        form = self._arguments.format or export.form_of(self._arguments.output or "") or "md"
+        text = await asyncio.to_thread(export.exported, events, form, info.title, self._library.redactor)
         if target is not None:
-            self._print(str(await asyncio.to_thread(write_new, target, text)))
+            self._print(str(await asyncio.to_thread(export.write_new, target, text)))
         elif form == "jsonl":
             for line in text.splitlines():
-                self._print(json_line(json.loads(line)))
+                self._print(safe_text.json_line(json.loads(line)))
         else:
             self._output.out(text)
 
@@ -133,7 +128,7 @@ class _SessionCommand:
         except OSError as error:
             raise UsageError(f"can't read {name}: {error.strerror or error}") from None
         lines = data.decode("utf-8-sig", "replace").split("\n")  # a line separator inside a text is no end of line
-        events = imported(lines, name)
+        events = export.imported(lines, name)
         await self._store.add(events)
         self._print(events[0].session_id)
 
@@ -201,7 +196,7 @@ def _info_line(info: SessionInfo) -> str:
 
 def _info_json(info: SessionInfo) -> str:
     """The same for programs."""
-    return json_line(asdict(info))
+    return safe_text.json_line(asdict(info))
 
 
 def _hit_line(hit: Hit) -> str:
@@ -212,7 +207,7 @@ def _hit_line(hit: Hit) -> str:
 
 def _hit_json(hit: Hit) -> str:
     """The same for programs; the words that were found are not marked."""
-    return json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
+    return safe_text.json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
 
 
 def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:

@@ -13,10 +13,10 @@ def write_out(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from console_app.domain.errors import OutputError
+        from console_app.domain import errors
 
         forget_stdout()
-        raise OutputError(f"can't write to standard output: {error.strerror or error}") from None
+        raise errors.OutputError(f"can't write to standard output: {error.strerror or error}") from None
 
 
 def forget_stdout() -> None:

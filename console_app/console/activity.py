@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from console_app.console.talk.readiness import Readiness, named
+from console_app.console.talk.readiness import Readiness
+from console_app.domain import CallState, event_news
 from console_app.domain import events as ev
-from console_app.domain.event_news import News, text_of
-from console_app.domain.tools import CallState
 from console_app.domain.transcript import CallView, Transcript
 
 if TYPE_CHECKING:
@@ -48,12 +47,12 @@ class Pace:
 
     def heard(self, event: ev.Event) -> None:
         """Takes one event; it comes with every token."""
-        news = News.of(event)
-        if news & News.WRITES:
-            self._sign(event.at, writes=True, characters=len(text_of(event)))
-        elif news & News.THINKS:
+        news = event_news.News.of(event)
+        if news & event_news.News.WRITES:
+            self._sign(event.at, writes=True, characters=len(event_news.text_of(event)))
+        elif news & event_news.News.THINKS:
             self._sign(event.at, writes=False)
-        elif news & News.BEGINS:
+        elif news & event_news.News.BEGINS:
             self._begin(event.at, writes=False)
         elif event.type == "retry.scheduled":
             self._begin(event.at + event.delay, writes=False)
@@ -116,14 +115,14 @@ class ActivityStatus:
             return f"Reading attachments{took} · esc take back"
         if servers := self._readiness.connecting:
             without = "it" if len(servers) == 1 else "them"
-            return f"Waiting for {named(servers)}{took} · enter starts without {without}"
+            return f"Waiting for {self._readiness.awaited}{took} · enter starts without {without}"
         return f"Starting{took} · esc take back" if self._readiness.loading else ""
 
     def _before(self, sent: Sent, now: float) -> str:
         if self._conversation.composing:
             what = "reading attachments"
-        elif servers := self._readiness.connecting:
-            what = f"connecting {named(servers)}"
+        elif self._readiness.connecting:
+            what = f"connecting {self._readiness.awaited}"
         else:
             what = "starting"
         return _timed(what, now - sent.since)

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.console.ui_port import UiPort
-from console_app.domain.call_description import NOTHING_RUNS, Act, refusal
-from console_app.domain.errors import FanoutError
+from console_app.domain import FanoutError, call_description
 from console_app.domain.transcript import GO_ON
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class Calls:
 
     def cancel(self, call_id: str) -> None:
         """Ends a call; its siblings live."""
-        if self._may(call_id, Act.CANCEL) and (running := self._conversation.calls_of) is not None:
+        if self._may(call_id, call_description.Act.CANCEL) and (running := self._conversation.calls_of) is not None:
             running.cancel_call(call_id)
 
     def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
@@ -36,7 +35,7 @@ class Calls:
 
     def _run_again(self, call_id: str, arguments: dict[str, Any] | None) -> None:
         conversation, turn = self._conversation, self._conversation.turn
-        if not self._may(call_id, Act.RETRY if arguments is None else Act.EDIT):
+        if not self._may(call_id, call_description.Act.RETRY if arguments is None else call_description.Act.EDIT):
             return
         if turn is not None:
             done = turn.retry(call_id) if arguments is None else turn.edit_and_run(call_id, arguments)
@@ -78,7 +77,7 @@ class Calls:
     def extend(self, call_id: str) -> None:
         """Gives a running call its whole time again."""
         running = self._conversation.calls_of
-        if not self._may(call_id, Act.EXTEND):
+        if not self._may(call_id, call_description.Act.EXTEND):
             return
         if running is not None and running.extend_call(call_id):
             self._ui.toast("It has its whole time again.")
@@ -88,8 +87,11 @@ class Calls:
     def send_now(self) -> None:
         """The results that are there go to the model; the other calls end as interrupted."""
         turn = self._conversation.turn
-        if all(refusal(call, Act.SEND) for call in self._ui.transcript.open_calls.values()):
-            self._ui.toast(NOTHING_RUNS)
+        if all(
+            call_description.refusal(call, call_description.Act.SEND)
+            for call in self._ui.transcript.open_calls.values()
+        ):
+            self._ui.toast(call_description.NOTHING_RUNS)
         elif turn is None:
             self._ui.toast("No answer waits for this call: it runs again by itself.")
         elif not turn.send_now():
@@ -101,10 +103,10 @@ class Calls:
         if turn is None or not (turn.decline(call_id) if text is None else turn.answer(call_id, text)):
             self._ui.toast(NOT_ASKED)
 
-    def _may(self, call_id: str, act: Act) -> bool:
+    def _may(self, call_id: str, act: call_description.Act) -> bool:
         """Whether an act is to be had now; where it isn't, the user is told why."""
         call = self._ui.transcript.calls.get(call_id)
-        if call is not None and (why := refusal(call, act)):
+        if call is not None and (why := call_description.refusal(call, act)):
             self._ui.toast(why)
             return False
         return True

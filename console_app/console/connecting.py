@@ -17,11 +17,9 @@ from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_key, c
 from console_app.config.secrets import Redactor
 from console_app.console.model_source import ConfiguredModels, warm_up
 from console_app.console.models import Models
-from console_app.domain.chunks import ReasoningChunk, TextChunk
-from console_app.domain.errors import ConfigError, ProviderError
-from console_app.domain.messages import UserMessage
-from console_app.domain.ports import ModelRequest
-from console_app.domain.settings import VENDOR_URLS, ProviderConfig, host
+from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
+from console_app.domain import chunks as ch
+from console_app.domain.settings import VENDOR_URLS, ProviderConfig
 
 LOOKING = 2.0  # seconds for what answers on this machine
 LISTING = 30.0  # seconds for one list of models: what starts with its first request takes its time
@@ -77,7 +75,7 @@ class Connecting:
         url, key = checked_url(address), checked_key(key)
         self._redactor.add(key)
         first: Listing | None = None
-        refused: ProviderError | None = None
+        refused: errors.ProviderError | None = None
         for candidate in _candidates(url):
             made = TypedEndpoint.of(self._source.settings, self._source.environ, candidate, key)
             first = first or Listing(made, ())
@@ -85,7 +83,7 @@ class Connecting:
                 names = await _listed(_config(made, "any"), LISTING)
             except TimeoutError:
                 return replace(first, why=f"No list came within {LISTING:g} s.")  # it may answer all the same
-            except ProviderError as error:
+            except errors.ProviderError as error:
                 if error.status is None or error.status in (401, 403):
                     raise refused if error.status is None and refused is not None else error from None
                 refused = refused or error
@@ -108,18 +106,21 @@ class Connecting:
         try:
             async with (
                 asyncio.timeout(TRIAL),
-                provider.stream(ModelRequest((UserMessage(content=_QUESTION),))) as chunks,
+                provider.stream(ports.ModelRequest((UserMessage(content=_QUESTION),))) as chunks,
             ):
                 async for chunk in chunks:
-                    if isinstance(chunk, TextChunk | ReasoningChunk) and chunk.text.strip():
+                    if isinstance(chunk, ch.TextChunk | ch.ReasoningChunk) and chunk.text.strip():
                         return time.monotonic() - began
         except TimeoutError:
-            raise ProviderError(
-                f"{model} at {host(made.url)}: no word within {TRIAL:g} s", "It may still be loading: try once more."
+            raise errors.ProviderError(
+                f"{model} at {web_address.host(made.url)}: no word within {TRIAL:g} s",
+                "It may still be loading: try once more.",
             ) from None
         finally:
             await provider.close()
-        raise ProviderError(f"{model} at {host(made.url)} answered with nothing", "Take another model.")
+        raise errors.ProviderError(
+            f"{model} at {web_address.host(made.url)} answered with nothing", "Take another model."
+        )
 
     async def keep(self, made: TypedEndpoint, model: str) -> str:
         """Has `model` answer from now on, and from the next start; in words what was kept where. Raises
@@ -132,7 +133,7 @@ class Connecting:
         self._source = source
         if (choice := self._models.choice) is not None:
             await asyncio.to_thread(warm_up, choice)
-        key = f"; the key is in {place}, for {host(made.url)} alone" if place else ""
+        key = f"; the key is in {place}, for {web_address.host(made.url)} alone" if place else ""
         return f"{name} answers from now on, and from the next start: {self._paths.settings}{key}."
 
     async def _at(self, port: int, name: str) -> LocalEndpoint | None:
@@ -144,7 +145,7 @@ class Connecting:
             models = await _listed(config, LOOKING)
         except TimeoutError:
             return None
-        except ProviderError as error:
+        except errors.ProviderError as error:
             return LocalEndpoint(name, url, None) if error.status in (401, 403) else None
         return LocalEndpoint(name, url, tuple(models))
 

@@ -9,29 +9,24 @@ from typing import TYPE_CHECKING
 
 from console_app.console.activity import ActivityStatus
 from console_app.console.calls import Calls
-from console_app.console.files.attachments import Attachments
+from console_app.console.files import Attachments
 from console_app.console.pending import PendingCalls
 from console_app.console.permissions import Permissions
+from console_app.console.servers import Watching
 from console_app.console.servers.file_news import FileNews, Reloads
 from console_app.console.servers.news import ServerNews
-from console_app.console.servers.watching import Watching
 from console_app.console.services import Services
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.readiness import Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.talk.starting import ConsoleStart
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.event_news import News, call_of
-from console_app.domain.ports import no_pictures
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, UsageError, event_news, one_line, ports
+from console_app.domain.transcript import MANUAL
 
 if TYPE_CHECKING:
     from console_app.console.talk.queued import Around
-    from console_app.domain.events import Event
-    from console_app.domain.messages import Attachment
-
-RUNNING = "A turn is running. Esc stops it"
+    from console_app.domain import Attachment, Event
 
 
 async def _none_written() -> str:
@@ -50,7 +45,7 @@ class Console:
             services.working_folder,
             services.pictures_path,
             services.hub,
-            lambda: no_pictures(engine.provider),
+            lambda: ports.no_pictures(engine.provider),
             named=library is not None,
         )
         self.readiness = Readiness(services.server_statuses, services.connect)
@@ -115,11 +110,26 @@ class Console:
     def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
         """Sends a prompt, now or behind what runs; `typed` is what of it was not pasted, and its turn runs within
         `around`. False, and told, where nothing can be sent in this session."""
+        if may := self.may_send():
+            self.conversation.send(text, typed=typed, around=around)
+        return may
+
+    def may_send(self) -> bool:
+        """Whether anything can be sent in this session; the user is told where it can't."""
         if self.sessions.read_only:
             self.ui.toast(READ_ONLY)
-            return False
-        self.conversation.send(text, typed=typed, around=around)
-        return True
+        return not self.sessions.read_only
+
+    def call_by_hand(self, calls: str) -> None:
+        """Runs calls that were typed as tools and JSON."""
+        self.send(f"{MANUAL}{calls}")
+
+    async def use_model(self, name: str | None) -> None:
+        """The model called `PROVIDER/MODEL` answers; none stands for leaving it as it is. Raises FanoutError."""
+        if name and name != self.models.name:
+            await self.models.switch(name)
+            self.ui.changed()
+            self.ui.toast(f"Model: {one_line(name, 60)}, from the next answer on.")
 
     def stop(self) -> bool:
         """Stops what runs; a message whose turn has not begun is given back. False when nothing runs."""
@@ -134,8 +144,8 @@ class Console:
 
     def _heard(self, event: Event) -> None:
         self.activity.pace.heard(event)
-        if News.of(event) & News.OVER:
-            self.services.human.call_ended(call_of(event))
+        if event_news.News.of(event) & event_news.News.OVER:
+            self.services.human.call_ended(event_news.call_of(event))
 
     # -- the project's files
 

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from console_app.config.models import KnownRefusals, ModelChoice, choose_model
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
-from console_app.domain.errors import ConfigError, FanoutError, ProviderError
-from console_app.domain.ports import StandIn
+from console_app.domain import ConfigError, FanoutError, errors, ports
 from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
-    from console_app.domain.ports import Provider
     from console_app.domain.settings import ProviderConfig
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
-Wires = Callable[[ModelChoice], "Provider"]  # what speaks to the endpoint of a choice
+Wires = Callable[[ModelChoice], "ports.Provider"]  # what speaks to the endpoint of a choice
 _ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 
 
@@ -37,7 +35,7 @@ class ModelSource(Protocol):
         """`choice` with a model of its endpoint, where it has none yet."""
         ...
 
-    def open(self, choice: ModelChoice) -> Provider:
+    def open(self, choice: ModelChoice) -> ports.Provider:
         """Its provider. Cheap."""
         ...
 
@@ -92,7 +90,7 @@ class ConfiguredModels:
         hint = f"Name one: -m {choice.provider}/MODEL."
         try:
             names = await _listed(config)
-        except ProviderError as error:
+        except errors.ProviderError as error:
             if error.status not in (404, 405, 501):
                 raise
             raise ConfigError(f"no model was named, and {error.detail}", hint) from error
@@ -103,7 +101,7 @@ class ConfiguredModels:
         name = f"{choice.provider}/{usual if usual in names else talking[0]}"
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
 
-    def open(self, choice: ModelChoice, wires: Wires | None = None) -> Provider:
+    def open(self, choice: ModelChoice, wires: Wires | None = None) -> ports.Provider:
         """Open a provider; its SDK is imported by `load`, or by the first request. `wires` are those that conversations
         share; the provider isn't closed then."""
         if choice.provider == OFFLINE:
@@ -127,9 +125,9 @@ class ConfiguredModels:
             provider, other, lambda: self.open(self.choose(other), wires), lambda: self._described(other)
         )
 
-    def _described(self, name: str) -> StandIn:
+    def _described(self, name: str) -> ports.StandIn:
         choice = self.choose(name)
-        return StandIn(self.window(choice), choice.host)
+        return ports.StandIn(self.window(choice), choice.host)
 
     def load(self, choice: ModelChoice) -> None:
         """Import the SDK of a model: openai takes 0.5 s, anthropic 1.2 s."""
@@ -196,7 +194,7 @@ def warm_up(choice: ModelChoice) -> None:
     parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
 
 
-def _wire_provider(choice: ModelChoice, refusals: KnownRefusals, limits: EndpointLimits) -> Provider:
+def _wire_provider(choice: ModelChoice, refusals: KnownRefusals, limits: EndpointLimits) -> ports.Provider:
     if choice.provider == SCRIPTED:
         from console_app.providers import ScriptedProvider
 
@@ -224,4 +222,4 @@ async def _listed(config: ProviderConfig) -> list[str]:
         async with asyncio.timeout(PATIENCE):
             return await list_models(config)
     except TimeoutError:
-        raise ProviderError(f"{config.name}: no list of models within {PATIENCE:g} s") from None
+        raise errors.ProviderError(f"{config.name}: no list of models within {PATIENCE:g} s") from None

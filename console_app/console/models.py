@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import UsageError
-from console_app.domain.ports import effort_for, stand_in
-from console_app.domain.safe_text import one_line
+from console_app.domain import UsageError, one_line, ports
 
 if TYPE_CHECKING:
     from console_app.config.models import ModelChoice
     from console_app.console.model_source import ModelSource
-    from console_app.domain.ports import Provider
     from console_app.domain.settings import Effort
     from console_app.engine import Engine
 
@@ -41,7 +38,7 @@ class Models:
     @property
     def window(self) -> int | None:
         """Tokens that the model which answers now takes, None while unknown."""
-        other = stand_in(self._engine.provider)
+        other = ports.stand_in(self._engine.provider)
         return self._window if other is None else other.window
 
     @window.setter
@@ -51,7 +48,7 @@ class Models:
     @property
     def host(self) -> str:
         """The host that the model is at, "" where it is its vendor's own."""
-        if (other := stand_in(self._engine.provider)) is not None:
+        if (other := ports.stand_in(self._engine.provider)) is not None:
             return other.host
         return self.choice.host if self.choice is not None else ""
 
@@ -82,7 +79,7 @@ class Models:
 
     def takes(self, effort: Effort) -> bool:
         """Whether the model is asked to think so much; not where it knows no effort, or its endpoint refused this."""
-        return bool(effort_for(self._engine.provider, effort))
+        return bool(ports.effort_for(self._engine.provider, effort))
 
     def use_effort(self, effort: Effort | None) -> str:
         """Has the model think so much from the next answer on, None: as it is configured; gives what came of it."""
@@ -108,7 +105,7 @@ class Models:
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    async def _close(self, provider: Provider) -> None:
+    async def _close(self, provider: ports.Provider) -> None:
         """Closes a provider that gives no more answers, behind the one that it may be giving."""
         if (activity := self._engine.activity) is not None:
             await asyncio.wait({activity.left})

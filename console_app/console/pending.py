@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from console_app.console.permissions import helpful_rules, misfit
-from console_app.domain.displayed import ArgumentLine, argument_lines, difference_lines
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import UNKNOWN, CallState, Risk, ToolSpec, risk_of
+from console_app.domain import CallState, ToolSpec, displayed, one_line
+from console_app.domain.tools import UNKNOWN, Risk, risk_of
 from console_app.domain.transcript import CallView
 from console_app.engine import OtherServer
 
 if TYPE_CHECKING:
-    from console_app.console.files.file_changes import FileChange
+    from console_app.console.files import FileChange
     from console_app.domain.transcript import Transcript
     from console_app.engine import Engine
 
@@ -54,10 +53,10 @@ class Pending:
         """Whether there is more to know of it than its arguments."""
         return bool(self.changed or self.others or self.wrong)
 
-    def lines(self, change: FileChange | None = None) -> list[ArgumentLine]:
+    def lines(self, change: FileChange | None = None) -> list[displayed.ArgumentLine]:
         """All that will run, as it is displayed: how the tool changed, the arguments, what they `change` in a file."""
         said = change.said if change is not None else ()
-        lines = difference_lines(self.changed) + argument_lines(self.call.arguments or {}, said)
+        lines = displayed.difference_lines(self.changed) + displayed.argument_lines(self.call.arguments or {}, said)
         return [*lines, *(change.lines if change is not None else ())]
 
     def reasons(self) -> Iterator[str]:

@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from console_app.console.ui_port import UiPort
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.errors import FanoutError
-from console_app.domain.events import Decision
+from console_app.domain import ApprovalMode, Decision, FanoutError, ToolSpec, one_line
+from console_app.domain import schema as json_schema
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import arguments_problem
-from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import CallView
 from console_app.engine import Action, ApprovalGate, Rule
 
@@ -79,6 +75,11 @@ class PermissionRow:
     matches: str
     source: str
     rule: Rule | None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the user can take the rule away: it is of this session, or of their own configuration."""
+        return self.source == SESSION or self.source.startswith("yours")
 
 
 class Permissions:
@@ -226,7 +227,7 @@ def source_of(source: str) -> str:
 
 def misfit(spec: ToolSpec, call: CallView) -> str:
     """Why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
-    wrong = arguments_problem(spec.input_schema, call.arguments or {})
+    wrong = json_schema.arguments_problem(spec.input_schema, call.arguments or {})
     return "; ".join((f"it does not fit the tool: {wrong}", *call.repaired)) if wrong else ""
 
 

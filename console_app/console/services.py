@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
     from console_app.console.permissions import RuleFile
-    from console_app.console.servers.switches import ServerSwitches
+    from console_app.console.servers import ServerSwitches
     from console_app.console.talk.readiness import ServerView
-    from console_app.domain.ports import SessionStore
+    from console_app.domain import ports
     from console_app.engine import Engine
     from console_app.mcp_client import Hub, RawMessage
     from console_app.sessions import Library, Replay
@@ -94,7 +94,7 @@ class Services:
     human: QuestionQueue = field(default_factory=QuestionQueue)
     """Whom servers ask; the hub has it as its HumanPort."""
 
-    store: SessionStore | None = None
+    store: ports.SessionStore | None = None
     """Where events are appended before they are shown; None keeps nothing."""
     library: Library | None = None
     """The sessions that were kept, for /sessions and what belongs to it; the same as `store`, where there is one."""

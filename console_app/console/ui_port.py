@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from console_app.domain.errors import UsageError
-from console_app.domain.events import Event, Level
+from console_app.domain import Event, Level, UsageError
 from console_app.domain.transcript import CallView, Transcript
 
 

@@ -6,7 +6,6 @@ the engine have their defaults here alone: config.toml takes them from `DEFAULTS
 
 from __future__ import annotations
 
-import ipaddress
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from console_app.domain import web_address
 from console_app.domain.approvals import CallPolicy
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -85,36 +85,12 @@ class ProviderConfig:
         """The base URL, the vendor's own where none is set."""
         return self.base_url or VENDOR_URLS[self.api]
 
-
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of `url`: a key that was given for one origin goes to no other."""
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-
-
-def host(url: str) -> str:
-    """`HOST`, or `HOST:PORT` where the port isn't the scheme's own."""
-    return urlsplit(url).netloc.rpartition("@")[2]
-
-
-def identity(config: ProviderConfig) -> str:
-    """`API HOST` of an endpoint, with what comes before `/v1` where a gateway has several: what one of them gave goes
-    back to that one alone."""
-    path = urlsplit(config.url).path.rstrip("/").removesuffix("/v1")
-    return f"{config.api} {host(config.url).lower()}{path}"
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine: servers there need no key."""
-    return is_loopback_host(urlsplit(url).hostname or "")
-
-
-def is_loopback_host(host: str) -> bool:
-    """Return whether only this machine reaches `host`, a name or an address without brackets."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    @property
+    def identity(self) -> str:
+        """`API HOST` of the endpoint, with what comes before `/v1` where a gateway has several: what one of them gave
+        goes back to that one alone."""
+        path = urlsplit(self.url).path.rstrip("/").removesuffix("/v1")
+        return f"{self.api} {web_address.host(self.url).lower()}{path}"
 
 
 Dispatch = Literal["eager", "batch"]

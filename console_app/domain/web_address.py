@@ -1,4 +1,4 @@
-"""A web address that somebody else wrote, taken apart so that a person sees where it leads before it is opened.
+"""Web addresses: the host and the origin of one, and one that somebody else wrote, taken apart for people to see.
 
 What browsers and `urlsplit` read differently (backslashes, spaces, unseen characters, escapes in the host) is no web
 page here: nobody could say what would be opened.
@@ -41,6 +41,30 @@ def read_address(url: str) -> WebAddress | None:
     host = place if place.endswith("]") else re.sub(r":\d*$", "", place)
     before = f"{url[: url.index('//') + 2]}{userinfo}{at}"
     return WebAddress(before, host, url[len(before) + len(host) :], tuple(_warnings(parts, host, bool(at))))
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port of `url`: a key that was given for one origin goes to no other."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def host(url: str) -> str:
+    """`HOST`, or `HOST:PORT` where the port isn't the scheme's own."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` names this machine: servers there need no key."""
+    return is_loopback_host(urlsplit(url).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Return whether only this machine reaches `host`, a name or an address without brackets."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _parts(url: str) -> SplitResult | None:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from console_app.domain import Message
+from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.chunks import UsageChunk
-from console_app.domain.messages import Message
 from console_app.engine.calls.call_execution import CallNews
 from console_app.engine.session import Session
 
@@ -299,7 +299,7 @@ class Activity(ABC):
         return {task for task in owned if not task.done()}
 
 
-def usage_reported(usage: UsageChunk, call_id: str = "") -> ev.UsageReported:
+def usage_reported(usage: ch.UsageChunk, call_id: str = "") -> ev.UsageReported:
     """Return the event for what a request took; with `call_id` it counts with the session, not with the context."""
     return ev.UsageReported(
         call_id=call_id,

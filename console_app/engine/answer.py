@@ -6,14 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, assert_never, cast
 
-from console_app.domain import chunks
+from console_app.domain import AssistantMessage, FanoutError, Outcome, Reasoning, ThoughtLabel, ports, safe_text
+from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.chunks import ProviderCallFinished, ProviderCallStarted
-from console_app.domain.errors import FanoutError
-from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
-from console_app.domain.ports import Provider, endpoint_of
-from console_app.domain.safe_text import is_blank
-from console_app.domain.tools import Outcome
 from console_app.engine.activity import usage_reported
 from console_app.engine.calls.arguments import UnreadableArguments, read
 from console_app.engine.calls.results import INTERRUPTED
@@ -36,7 +31,7 @@ class ProviderCalls:
         self._open: dict[str, tuple[str, float]] = {}  # the provider's id: ours, and when it began
         self.count = 0  # of those that were told of
 
-    def started(self, chunk: ProviderCallStarted) -> None:
+    def started(self, chunk: ch.ProviderCallStarted) -> None:
         if chunk.id in self._open:
             return
         call_id = self._session.new_call_id(chunk.id, "provider_call")
@@ -56,7 +51,7 @@ class ProviderCalls:
         self._ready(call_id, chunk.arguments)
         self._emit(ev.CallStarted(call_id=call_id))
 
-    def finished(self, chunk: ProviderCallFinished) -> None:
+    def finished(self, chunk: ch.ProviderCallFinished) -> None:
         """Tell what came of a call; nothing of one that nobody told of."""
         if (found := self._open.pop(chunk.id, None)) is None:
             return
@@ -73,7 +68,7 @@ class ProviderCalls:
     def end(self) -> None:
         """End those that are open: the provider says no more of them."""
         for provider_id in list(self._open):
-            self.finished(ProviderCallFinished(provider_id, Outcome.INTERRUPTED, INTERRUPTED))
+            self.finished(ch.ProviderCallFinished(provider_id, Outcome.INTERRUPTED, INTERRUPTED))
 
     def _ready(self, call_id: str, arguments: str) -> None:
         if arguments:
@@ -101,14 +96,14 @@ class Answer:
         batch: Batch,
         provider_calls: ProviderCalls,
         emit: Callable[[ev.Event], None],
-        provider: Provider,
+        provider: ports.Provider,
         label: ThoughtLabel | None = None,
     ) -> None:
         self.batch = batch
         self._provider_calls = provider_calls
         self._provider = provider
         self.label: ThoughtLabel | None = label
-        self.finish: chunks.FinishReason | None = None
+        self.finish: ch.FinishReason | None = None
         self.error: FanoutError | None = None
         self.over = False  # nobody wants more of it
         self._emit = emit
@@ -119,7 +114,7 @@ class Answer:
 
     @property
     def endpoint(self) -> str:
-        return endpoint_of(self._provider)
+        return ports.endpoint_of(self._provider)
 
     @property
     def text(self) -> str:
@@ -127,52 +122,52 @@ class Answer:
             self._text[:] = ["".join(self._text)]
         return self._text[0] if self._text else ""
 
-    def take(self, chunk: chunks.Chunk) -> None:
+    def take(self, chunk: ch.Chunk) -> None:
         """Take the next chunk; emits what it means."""
         match chunk:
-            case chunks.TextChunk():
+            case ch.TextChunk():
                 text = self._within(chunk.text)
                 self._text.append(text)
                 label = self.label
                 self._emit(ev.TextDelta(text=text) if label is None else ev.ThoughtDelta(label=label, text=text))
-            case chunks.CallDelta():
+            case ch.CallDelta():
                 self.batch.delta(chunk.index, chunk.text)
-            case chunks.ReasoningChunk():
+            case ch.ReasoningChunk():
                 self._emit(ev.ReasoningDelta(text=self._within(chunk.text)))
-            case chunks.TextReplaced():
+            case ch.TextReplaced():
                 self._text[:] = [chunk.text]
                 if self.label is None:  # the whole thought follows by itself
                     self._emit(ev.TextRevised(text=self._text[0]))
-            case chunks.ReasoningFinished() | chunks.ReasoningSoFar() | chunks.ProviderData() if self._too_much(chunk):
+            case ch.ReasoningFinished() | ch.ReasoningSoFar() | ch.ProviderData() if self._too_much(chunk):
                 self.batch.overflow = f"what it wants back is more than {LARGEST_KEPT // 2**20} MB"
-            case chunks.ReasoningFinished():
+            case ch.ReasoningFinished():
                 self._reasoning.append(chunk.reasoning)
                 self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning))
-            case chunks.ReasoningSoFar():
+            case ch.ReasoningSoFar():
                 self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning, partial=True))
-            case chunks.CallOpened():
+            case ch.CallOpened():
                 self.batch.opened(chunk)
-            case chunks.CallClosed():
+            case ch.CallClosed():
                 self.batch.closed(chunk)
-            case chunks.CallBroken():
+            case ch.CallBroken():
                 self.batch.broken(chunk)
-            case chunks.CallWithdrawn():
+            case ch.CallWithdrawn():
                 self.batch.dropped(chunk.index)
-            case chunks.FinishChunk():
+            case ch.FinishChunk():
                 self.finish = chunk.reason
-            case chunks.ProviderCallStarted():
+            case ch.ProviderCallStarted():
                 self._provider_calls.started(chunk)
                 if self._provider_calls.count > MOST_OPENED:
                     self.batch.overflow = f"its provider makes more than {MOST_OPENED:,} calls"
-            case chunks.ProviderCallFinished():
+            case ch.ProviderCallFinished():
                 self._provider_calls.finished(chunk)
-            case chunks.ProviderData():
+            case ch.ProviderData():
                 if chunk.index is None:
                     self._provider_data = chunk.data
                     self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
                     self.batch.kept(chunk.index, chunk.data, self.endpoint)
-            case chunks.UsageChunk() | chunks.RetryChunk() | chunks.NoticeChunk():
+            case ch.UsageChunk() | ch.RetryChunk() | ch.NoticeChunk():
                 self._emit(_of_the_request(chunk))
             case _:
                 assert_never(chunk)
@@ -186,14 +181,14 @@ class Answer:
         self.batch.overflow = f"its text and reasoning are more than {LARGEST_SAID // 2**20} MB"
         return text[:room]
 
-    def _too_much(self, chunk: chunks.ReasoningFinished | chunks.ReasoningSoFar | chunks.ProviderData) -> bool:
+    def _too_much(self, chunk: ch.ReasoningFinished | ch.ReasoningSoFar | ch.ProviderData) -> bool:
         data, text = (
-            (chunk.data, "") if isinstance(chunk, chunks.ProviderData) else (chunk.reasoning.data, chunk.reasoning.text)
+            (chunk.data, "") if isinstance(chunk, ch.ProviderData) else (chunk.reasoning.data, chunk.reasoning.text)
         )
         size = KEPT_AROUND + len(text) + _characters(data)
         if self._kept + size > LARGEST_KEPT:
             return True
-        if isinstance(chunk, chunks.ReasoningFinished):  # the others take the place of what came before
+        if isinstance(chunk, ch.ReasoningFinished):  # the others take the place of what came before
             self._kept += size
         return False
 
@@ -214,7 +209,7 @@ class Answer:
         """Return the answer as it joins the history; None when there is nothing to keep."""
         model = f"{self._provider.name}/{self._provider.model}"
         calls = tuple(call.as_tool_call(model) for call in self.batch.calls)
-        if not calls and is_blank(self.text) and not self.paused:
+        if not calls and safe_text.is_blank(self.text) and not self.paused:
             return None
         return AssistantMessage(
             content=self.text,
@@ -254,11 +249,11 @@ def _characters(value: Any) -> int:
     return size
 
 
-def _of_the_request(chunk: chunks.UsageChunk | chunks.RetryChunk | chunks.NoticeChunk) -> ev.Event:
+def _of_the_request(chunk: ch.UsageChunk | ch.RetryChunk | ch.NoticeChunk) -> ev.Event:
     match chunk:
-        case chunks.UsageChunk():
+        case ch.UsageChunk():
             return usage_reported(chunk)
-        case chunks.RetryChunk():
+        case ch.RetryChunk():
             return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
-        case chunks.NoticeChunk():
+        case ch.NoticeChunk():
             return ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=chunk.without_reasoning_of)

@@ -11,12 +11,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from console_app.domain import (
+    AssistantMessage,
+    FanoutError,
+    Message,
+    ToolMessage,
+    UsageError,
+    UserMessage,
+    amounts,
+    errors,
+    ports,
+)
+from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.amounts import CHARACTERS_A_TOKEN
-from console_app.domain.chunks import PlainAnswer, UsageChunk
-from console_app.domain.errors import ContextOverflow, FanoutError, UsageError
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest, Provider
 from console_app.engine.activity import Activity, usage_reported
 from console_app.engine.context import characters, in_context, summary_message, trimmed
 from console_app.engine.session import Session
@@ -138,7 +145,7 @@ def shorten(session: Session) -> ev.Notice | None:
     sent = in_context(transcript.history, transcript.compaction, settings.max_result_chars, transcript.shortened)
     total = sum(map(characters, sent))
     window = session.window()
-    room = total // 2 if window is None else min(total // 2, window * CHARACTERS_A_TOKEN // 2)
+    room = total // 2 if window is None else min(total // 2, window * amounts.CHARACTERS_A_TOKEN // 2)
     sizes = {
         one.tool_call_id: min(len(one.content), transcript.shortened.get(one.tool_call_id, len(one.content)))
         for one in sent
@@ -182,22 +189,22 @@ def covered(history: Sequence[Message], already: int = 0, *, most: int = RECENT_
 
 
 async def summarise(
-    provider: Provider, messages: Sequence[Message], window: int | None
-) -> tuple[str, UsageChunk | None]:
+    provider: ports.Provider, messages: Sequence[Message], window: int | None
+) -> tuple[str, ch.UsageChunk | None]:
     """Return a summary of `messages` by the model itself, and what it took; "" when it said nothing.
 
     Where they are too large for it, their newer half is tried, and half of that. Raises ProviderError.
     """
-    room = _MOST_OF_ALL if window is None else window * CHARACTERS_A_TOKEN // 2
+    room = _MOST_OF_ALL if window is None else window * amounts.CHARACTERS_A_TOKEN // 2
     text = _as_text(messages)
     while True:
         part = text if len(text) <= room else f"[The oldest part is left out.]\n{text[-room:]}"
-        request = ModelRequest(messages=(UserMessage(content=_ASK + part),), tool_choice="none")
+        request = ports.ModelRequest(messages=(UserMessage(content=_ASK + part),), tool_choice="none")
         try:
             async with provider.stream(request) as chunks:
-                answer = await PlainAnswer.of(chunks)
+                answer = await ch.PlainAnswer.of(chunks)
             return (answer.text.strip() if answer.finish is not None else ""), answer.usage
-        except ContextOverflow:
+        except errors.ContextOverflow:
             room = min(room, len(text)) // 2
             if room < _LEAST_OF_ALL:
                 raise

@@ -13,10 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from console_app.domain.amounts import CHARACTERS_A_TOKEN
-from console_app.domain.events import HistoryCompacted
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.tools import ToolSpec
+from console_app.domain import AssistantMessage, Message, ToolMessage, ToolSpec, UserMessage, amounts
+from console_app.domain import events as ev
 from console_app.engine.history import normalise, only_blocks
 
 SUMMARY_OPENS = "[Fanout: a summary of the conversation so far stands here in place of its older turns.]"
@@ -34,12 +32,12 @@ class ContextPart:
 
     @property
     def tokens(self) -> int:
-        return self.characters // CHARACTERS_A_TOKEN
+        return self.characters // amounts.CHARACTERS_A_TOKEN
 
 
 def in_context(
     history: Sequence[Message],
-    compaction: HistoryCompacted | None,
+    compaction: ev.HistoryCompacted | None,
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
 ) -> list[Message]:
@@ -50,7 +48,7 @@ def in_context(
     return [trimmed(message, most, shortened) for message in messages]
 
 
-def summary_message(compaction: HistoryCompacted) -> UserMessage:
+def summary_message(compaction: ev.HistoryCompacted) -> UserMessage:
     """Return the message that stands for the oldest ones."""
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
@@ -91,7 +89,7 @@ def breakdown(
     system: str,
     tools: Sequence[ToolSpec],
     history: Sequence[Message],
-    compaction: HistoryCompacted | None,
+    compaction: ev.HistoryCompacted | None,
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
 ) -> list[ContextPart]:
@@ -127,7 +125,7 @@ class WireHistory:
 
     def __init__(self, worth_keeping: int = WORTH_KEEPING) -> None:
         self._worth_keeping = worth_keeping
-        self._compaction: HistoryCompacted | None = None
+        self._compaction: ev.HistoryCompacted | None = None
         self._last: Message | None = None  # of those that are ready, as it stands in the history
         self._count = 0  # messages of the history that are ready
         self._ready: list[Message] = []  # whole: results are cut to their limit with each request
@@ -142,7 +140,7 @@ class WireHistory:
     def messages(
         self,
         history: Sequence[Message],
-        compaction: HistoryCompacted | None,
+        compaction: ev.HistoryCompacted | None,
         most: int | None,
         note: UserMessage | None = None,
         shortened: Mapping[str, int] | None = None,
@@ -163,7 +161,7 @@ class WireHistory:
             ready[place] = trimmed(ready[place], most, shortened)
         return (*ready, *normalise((trimmed(message, most, shortened) for message in new), self._ids))
 
-    def _goes_on(self, history: Sequence[Message], compaction: HistoryCompacted | None) -> bool:
+    def _goes_on(self, history: Sequence[Message], compaction: ev.HistoryCompacted | None) -> bool:
         """Tell whether this is still the history of the last request, with more at its end."""
         if compaction is not self._compaction or len(history) < self._count:
             return False

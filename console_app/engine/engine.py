@@ -7,13 +7,10 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TodoItem, TurnUndone
-from console_app.domain.messages import Message, UserMessage
-from console_app.domain.ports import ModelRequest, Provider, ServerSwitch, Toolset
+from console_app.domain import CallPolicy, Message, ToolSpec, UserMessage, ports
+from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
-from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
@@ -41,12 +38,12 @@ class Engine:
     def __init__(
         self,
         *,
-        provider: Provider,
-        toolset: Toolset,
+        provider: ports.Provider,
+        toolset: ports.Toolset,
         settings: EngineSettings | None = None,
         gate: ApprovalGate | None = None,
         transcript: Transcript | None = None,
-        servers: ServerSwitch | None = None,
+        servers: ports.ServerSwitch | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
         clock: Callable[[], float] = steady_time,
@@ -97,15 +94,15 @@ class Engine:
         self._session.window = window
 
     @property
-    def toolset(self) -> Toolset:
+    def toolset(self) -> ports.Toolset:
         return self._session.toolset
 
     @property
-    def provider(self) -> Provider:
+    def provider(self) -> ports.Provider:
         return self._session.provider
 
     @provider.setter
-    def provider(self, provider: Provider) -> None:
+    def provider(self, provider: ports.Provider) -> None:
         self._session.provider, self._session.other_model = provider, True
 
     @property
@@ -134,10 +131,10 @@ class Engine:
         """Return the turn that runs, if one does."""
         return self.activity if isinstance(self.activity, Turn) else None
 
-    def session_event(self) -> SessionStarted:
+    def session_event(self) -> ev.SessionStarted:
         """Return the event that opens a session: each call makes a new one."""
         return self.record(
-            SessionStarted(
+            ev.SessionStarted(
                 model=self.provider.model,
                 provider=self.provider.name,
                 protocol=self.provider.protocol,
@@ -148,7 +145,7 @@ class Engine:
         )
 
     @property
-    def last_request(self) -> ModelRequest | None:
+    def last_request(self) -> ports.ModelRequest | None:
         """Return the newest request for an answer; None since the session was opened."""
         return self._session.last_request
 
@@ -164,12 +161,12 @@ class Engine:
             transcript.shortened,
         )
 
-    def next_request(self) -> ModelRequest:
+    def next_request(self) -> ports.ModelRequest:
         """Return what the next request would carry before anything is said; of a strategy's own notes it has none."""
         settings, transcript = self.settings, self._session.transcript
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
-        return ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
+        return ports.ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return the tool that is offered under this wire name now, a built-in one too."""
@@ -245,32 +242,32 @@ class Engine:
         """Give a new event that belongs to no turn its place among the session's events, and folds it in."""
         return self._session.record(event)
 
-    def edit_todo(self, items: Sequence[TodoItem]) -> TodoChanged | None:
+    def edit_todo(self, items: Sequence[ev.TodoItem]) -> ev.TodoChanged | None:
         """Put the user's own list in place of the one there is; the model is told with the next request.
 
         While a turn runs its stream carries the event; else it is returned.
         """
         self._session.todo_edited = True
-        event = TodoChanged(items=tuple(items), by="user")
+        event = ev.TodoChanged(items=tuple(items), by="user")
         if self.turn is not None and self.turn.running:
             self.turn.emit(event)
             return None
         return self.record(event)
 
-    def undo_turn(self) -> TurnUndone | None:
+    def undo_turn(self) -> ev.TurnUndone | None:
         """Take the newest turn out of the conversation; None when there is none. No turn may run."""
         self._must_be_idle()
         turn = self._session.transcript.turn
         if turn is None:
             return None
         self._session.calls.clear()  # what they were allowed went with them
-        return self.record(TurnUndone(undone=turn.number))
+        return self.record(ev.TurnUndone(undone=turn.number))
 
-    def undo_compaction(self) -> HistoryCompacted | None:
+    def undo_compaction(self) -> ev.HistoryCompacted | None:
         """Take the newest summary back; None when there is none. No turn may run."""
         self._must_be_idle()
         none_there = self._session.transcript.compaction is None
-        return None if none_there else self.record(HistoryCompacted(summary="", covers=0))
+        return None if none_there else self.record(ev.HistoryCompacted(summary="", covers=0))
 
     def begin(self, session_id: str | None = None) -> None:
         """Begin a new session in place of this one. No turn may run."""

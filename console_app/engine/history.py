@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
-from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
-from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain import AssistantMessage, Message, Outcome, Reasoning, ToolCall, ToolMessage, UserMessage
 from console_app.engine.calls.arguments import is_object
 from console_app.engine.calls.results import INTERRUPTED
 

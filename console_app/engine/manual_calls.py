@@ -12,13 +12,10 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk, FinishChunk, TextChunk
-from console_app.domain.errors import UsageError
-from console_app.domain.events import DecidedBy
-from console_app.domain.ports import ModelRequest
-from console_app.domain.safe_text import encodable, exact_number, object_once
+from console_app.domain import ToolSpec, UsageError, ports, safe_text
+from console_app.domain import chunks as ch
+from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
-from console_app.domain.tools import ToolSpec
 from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
 from console_app.engine.calls.arguments import compact, declared
 
@@ -41,7 +38,7 @@ class ManualCall:
         """Read calls as `str` writes them, one behind the other; JSON left out is {}. `known` are labels that may hold
         spaces. Raises UsageError."""
         calls: list[ManualCall] = []
-        decoder, at = json.JSONDecoder(object_pairs_hook=object_once, parse_float=exact_number), 0
+        decoder, at = json.JSONDecoder(object_pairs_hook=safe_text.object_once, parse_float=safe_text.exact_number), 0
         while rest := text[at:].strip():
             at = len(text) - len(text[at:].lstrip())
             brace = rest.find("{")
@@ -105,7 +102,7 @@ class TypedCallsGate(ApprovalGate):
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         verdict = super().check(spec, arguments, must_ask)
         asks = verdict.action == "ask" and not spec.changed
-        return Ruling("allow", "you asked for it yourself", DecidedBy.USER) if asks else verdict
+        return Ruling("allow", "you asked for it yourself", ev.DecidedBy.USER) if asks else verdict
 
 
 LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]
@@ -127,7 +124,7 @@ class ManualCallsProvider:
         self._answered = False
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
         answered, self._answered = self._answered, True
         async with aclosing(self._done() if answered else self._answer()) as chunks:
             yield chunks
@@ -135,33 +132,33 @@ class ManualCallsProvider:
     async def close(self) -> None:
         pass
 
-    async def _answer(self) -> AsyncGenerator[Chunk]:
+    async def _answer(self) -> AsyncGenerator[ch.Chunk]:
         coming = {asyncio.create_task(_there(spec)): index for index, (_, spec) in enumerate(self._calls)}
         try:
             while coming:
                 there, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
                 for task in [task for task in coming if task in there]:
                     index, spec = coming.pop(task), task.result()
-                    yield CallOpened(index, "", spec.name)
+                    yield ch.CallOpened(index, "", spec.name)
                     yield _end(index, self._calls[index][0], spec)
         finally:
             for task in coming:
                 task.cancel()
-        yield FinishChunk("tool_calls")
+        yield ch.FinishChunk("tool_calls")
 
-    async def _done(self) -> AsyncGenerator[Chunk]:
-        yield TextChunk("Done.")
-        yield FinishChunk("stop")
+    async def _done(self) -> AsyncGenerator[ch.Chunk]:
+        yield ch.TextChunk("Done.")
+        yield ch.FinishChunk("stop")
 
 
 async def _there(spec: ToolSpec | LateTool) -> ToolSpec:
     return spec if isinstance(spec, ToolSpec) else await spec()
 
 
-def _end(index: int, call: ManualCall, spec: ToolSpec) -> CallClosed | CallBroken:
+def _end(index: int, call: ManualCall, spec: ToolSpec) -> ch.CallClosed | ch.CallBroken:
     arguments, written = dict(call.arguments), json.dumps(dict(call.arguments))
-    if encodable(text := compact(arguments)) != text:
-        return CallBroken(index, "half a character is in its arguments, which no text can hold", written)
+    if safe_text.encodable(text := compact(arguments)) != text:
+        return ch.CallBroken(index, "half a character is in its arguments, which no text can hold", written)
     if left_out := declared(spec.input_schema, arguments)[1]:
-        return CallBroken(index, f"“{'”, “'.join(left_out)}” is no argument of the tool", written)
-    return CallClosed(index, written)
+        return ch.CallBroken(index, f"“{'”, “'.join(left_out)}” is no argument of the tool", written)
+    return ch.CallClosed(index, written)

@@ -13,11 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from console_app.domain import (
+    AssistantMessage,
+    Decision,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+    errors,
+)
 from console_app.domain import events as ev
-from console_app.domain.errors import ToolError
-from console_app.domain.events import DecidedBy, Decision
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
 from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls.call_execution import CallExecution
@@ -94,7 +100,7 @@ def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict
 def _approved(call: CallExecution, spec: ToolSpec) -> bool:
     """Tell whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
     by = call.resolution.by if call.resolution else None
-    return by is DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint
+    return by is ev.DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint
 
 
 # What was right then may not be now, and a key that was meant for another call must not do harm.
@@ -193,32 +199,32 @@ def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any]
     denies it.
     """
     attempts: list[_Attempt] = []
-    problems: list[ToolError] = []
+    problems: list[errors.ToolError] = []
     for call_id in call_ids:
         try:
             attempts.append(_again(session, call_id, arguments))
-        except ToolError as error:
+        except errors.ToolError as error:
             problems.append(error)
     if not attempts:
-        raise problems[0] if problems else ToolError("no call was cut off")
+        raise problems[0] if problems else errors.ToolError("no call was cut off")
     return Rerun(session, attempts, session.transcript.last_turn, [error.line for error in problems])
 
 
 def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> _Attempt:
     old = session.calls.get(call_id) or _from_history(session, call_id)
     if old is None:
-        raise ToolError("no such call is in this conversation")
+        raise errors.ToolError("no such call is in this conversation")
     settings = session.settings
     specs = {spec.name: spec for spec in session.toolset.tools()}
     spec = specs.get(old.name)
     if spec is None:
-        raise ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")
+        raise errors.ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")
     if old.arguments is not None:  # from the history they come as the model wrote them
         old.arguments, _ = args.declared(spec.input_schema, old.arguments)
     try:
         fresh = _next(session, old, spec, arguments)
     except args.UnreadableArguments as error:
-        raise ToolError(f"{spec.label} was not run again: {error}") from None
+        raise errors.ToolError(f"{spec.label} was not run again: {error}") from None
     fresh.spec = limited(spec, settings.never_parallel, settings.limits)
     return _Attempt(old, fresh, fresh.spec)
 

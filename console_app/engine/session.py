@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from console_app.domain.events import Event, Notice
-from console_app.domain.messages import Message, UserMessage
-from console_app.domain.ports import ModelRequest, Provider, ServerSwitch, Toolset
+from console_app.domain import Event, Message, UserMessage, ports
+from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
@@ -51,14 +50,14 @@ class Session:
     What was said and done is in `transcript` alone, and nothing changes that but the events that `record` stamps.
     """
 
-    provider: Provider
-    toolset: Toolset
+    provider: ports.Provider
+    toolset: ports.Toolset
     settings: EngineSettings
     gate: ApprovalGate
     stamper: Stamper
     transcript: Transcript
     monotonic: Callable[[], float]
-    servers: ServerSwitch | None = None  # what is off and may be asked for
+    servers: ports.ServerSwitch | None = None  # what is off and may be asked for
     window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
     other_model: bool = False  # than answered last: what was too large for that one says nothing of this one
     compacting_since: float | None = None  # when the model was asked for a summary of older turns that isn't there yet
@@ -66,7 +65,7 @@ class Session:
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
     wire: WireHistory = field(default_factory=WireHistory)
-    last_request: ModelRequest | None = None  # of an answer, as it was sent
+    last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, provider_id: str, made: str) -> str:
@@ -88,7 +87,7 @@ class Session:
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
         """Give a new event its place among the session's and fold it in; whoever gets it stores and shows it."""
         self.transcript.apply(self.stamper.stamp(event, turn, step))
-        if isinstance(event, Notice) and event.without_reasoning_of:
+        if isinstance(event, ev.Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
         return event
 

@@ -10,13 +10,9 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.chunks import SLICE
-from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
-from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolSpec, UserMessage, errors, ports
+from console_app.domain import chunks as ch
 from console_app.domain.settings import Sampling, ToolChoice
-from console_app.domain.tools import ToolSpec
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
 from console_app.engine.calls import results
@@ -131,7 +127,7 @@ class Step:
             error,
             completed=self.tools.final_answer,
             paused=answer.paused,
-            too_large=isinstance(answer.error, ContextOverflow) and answer.as_message() is None,
+            too_large=isinstance(answer.error, errors.ContextOverflow) and answer.as_message() is None,
         )
 
     @property
@@ -151,11 +147,11 @@ class Step:
             self.executor.end(call, results.not_waited_for(list(call.sent), started=call.ran))
         return len(waiting)
 
-    def _request(self) -> ModelRequest:
+    def _request(self) -> ports.ModelRequest:
         settings = self._settings
         note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
         session = self._session
-        session.last_request = request = ModelRequest(
+        session.last_request = request = ports.ModelRequest(
             messages=session.messages(note),
             system=settings.system_prompt,
             tools=tuple(self._specs.values()),
@@ -168,7 +164,7 @@ class Step:
         )
         return request
 
-    async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
+    async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
         """Read the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
         taken = 0
         try:
@@ -180,21 +176,21 @@ class Step:
                         continue  # what comes after the end is not part of the answer
                     answer.take(chunk)
                     if self.batch.overflow:
-                        answer.error = AnswerInterrupted(f"{self.batch.overflow}: the rest of it is not read.")
+                        answer.error = errors.AnswerInterrupted(f"{self.batch.overflow}: the rest of it is not read.")
                         break
                     if answer.finish is not None:
                         _set(ended)
                     taken += 1
-                    if taken % SLICE == 0:
+                    if taken % ch.SLICE == 0:
                         await self._turn.room()
         except FanoutError as error:
             self._failed(answer, error)
         except Exception as error:
             logger.exception("The provider failed in a way it should not")
-            self._failed(answer, ProviderError(f"{type(error).__name__}: {error}", "See the log for more."))
+            self._failed(answer, errors.ProviderError(f"{type(error).__name__}: {error}", "See the log for more."))
         finally:
             if answer.finish is None and answer.error is None:
-                answer.error = AnswerInterrupted("the connection ended before the model had finished.")
+                answer.error = errors.AnswerInterrupted("the connection ended before the model had finished.")
             _set(ended)
 
     def _failed(self, answer: Answer, error: FanoutError) -> None:

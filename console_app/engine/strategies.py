@@ -12,12 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from console_app.domain.chunks import FinishReason
-from console_app.domain.events import Level, TurnOutcome
-from console_app.domain.messages import ThoughtLabel
-from console_app.domain.safe_text import is_blank
+from console_app.domain import Level, Outcome, ThoughtLabel, safe_text
+from console_app.domain import chunks as ch
+from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings, ToolChoice
-from console_app.domain.tools import Outcome
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import FINISHED, QUESTION, SPECS
 from console_app.engine.history import GO_ON
@@ -27,7 +25,7 @@ from console_app.engine.history import GO_ON
 class Ending:
     """The outcome of a turn; `error` is one line for people."""
 
-    outcome: TurnOutcome
+    outcome: ev.TurnOutcome
     error: str | None = None
 
 
@@ -38,7 +36,7 @@ class StepResult:
 
     text: str
     calls: tuple[CallExecution, ...]
-    finish: FinishReason | None
+    finish: ch.FinishReason | None
     error: str | None = None
     completed: str | None = None
     paused: bool = False  # its provider goes on with it once it has it back
@@ -47,7 +45,7 @@ class StepResult:
     @property
     def empty(self) -> bool:
         """Tell whether there is nothing in it: no text and no call."""
-        return not self.calls and is_blank(self.text)
+        return not self.calls and safe_text.is_blank(self.text)
 
     @property
     def any_ran(self) -> bool:

@@ -20,14 +20,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from console_app.domain import (
+    ApprovalMode,
+    AssistantMessage,
+    Decision,
+    Outcome,
+    ThoughtLabel,
+    UserMessage,
+    ports,
+    safe_text,
+)
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.events import Decision
-from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
-from console_app.domain.ports import KnowsTurns, speaks
-from console_app.domain.safe_text import encodable
 from console_app.domain.settings import EngineSettings, ToolChoice
-from console_app.domain.tools import OWN_SERVER, Outcome
+from console_app.domain.tools import OWN_SERVER
 from console_app.domain.transcript import Transcript
 from console_app.engine import compaction
 from console_app.engine.activity import Activity
@@ -130,7 +135,7 @@ class Turn(Activity):
         if limit is not None:
             self._deadline = asyncio.get_running_loop().call_later(limit, self._time_is_up, limit)
         self._session.calls.clear()
-        if speaks(self._session.provider, KnowsTurns):
+        if ports.speaks(self._session.provider, ports.KnowsTurns):
             self._session.provider.turn_began()
         self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
         self.join(self.prompt)
@@ -404,12 +409,18 @@ class Turn(Activity):
 def as_message(message: str | UserMessage) -> UserMessage:
     """Return what the user said as a message that can be stored and sent."""
     if isinstance(message, str):
-        return UserMessage(content=encodable(message))
+        return UserMessage(content=safe_text.encodable(message))
     attachments = tuple(
-        one.model_copy(update={name: encodable(getattr(one, name)) for name in ("text", "uri", "name", "part")})
+        one.model_copy(
+            update={name: safe_text.encodable(getattr(one, name)) for name in ("text", "uri", "name", "part")}
+        )
         for one in message.attachments
     )
-    fields = {"content": encodable(message.content), "source": encodable(message.source), "attachments": attachments}
+    fields = {
+        "content": safe_text.encodable(message.content),
+        "source": safe_text.encodable(message.source),
+        "attachments": attachments,
+    }
     return message.model_copy(update=fields)
 
 

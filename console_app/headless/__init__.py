@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.headless.interrupts import DEADLINE as DEADLINE
-    from console_app.headless.interrupts import EXIT_INTERRUPTED as EXIT_INTERRUPTED
     from console_app.headless.interrupts import LEAVING as LEAVING
     from console_app.headless.interrupts import QUITTING as QUITTING
+    from console_app.headless.interrupts import Exit as Exit
     from console_app.headless.interrupts import Interrupted as Interrupted
     from console_app.headless.interrupts import Interrupts as Interrupts
     from console_app.headless.interrupts import TimeToEnd as TimeToEnd
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from console_app.headless.manual_calls import needed_servers as needed_servers
     from console_app.headless.manual_calls import read_calls as read_calls
     from console_app.headless.output import OutputStreams as OutputStreams
-    from console_app.headless.run import EXIT_DONE as EXIT_DONE
-    from console_app.headless.run import EXIT_FAILED as EXIT_FAILED
-    from console_app.headless.run import EXIT_USAGE as EXIT_USAGE
+    from console_app.headless.reports import Output as Output
+    from console_app.headless.reports import RunReport as RunReport
     from console_app.headless.run import RunEnding as RunEnding
     from console_app.headless.run import run_turn as run_turn
     from console_app.headless.writers import call_line as call_line
@@ -30,10 +29,11 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "interrupts": "DEADLINE EXIT_INTERRUPTED Interrupted Interrupts LEAVING QUITTING TimeToEnd end_within",
+            "interrupts": "DEADLINE Exit Interrupted Interrupts LEAVING QUITTING TimeToEnd end_within",
             "manual_calls": "NamedTools needed_servers read_calls",
             "output": "OutputStreams",
-            "run": "EXIT_DONE EXIT_FAILED EXIT_USAGE RunEnding run_turn",
+            "reports": "Output RunReport",
+            "run": "RunEnding run_turn",
             "writers": "call_line compaction_line",
         },
     )

@@ -11,17 +11,28 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from enum import IntEnum
 from types import TracebackType
 from typing import TypeVar
 
 from console_app.domain.ending_signals import ending_signals
 
-EXIT_INTERRUPTED = 130
 DEADLINE = 4.5  # seconds from the first signal to the end of the process, whatever hangs
 LEAVING = 2.0  # seconds from the end of the work to that of the process, whatever thread still hangs
 QUITTING = 3.0  # seconds from when a console is left to the end of the process
 HURRIED = 1.5  # seconds that servers and threads get, all in all, once a limit or a signal has ended the work
 T = TypeVar("T")
+
+
+class Exit(IntEnum):
+    """The exit codes of Fanout."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    APPROVAL = 3  # one was needed, and nobody could give it
+    TIME_LIMIT = 124
+    INTERRUPTED = 130
 
 
 class Interrupted(Exception):
@@ -90,7 +101,7 @@ class Interrupts:
             return
         self.asked.set()
         # Whatever hangs from here on (a server, a reader of the pipe), the process ends in time.
-        end_within(DEADLINE, EXIT_INTERRUPTED)
+        end_within(DEADLINE, Exit.INTERRUPTED)
         if self.on_interrupt is not None:
             self.on_interrupt()
         else:

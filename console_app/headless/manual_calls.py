@@ -9,10 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from console_app.config.servers import ServerChoice
-from console_app.domain.errors import UsageError
-from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.safe_text import exact_number, object_once, one_line
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.domain import Outcome, ToolResult, ToolSpec, UsageError, one_line, ports, safe_text
 from console_app.engine import ManualCall
 from console_app.headless import servers
 from console_app.mcp_client import Hub
@@ -39,7 +36,7 @@ def read_calls(words: Sequence[str]) -> list[ManualCall]:
 
 def _arguments(text: str, label: str) -> dict[str, Any]:
     try:
-        value: Any = json.loads(text, object_pairs_hook=object_once, parse_float=exact_number)
+        value: Any = json.loads(text, object_pairs_hook=safe_text.object_once, parse_float=safe_text.exact_number)
     except json.JSONDecodeError as error:
         raise UsageError(f"the arguments of {label} are no JSON: {error.msg} at column {error.colno}") from None
     except ValueError as error:
@@ -125,7 +122,7 @@ class NamedTools:
         """All of them, as far as they are there."""
         return [*self._hub.tools(), *self._stand_ins()]
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Runs one call; of a tool that isn't there the result says why."""
         why = self._missing.get(invocation.spec.label)
         if why is not None:

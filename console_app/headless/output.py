@@ -15,7 +15,7 @@ import threading
 from collections import deque
 
 from console_app.config.secrets import Redactor
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
 
 STDOUT, STDERR = 1, 2
 _FULL = 1_000_000  # bytes waiting before `drain` holds the producer back

@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from console_app.console.talk.conversation import Conversation
-from console_app.console.talk.sessions import Disk
-from console_app.console.ui_port import UiPort
-from console_app.domain.events import Event, Level
-from console_app.domain.messages import UserMessage
-from console_app.domain.safe_text import one_line
+from console_app.console import Conversation, Disk, UiPort
+from console_app.domain import Event, Level, UserMessage, one_line
 from console_app.domain.tools import OWN_SERVER
 from console_app.domain.transcript import Transcript
 from console_app.engine import ENABLE, Engine, Turn, Unwritten, as_message
-from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
+from console_app.headless.interrupts import (
+    Exit,
+    Interrupts,
+)
 from console_app.headless.output import OutputStreams
 from console_app.headless.writers import (
     JsonWriter,
@@ -32,7 +31,6 @@ from console_app.sessions import Library
 
 # The work was cut short, which a script has to notice, though there is an answer.
 STEP_LIMIT = "The step limit was reached: the answer is what could be said by then. --max-steps sets it."
-EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_APPROVAL, EXIT_TIME_LIMIT = 0, 1, 2, 3, 124
 
 
 class _Printing(UiPort):
@@ -152,29 +150,29 @@ def _ending(
     ended = transcript.turn
     outcome, error = (ended.outcome, ended.error) if ended else (None, None)
     if interrupts.asked.is_set():
-        return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
+        return RunEnding(Exit.INTERRUPTED, "Interrupted.")
     if output.lost.is_set():
-        return RunEnding(EXIT_FAILED, output.failure)
+        return RunEnding(Exit.FAILED, output.failure)
     if fault or turn is None:
-        return RunEnding(EXIT_FAILED, fault)
+        return RunEnding(Exit.FAILED, fault)
     if turn.timed_out:
-        return RunEnding(EXIT_TIME_LIMIT, error or "The time limit was reached.")
+        return RunEnding(Exit.TIME_LIMIT, error or "The time limit was reached.")
     if outcome == "failed":
-        return RunEnding(EXIT_FAILED, error or "The turn failed.")
+        return RunEnding(Exit.FAILED, error or "The turn failed.")
     if turn.approval_needed:
-        return RunEnding(EXIT_APPROVAL, _approval_line(turn))
+        return RunEnding(Exit.APPROVAL, _approval_line(turn))
     if outcome == "step_limit":
-        return RunEnding(EXIT_FAILED, error or STEP_LIMIT)
+        return RunEnding(Exit.FAILED, error or STEP_LIMIT)
     if outcome == "cancelled":
-        return RunEnding(EXIT_INTERRUPTED, "Cancelled.")
+        return RunEnding(Exit.INTERRUPTED, "Cancelled.")
     if results_only:
         return _results_ending(transcript)
-    return RunEnding(EXIT_DONE)
+    return RunEnding(Exit.DONE)
 
 
 def _results_ending(transcript: Transcript) -> RunEnding:
     failed = [call for call in transcript.calls.values() if call.outcome != "succeeded"]
-    return RunEnding(EXIT_FAILED if failed or not transcript.calls else EXIT_DONE)
+    return RunEnding(Exit.FAILED if failed or not transcript.calls else Exit.DONE)
 
 
 def _approval_line(turn: Turn) -> str:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.headless.interrupts import TimeToEnd
 from console_app.headless.output import OutputStreams
 from console_app.mcp_client import Hub, ServerState, ServerStatus

@@ -10,13 +10,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, assert_never
 
+from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible
 from console_app.domain import events as ev
-from console_app.domain.amounts import plural
-from console_app.domain.messages import AssistantMessage
-from console_app.domain.safe_text import json_line, one_line, visible
-from console_app.domain.transcript import CallView, Transcript, Verdict, VerdictWord
-from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
+from console_app.domain.transcript import CallView, Transcript, verdicts
 from console_app.headless.output import OutputStreams
+from console_app.headless.reports import CallReport, CompactionReport, RunReport, UsageReport
 
 _JOINER = "\u200d"
 _SELECTORS = range(0xFE00, 0xFE10)
@@ -78,7 +76,7 @@ class StreamJsonWriter:
         self._output = output
 
     def write(self, event: ev.Event) -> None:
-        self._output.out(json_line(event.model_dump()) + "\n")
+        self._output.out(safe_text.json_line(event.model_dump()) + "\n")
 
     def finish(self) -> None:
         """See Writer."""
@@ -97,7 +95,7 @@ class JsonWriter:
             self._notices.append(event.text)
 
     def finish(self) -> None:
-        self._output.out(json_line(self._report(self._notices)) + "\n")
+        self._output.out(safe_text.json_line(self._report(self._notices)) + "\n")
 
 
 class TextWriter:
@@ -215,7 +213,7 @@ class ResultsWriter:
 
 def call_line(call: CallView) -> str:
     """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
-    verdict = call.verdict or Verdict(VerdictWord.INTERRUPTED)
+    verdict = call.verdict or verdicts.Verdict(verdicts.VerdictWord.INTERRUPTED)
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
     words = [verdict.glyph, _label(call)]
     if arguments:

@@ -6,18 +6,17 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
-from console_app.console.console import Console
-from console_app.console.files.file_changes import change_of
-from console_app.console.pending import Pending
-from console_app.console.permissions import ApprovalDecision, Scope
-from console_app.domain.amounts import plural
-from console_app.domain.call_description import Act, refusal
-from console_app.domain.displayed import as_text, digest
-from console_app.domain.errors import UsageError
-from console_app.domain.events import Decision
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema.forms import form_of
-from console_app.domain.tools import CallState
+from console_app.console import ApprovalDecision, Console, Pending, Scope, files
+from console_app.domain import (
+    CallState,
+    Decision,
+    UsageError,
+    call_description,
+    displayed,
+    one_line,
+    plural,
+)
+from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
@@ -70,18 +69,18 @@ class LineApprovals:
 
     async def _say(self, call: CallView) -> None:
         """What a call would do; an approval from here on is for just this. What is long is said in parts."""
-        change = await asyncio.to_thread(change_of, call.tool or call.name, call.arguments or {}, self._folder)
+        change = await asyncio.to_thread(files.change_of, call.tool or call.name, call.arguments or {}, self._folder)
         pending = self._pending.one(call)
         if call.state is not CallState.WAITING or self._is_said(pending):
             return
         number = self._numbers.of(call.id)
         self._shown[call.id] = pending.fingerprint or ""
         lines = pending.lines(change)
-        self._displayed[call.id] = digest(lines)
+        self._displayed[call.id] = displayed.digest(lines)
         self._said_at[call.id] = self._dialogue.newest()
         first, *reasons = pending.reasons()
         own = lines[: len(lines) - len(change.lines)] if change is not None else lines
-        said = "\n".join(filter(None, (as_text(own), *(change_lines(change) if change is not None else ()))))
+        said = "\n".join(filter(None, (displayed.as_text(own), *(change_lines(change) if change is not None else ()))))
         part = "\n".join(said[:MOST_SAID].split("\n")[:MOST_LINES])
         if rest := said[len(part) :].removeprefix("\n"):
             self._left[call.id] = rest
@@ -161,14 +160,14 @@ class LineApprovals:
     async def edit(self, rest: str) -> None:
         """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
         call = self._numbers.call(rest.strip())
-        if why := refusal(call, Act.EDIT):
+        if why := call_description.refusal(call, call_description.Act.EDIT):
             raise UsageError(why)
         spec, shown = self._pending.tool(call), self._shown.get(call.id)
         if spec is None:
             raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
         if call.state is CallState.WAITING:
             self._waiting_call(rest.strip())
-        arguments = await fill_in(self._dialogue, form_of(spec.input_schema).fields, call.arguments or {})
+        arguments = await fill_in(self._dialogue, forms.form_of(spec.input_schema).fields, call.arguments or {})
         if arguments is None:
             self._dialogue.say("Left as it was.")
         elif call.state is CallState.WAITING:
@@ -219,7 +218,7 @@ class LineApprovals:
 
     def _waiting_call(self, word: str) -> CallView:
         call = self._numbers.call(word)
-        if refusal(call, Act.APPROVE):
+        if call_description.refusal(call, call_description.Act.APPROVE):
             raise UsageError(f"call {word} doesn't wait for approval", "/approve lists those that do.")
         if call.id not in self._said_at or self._line() <= self._said_at[call.id]:
             raise UsageError(f"that was typed before call {word} was said", "Nothing was decided; type it again.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from console_app.domain.errors import UsageError
+from console_app.domain import UsageError
 from console_app.domain.transcript import CallView, Transcript
 
 

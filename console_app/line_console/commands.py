@@ -6,17 +6,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from console_app.console.files.own_editor import edited
-from console_app.console.intents import talk
-from console_app.console.intents.intent import Cannot, Slash, Ways
-from console_app.console.reports.call_text import log_lines
-from console_app.domain.amounts import measured, plural
-from console_app.domain.errors import UsageError
-from console_app.domain.events import TodoItem, TodoStatus
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema.forms import form_of
-from console_app.domain.transcript import MANUAL, CallView, shown_text
-from console_app.domain.transcript.times import figures, spans_of
+from console_app.console import files
+from console_app.console.intents import Cannot, Slash, Ways
+from console_app.console.reports import log_lines
+from console_app.domain import UsageError, amounts, one_line, plural
+from console_app.domain import events as ev
+from console_app.domain.schema import forms
+from console_app.domain.transcript import CallView, results, times
 from console_app.engine import ManualCall
 from console_app.line_console.result_commands import ResultWays
 from console_app.line_console.setting_commands import SettingWays
@@ -24,12 +20,12 @@ from console_app.line_console.values import fill_in
 from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of, uncoloured
 
 if TYPE_CHECKING:
-    from console_app.console.console import Console
+    from console_app.console import Console
     from console_app.line_console.console import LineConsole
 
 MOST_FOUND = 30
 HEARD = 0.01  # seconds from which on a stretch of time is told beside others
-_TODO_STATES = {"start": TodoStatus.IN_PROGRESS, "done": TodoStatus.COMPLETED, "reopen": TodoStatus.PENDING}
+_TODO_STATES = {"start": ev.TodoStatus.IN_PROGRESS, "done": ev.TodoStatus.COMPLETED, "reopen": ev.TodoStatus.PENDING}
 
 
 def line_ways(face: LineConsole) -> Ways:
@@ -133,18 +129,18 @@ class _LineWays:
         if turn is None:
             raise UsageError("there is no such turn")
         now = console.services.clock()
-        sums = figures(turn, now)
+        sums = times.figures(turn, now)
         also = ((sums.saved, "faster than sequential"), (sums.waited, "waited for you"), (sums.queued, "queued"))
-        said = ", ".join(f"{measured(seconds)} {what}" for seconds, what in also if seconds >= HEARD)
-        self._say(f"{plural(sums.calls, 'call')}, elapsed {measured(sums.wall)}{said and f', {said}'}.")
+        said = ", ".join(f"{amounts.measured(seconds)} {what}" for seconds, what in also if seconds >= HEARD)
+        self._say(f"{plural(sums.calls, 'call')}, elapsed {amounts.measured(sums.wall)}{said and f', {said}'}.")
         for call in (call for step in turn.steps for call in step.batch.calls):
             at = (call.started_at or call.announced_at) - turn.started_at
             spent = {"queue": 0.0, "wait": 0.0, "run": 0.0}
-            for span in spans_of(call, now):
+            for span in times.spans_of(call, now):
                 spent[span.phase] = spent.get(span.phase, 0.0) + span.seconds
             words = (("queue", "queued"), ("wait", "waited for you"), ("run", "ran"))
             parts = "".join(
-                f", {word} {measured(spent[phase])}"
+                f", {word} {amounts.measured(spent[phase])}"
                 for phase, word in words
                 if spent[phase] >= HEARD or (phase == "run" and call.started_at)
             )
@@ -159,14 +155,14 @@ class _LineWays:
             self._say(f"  {line}")
         if call.outcome is None:
             self._say("It has no result yet.")
-        elif said := shown_text(call) or call.error or ("" if call.artifacts else "It gave no result."):
+        elif said := results.shown_text(call) or call.error or ("" if call.artifacts else "It gave no result."):
             self._say(uncoloured(said))
         for artifact in call.artifacts:
             self._say(f"File: {file_in_words(artifact)}, {artifact.path or artifact.uri}")
 
     async def _call(self, console: Console, rest: str) -> None:
         if "{" in rest:
-            talk.call(console, rest)
+            console.call_by_hand(rest)
             return
         tools = {spec.label: spec for spec in console.services.engine.toolset.tools()}
         label = rest or await self._d.choose("Call a tool", {name: spec.description for name, spec in tools.items()})
@@ -174,9 +170,9 @@ class _LineWays:
             return
         if label not in tools:
             raise UsageError(f"no tool is called {one_line(label, 60)}", "/call alone lists them.")
-        arguments = await fill_in(self._d, form_of(tools[label].input_schema).fields, {})
+        arguments = await fill_in(self._d, forms.form_of(tools[label].input_schema).fields, {})
         if arguments is not None:
-            console.send(f"{MANUAL}{ManualCall(label, arguments)}")
+            console.call_by_hand(str(ManualCall(label, arguments)))
 
     # The conversation
 
@@ -217,7 +213,7 @@ class _LineWays:
             self._say("No message was given back.")
 
     async def _editor(self, console: Console, _rest: str) -> None:
-        text = await edited(self._c.ui.draft, self._c.terminal_given_away())
+        text = await files.edited(self._c.ui.draft, self._c.terminal_given_away())
         self._c.ui.draft = ""
         if text.strip():
             self._c.ui.give_back(text)
@@ -236,7 +232,9 @@ class _LineWays:
             places = [("You", turn.prompt)]
             for step in turn.steps:
                 places.append(("Answer", step.text))
-                places += [(f"Call {self._c.numbers.of(call.id)}", shown_text(call)) for call in step.batch.calls]
+                places += [
+                    (f"Call {self._c.numbers.of(call.id)}", results.shown_text(call)) for call in step.batch.calls
+                ]
             for where, text in places:
                 for line in text.splitlines():
                     if rest.casefold() in line.casefold() and (found := found + 1) <= MOST_FOUND:
@@ -275,7 +273,7 @@ class _LineWays:
         number, _, content = words.partition(" ")
         at = int(number) - 1 if number.isdecimal() else -1
         if word == "add" and words:
-            items.append(TodoItem(content=words))
+            items.append(ev.TodoItem(content=words))
         elif word == "edit" and content and 0 <= at < len(items):
             items[at] = items[at].model_copy(update={"content": content})
         elif word in _TODO_STATES and 0 <= at < len(items):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, UsageError, one_line, plural
 from console_app.domain.settings import VENDOR_URLS
 
 if TYPE_CHECKING:
-    from console_app.console.connecting import Connecting, Listing
+    from console_app.console import Connecting, Listing
     from console_app.line_console.console import LineConsole
 
 OTHER = "another address"

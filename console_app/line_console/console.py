@@ -8,14 +8,8 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 
-from console_app.console.commands import Commands
-from console_app.console.console import Console
-from console_app.console.intents.intent import Ways
-from console_app.console.intents.table import Bound
-from console_app.console.services import Services
-from console_app.console.slash_commands import parse
-from console_app.console.talk.queued import Around
-from console_app.console.talk.readiness import named
+from console_app.console import Around, Console, Services
+from console_app.console.intents import Bound, Commands, Ways, parse
 from console_app.headless import OutputStreams
 from console_app.line_console.approvals import LineApprovals
 from console_app.line_console.call_numbers import CallNumbers
@@ -54,7 +48,7 @@ class LineConsole:
         self.ui = LineUi(self.dialogue, self.numbers, narrator, self._changed, lambda: self.approvals.say_due())
         self.console = console = Console(services, self.ui)
         self.approvals = LineApprovals(console, self.numbers, self.dialogue, lambda: typed.number)
-        self.questions = LineQuestions(services.human, console.calls, self.numbers, self.dialogue, lambda: typed.number)
+        self.questions = LineQuestions(services.human, console, self.numbers, self.dialogue, lambda: typed.number)
         self.server_commands = ServerCommands(services, self.ui, self.send)
         self.commands = Commands(console)
         self.commands.use(ways(self))
@@ -179,7 +173,7 @@ class LineConsole:
 
     def _changed(self) -> None:
         """A message that waits for servers says so, once."""
-        waits = named(self.console.readiness.connecting) if self.console.readiness.connecting else ""
+        waits = self.console.readiness.awaited
         if self.console.conversation.on_its_way is not None and waits and not self._waits_for:
             self.dialogue.say(f"Waiting for {waits}. /go begins without.")
             self._waits_for = waits

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain import one_line, visible
 from console_app.headless import OutputStreams
 
 LEAVE = "."  # typed alone, leaves a question without an answer

@@ -10,16 +10,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import get_args
 
-from console_app.console.reports.wire_text import brief, export, export_path
-from console_app.console.servers.pings import Pings
-from console_app.console.servers.switches import Offered
-from console_app.console.services import Services
-from console_app.domain.amounts import measured, plural, size
-from console_app.domain.errors import UsageError
-from console_app.domain.events import Level
-from console_app.domain.safe_text import one_line
+from console_app.console import Services
+from console_app.console.reports import wire_text
+from console_app.console.servers import Offered, Pings
+from console_app.domain import Level, UsageError, amounts, one_line, plural
 from console_app.line_console.dialogue import Dialogue
-from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments, written_arguments
+from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
+from console_app.mcp_client.offering import typed_names
 
 MOST_LINES = 40  # of a log
 MOST_MESSAGES = 30  # of a wire
@@ -78,8 +75,8 @@ class Examining:
                 self._wire(server)
             case _:
                 rows = list(self._hub.traffic(server).after(0))
-                path = export_path(self._services.working_folder, server)
-                await asyncio.to_thread(export, path, rows, self._services.redact)
+                path = wire_text.export_path(self._services.working_folder, server)
+                await asyncio.to_thread(wire_text.export, path, rows, self._services.redact)
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
     async def uses(self, item: Offered) -> bool:
@@ -95,7 +92,7 @@ class Examining:
     async def read(self, server: str, uri: str) -> None:
         """Says a resource. Raises ServerError."""
         for part in await read_attachments(self._hub, server, uri):
-            facts = ", ".join(word for word in (part.name, part.mime, size(part.size)) if word)
+            facts = ", ".join(word for word in (part.name, part.mime, amounts.size(part.size)) if word)
             self._d.say(f"{one_line(part.uri, 200)}: {one_line(facts, 200)}")
             self._d.say(part.text or (f"Saved as {part.path}" if part.path else "It is empty."))
         self._d.say(f"{self._hub.mention(server, uri)} in a message attaches it.")
@@ -113,10 +110,12 @@ class Examining:
         self._d.say(f"{plural(len(rows), 'message')}; the newest {min(len(rows), MOST_MESSAGES)}:")
         for one in rows[-MOST_MESSAGES:]:
             way = "sent" if one.sent else "received"
-            took = f", after {measured(one.seconds)}" if one.seconds is not None else ""
+            took = f", after {amounts.measured(one.seconds)}" if one.seconds is not None else ""
             at = time.strftime("%H:%M:%S", time.localtime(one.at))
-            words = one_line(brief(one, self._services.redact), 200)
-            self._d.say(f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {size(one.size)}{took}. {words}".rstrip())
+            words = one_line(wire_text.brief(one, self._services.redact), 200)
+            self._d.say(
+                f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {amounts.size(one.size)}{took}. {words}".rstrip()
+            )
 
     async def _tool(self, item: Offered) -> None:
         spec = self._hub.tool(item.server, item.name)
@@ -132,7 +131,7 @@ class Examining:
             raise UsageError(f"the prompt {one_line(item.name, 60)} is off", "Switch it on first.")
         values = await self._filled_in(found[1].arguments)
         if values is not None:
-            self._send(f"/{found[0]} {written_arguments(values)}".rstrip())
+            self._send(f"/{found[0]} {typed_names.written_arguments(values)}".rstrip())
 
     async def _resource(self, item: Offered) -> None:
         uri = item.name

@@ -6,10 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from console_app.console.ui_port import UiPort
-from console_app.domain.amounts import plural
-from console_app.domain.events import Event, Level
-from console_app.domain.safe_text import one_line
+from console_app.console import UiPort
+from console_app.domain import Event, Level, one_line, plural
 from console_app.domain.transcript import CallView, Transcript
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue

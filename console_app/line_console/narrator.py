@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from console_app.domain import Decision, amounts, one_line
 from console_app.domain import events as ev
-from console_app.domain.amounts import measured
-from console_app.domain.events import DecidedBy, Decision, TodoStatus
-from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import GO_ON, CallView
 from console_app.headless import compaction_line
 from console_app.line_console.call_numbers import CallNumbers
@@ -165,13 +163,13 @@ class Narrator:
 
     def _resolved(self, name: str, call: CallView, event: ev.ApprovalResolved) -> None:
         allowed = event.decision is Decision.ALLOW
-        if allowed and event.by is not DecidedBy.USER and call.id not in self._asked:
+        if allowed and event.by is not ev.DecidedBy.USER and call.id not in self._asked:
             return  # it simply runs
         by = {
-            DecidedBy.USER: "by you",
-            DecidedBy.RULE: f"by the rule {one_line(event.rule or '', 120)}",
-            DecidedBy.MODE: "by the approval mode",
-            DecidedBy.LIMIT: "because nobody answered in time",
+            ev.DecidedBy.USER: "by you",
+            ev.DecidedBy.RULE: f"by the rule {one_line(event.rule or '', 120)}",
+            ev.DecidedBy.MODE: "by the approval mode",
+            ev.DecidedBy.LIMIT: "because nobody answered in time",
         }[event.by]
         edited = ", with other arguments" if event.arguments is not None else ""
         self._say(f"{name} is {'approved' if allowed else 'denied'} {by}{edited}.")
@@ -188,13 +186,13 @@ class Narrator:
         if event.calls > 1:
             saved = (event.summed_ms - event.wall_ms) / 1000
             faster = f", {saved:.1f} s faster than sequential" if saved >= 0.1 else ""
-            self._say(f"All {event.calls} calls have ended after {measured(event.wall_ms / 1000)}{faster}.")
+            self._say(f"All {event.calls} calls have ended after {amounts.measured(event.wall_ms / 1000)}{faster}.")
 
     # A turn
 
     def _todo(self, event: ev.TodoChanged) -> None:
-        done = sum(item.status is TodoStatus.COMPLETED for item in event.items)
-        now = next((item.content for item in event.items if item.status is TodoStatus.IN_PROGRESS), "")
+        done = sum(item.status is ev.TodoStatus.COMPLETED for item in event.items)
+        now = next((item.content for item in event.items if item.status is ev.TodoStatus.IN_PROGRESS), "")
         doing = f" Now: {one_line(now, 160)}." if now else ""
         self._say(f"To-do list: {done} of {len(event.items)} done.{doing} /todo lists it.")
 

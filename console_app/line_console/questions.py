@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from console_app.console.calls import Calls
-from console_app.console.talk.question_queue import PendingQuestion, QuestionQueue
-from console_app.domain.errors import UsageError
-from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema.forms import fields_asked
+from console_app.console import Console, PendingQuestion, QuestionQueue
+from console_app.domain import UsageError, one_line, questions, web_address
+from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView
-from console_app.domain.web_address import read_address
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
@@ -24,14 +20,14 @@ class LineQuestions:
     def __init__(
         self,
         human: QuestionQueue,
-        calls: Calls,
+        console: Console,
         numbers: CallNumbers,
         dialogue: Dialogue,
         line: Callable[[], int],
     ) -> None:
         """`line` gives the number of the line that is acted on."""
         self._human = human
-        self._calls = calls
+        self._calls = console.calls
         self._numbers = numbers
         self._dialogue = dialogue
         self._line = line
@@ -70,8 +66,8 @@ class LineQuestions:
             raise UsageError("that was typed before something was asked", "Nothing was declined; type it again.")
         picked = await self._picked()
         if isinstance(picked, PendingQuestion):
-            sampling = isinstance(picked.question, SamplingRequest)
-            self._human.answer(picked, "deny" if sampling else ElicitationAnswer("decline"))
+            sampling = isinstance(picked.question, questions.SamplingRequest)
+            self._human.answer(picked, "deny" if sampling else questions.ElicitationAnswer("decline"))
         elif picked is not None:
             self._calls.answer(picked.id, None)
 
@@ -100,7 +96,7 @@ class LineQuestions:
         asked.hold()
         question, answer = asked.question, partial(self._human.answer, asked)
         given = False
-        if isinstance(question, SamplingRequest):
+        if isinstance(question, questions.SamplingRequest):
             for message in question.messages:
                 self._dialogue.say(f"{message.role}: {message.text}")
             if question.system:
@@ -111,14 +107,14 @@ class LineQuestions:
                 "once" if reply == "once" else "session" if reply == "session" else "deny"
             )
         elif question.mode == "url":
-            address = read_address(question.url)
+            address = web_address.read_address(question.url)
             for warning in address.warnings if address is not None else ("This is no plain web address.",):
                 self._dialogue.say(f"Warning: {warning}")
             yes = await self._dialogue.agrees(f"Open {question.url} in the browser?")
-            given = answer(ElicitationAnswer("accept" if yes else "decline"))
+            given = answer(questions.ElicitationAnswer("accept" if yes else "decline"))
         else:
-            content = await fill_in(self._dialogue, fields_asked(question.schema), {})
-            given = content is not None and answer(ElicitationAnswer("accept", content))
+            content = await fill_in(self._dialogue, forms.fields_asked(question.schema), {})
+            given = content is not None and answer(questions.ElicitationAnswer("accept", content))
         if not given:
             asked.count()
             self._dialogue.say("No answer was given.")
@@ -127,7 +123,7 @@ class LineQuestions:
 def _about(asked: PendingQuestion) -> str:
     question = asked.question
     name = one_line(question.server, 40)
-    if isinstance(question, Elicitation):
+    if isinstance(question, questions.Elicitation):
         page = f"\nThe page: {question.url}" if question.mode == "url" else ""
         return f"{name} asks: {question.message}{page}"
     return f"{name} wants to ask the model, at your expense."

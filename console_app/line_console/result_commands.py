@@ -10,17 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.config.machine import start_browser
-from console_app.console.files.clipboard import copy_in_tmux
-from console_app.console.files.opened_files import open_file
-from console_app.console.reports.copies import Copy, copies_of_answer, copies_of_texts, result_copy
-from console_app.domain.amounts import plural
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.web_address import read_address
+from console_app.console import files
+from console_app.console.reports import copies
+from console_app.domain import UsageError, one_line, plural, web_address
 from console_app.line_console.wording import file_in_words
 
 if TYPE_CHECKING:
-    from console_app.console.console import Console
+    from console_app.console import Console
     from console_app.line_console.console import LineConsole
 
 
@@ -49,21 +45,21 @@ class ResultWays:
         if picked is not None:
             text = table[picked].text
             self._d.send_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
-            await copy_in_tmux(text, os.environ)
+            await files.copy_in_tmux(text, os.environ)
             self._say(f"Copied {table[picked].what}: {plural(len(text), 'character')}.")
         elif not table:
             self._say("There is nothing of it to copy yet." if rest else "There is no answer to copy yet.")
 
-    def _copies(self, rest: str) -> Sequence[Copy]:
+    def _copies(self, rest: str) -> Sequence[copies.Copy]:
         if not rest.isdecimal():
             turns = reversed(self._c.numbers.transcript.turns)
             answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), "")
-            return copies_of_answer(answer) if answer else []
+            return copies.copies_of_answer(answer) if answer else []
         call = self._c.numbers.call(rest)
-        result = [] if call.outcome is None else [result_copy(call)]
+        result = [] if call.outcome is None else [copies.result_copy(call)]
         plain = call.arguments_text
         arguments = plain if call.arguments is None else json.dumps(dict(call.arguments), indent=2, ensure_ascii=False)
-        return [one for one in (*result, *copies_of_texts(call, arguments)) if one.text]
+        return [one for one in (*result, *copies.copies_of_texts(call, arguments)) if one.text]
 
     async def files(self, _console: Console, rest: str) -> None:
         """Tells the files of a call's result, and opens one."""
@@ -76,8 +72,8 @@ class ResultWays:
         if picked is None:
             return
         if table[picked].path:
-            problem = await asyncio.to_thread(open_file, picked)
-        elif read_address(picked) is not None:
+            problem = await asyncio.to_thread(files.open_file, picked)
+        elif web_address.read_address(picked) is not None:
             problem = ""
             try:
                 await asyncio.to_thread(start_browser, picked)

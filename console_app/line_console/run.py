@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from console_app.console.services import Services
+from console_app.console import Services
 from console_app.headless import QUITTING, OutputStreams, end_within
 from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole

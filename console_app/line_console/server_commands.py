@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from console_app.config.servers import Typed
-from console_app.console.servers.switches import ServerSwitches
-from console_app.console.services import Services
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
+from console_app.console import Services
+from console_app.console.servers import ServerSwitches
+from console_app.domain import one_line, plural
 from console_app.line_console.examining import Examining
 from console_app.line_console.line_ui import LineUi
 

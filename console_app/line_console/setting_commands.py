@@ -6,19 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.settings import BrokenSettings, OwnSettings
-from console_app.console.files.own_editor import edited
-from console_app.console.permissions import MODES
-from console_app.domain.amounts import plural
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.console import MODES, files
+from console_app.domain import ApprovalMode, ConfigError, UsageError, one_line, plural
 from console_app.domain.rules import parse_rule
-from console_app.domain.safe_text import one_line
 from console_app.engine import Action
 from console_app.line_console.connect_command import ConnectCommand
 
 if TYPE_CHECKING:
     from console_app.config.settings import OwnSettings
-    from console_app.console.console import Console
+    from console_app.console import Console
     from console_app.line_console.console import LineConsole
 
 
@@ -131,7 +127,7 @@ class SettingWays:
     async def _edit(self, own: OwnSettings) -> None:
         path = await asyncio.to_thread(own.to_edit)
         before = await asyncio.to_thread(own.text, path)
-        after = await edited(before, self._c.terminal_given_away(), suffix=".toml")
+        after = await files.edited(before, self._c.terminal_given_away(), suffix=".toml")
         if after.strip() == before.strip():
             self._say(f"Nothing was changed in {path}.")
             return

@@ -6,16 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import types
-from console_app.domain.schema.forms import Field
+from console_app.domain import one_line, plural
+from console_app.domain import schema as json_schema
+from console_app.domain.schema import forms
 from console_app.line_console.dialogue import Dialogue
 
 NOTHING = "-"  # typed alone, leaves a value out
 
 
-async def fill_in(dialogue: Dialogue, fields: Sequence[Field], now: Mapping[str, Any]) -> dict[str, Any] | None:
+async def fill_in(dialogue: Dialogue, fields: Sequence[forms.Field], now: Mapping[str, Any]) -> dict[str, Any] | None:
     """The values, beginning with those of `now`; None where it was left. What no field is for stays."""
     values = {name: value for name, value in now.items() if name not in {field.name for field in fields}}
     if fields:
@@ -32,7 +31,7 @@ async def fill_in(dialogue: Dialogue, fields: Sequence[Field], now: Mapping[str,
     return values
 
 
-async def _value(dialogue: Dialogue, field: Field, known: Any, place: str) -> tuple[Any] | None:
+async def _value(dialogue: Dialogue, field: forms.Field, known: Any, place: str) -> tuple[Any] | None:
     question = f"{place}: {_question(field, known)}"
     while (line := await dialogue.ask(question, secret=field.secret)) is not None:
         value: Any = None
@@ -48,11 +47,11 @@ async def _value(dialogue: Dialogue, field: Field, known: Any, place: str) -> tu
     return None
 
 
-def _title(field: Field) -> str:
+def _title(field: forms.Field) -> str:
     return one_line(field.title or field.name, 60)
 
 
-def _question(field: Field, known: Any) -> str:
+def _question(field: forms.Field, known: Any) -> str:
     words = [one_line(field.title or field.name, 80) + (", required" if field.required else ", optional")]
     if field.about:
         words.append(one_line(field.about, 300))
@@ -75,7 +74,7 @@ def _question(field: Field, known: Any) -> str:
     return ". ".join(words) + "."
 
 
-def _read(field: Field, line: str) -> Any:
+def _read(field: forms.Field, line: str) -> Any:
     """The value that a line means. Raises ValueError, whose words say what it must be."""
     word = line.strip()
     match field.kind:
@@ -98,7 +97,7 @@ def _read(field: Field, line: str) -> Any:
             return _json(field, line)
 
 
-def _labels(field: Field) -> Sequence[str]:
+def _labels(field: forms.Field) -> Sequence[str]:
     return field.labels or tuple(map(_written, field.choices))
 
 
@@ -106,7 +105,7 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _chosen(field: Field, word: str) -> Any:
+def _chosen(field: forms.Field, word: str) -> Any:
     if word.isdecimal() and 1 <= int(word) <= len(field.choices):
         return field.choices[int(word) - 1]
     for value, label in zip(field.choices, _labels(field), strict=True):
@@ -115,10 +114,10 @@ def _chosen(field: Field, word: str) -> Any:
     raise ValueError("must be one of the choices")
 
 
-def _json(field: Field, line: str) -> Any:
+def _json(field: forms.Field, line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError as error:
-        if field.kind == "json" and not {"object", "array"}.issuperset(types(field.schema) or ("string",)):
+        if field.kind == "json" and not {"object", "array"}.issuperset(json_schema.types(field.schema) or ("string",)):
             return line  # a text is one of the things that it may be
         raise ValueError(f"must be JSON ({error})") from None

@@ -8,13 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from console_app.console.files.file_changes import FileChange
-from console_app.domain import call_description
-from console_app.domain.amounts import measured, plural, size
-from console_app.domain.displayed import FOLD
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact, Outcome
-from console_app.domain.transcript import CallView, TurnView, shown_text
+from console_app.console import files
+from console_app.domain import Artifact, Outcome, amounts, call_description, displayed, one_line, plural
+from console_app.domain.transcript import CallView, TurnView, results
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
@@ -36,7 +32,7 @@ def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
     return one_line(", ".join(pairs), BRIEF)
 
 
-def change_lines(change: FileChange) -> Iterator[str]:
+def change_lines(change: files.FileChange) -> Iterator[str]:
     """What a call would change in a file, as far as lines come or go: signs alone are not read out."""
     for (mark, numbered), group in groupby(change.lines, lambda line: (line.mark, line.name.isdecimal())):
         lines = list(group)
@@ -46,7 +42,7 @@ def change_lines(change: FileChange) -> Iterator[str]:
             texts = [line.text for line in lines]
             said = f": {texts[0]}" if len(texts) == 1 else f":\n{_indented(chr(10).join(texts))}"
             yield f"  {'Removed' if mark == '-' else 'Added'}, {where}{said}"
-        elif not numbered and lines[0].text != FOLD:
+        elif not numbered and lines[0].text != displayed.FOLD:
             yield f"  {lines[0].text}"
     if change.warning:
         yield f"Warning: {change.warning}."
@@ -56,8 +52,8 @@ def came_of(call: CallView) -> str:
     """How a call ended, and what came of it, in brief."""
     parts = [call_description.in_words(call)]
     if call.duration_ms:
-        parts.append(f"after {measured(call.duration_ms / 1000)}")
-    text = uncoloured(shown_text(call))
+        parts.append(f"after {amounts.measured(call.duration_ms / 1000)}")
+    text = uncoloured(results.shown_text(call))
     if call.outcome in (Outcome.CANCELLED, Outcome.DENIED):  # what else there is, the model is told
         sent = f"It had sent {plural(call.logged, 'line')}." if call.logged else ""
         text = call.error or sent
@@ -78,7 +74,7 @@ def uncoloured(text: str) -> str:
 
 def file_in_words(file: Artifact) -> str:
     """`chart.png, picture, 640x480 PNG, 12 KB`, `report.pptx, 31 KB`."""
-    facts = f"picture, {file.picture_facts.replace(' · ', ', ')}" if file.is_picture else size(file.size)
+    facts = f"picture, {file.picture_facts.replace(' · ', ', ')}" if file.is_picture else amounts.size(file.size)
     return f"{one_line(file.name, 60)}, {facts}"
 
 

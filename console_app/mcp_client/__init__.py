@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.offers import Resource as Resource
     from console_app.mcp_client.offering.offers import ResourceTemplate as ResourceTemplate
     from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
-    from console_app.mcp_client.offering.typed_names import command_of as command_of
-    from console_app.mcp_client.offering.typed_names import mentions as mentions
-    from console_app.mcp_client.offering.typed_names import written_arguments as written_arguments
-    from console_app.mcp_client.offering.typed_names import written_value as written_value
     from console_app.mcp_client.tools.definitions import Definitions as Definitions
     from console_app.mcp_client.traffic import RawMessage as RawMessage
     from console_app.mcp_client.traffic import Traffic as Traffic
@@ -42,7 +38,6 @@ else:
             "hub": "Hub HubSwitch",
             "offering.composing": "MOST_TEXT compose names_something read_attachments",
             "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",
-            "offering.typed_names": "command_of mentions written_arguments written_value",
             "tools.definitions": "Definitions",
             "traffic": "RawMessage Traffic",
         },

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.secrets import Credentials, FileCredentials, Redactor
 from console_app.config.servers import Item, Kind, ServerConfig
-from console_app.domain.errors import ServerError, ToolError
-from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.domain import Level, ToolResult, ToolSpec, errors, one_line, ports, visible
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.connection import RETRY_DELAYS, Connection, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client.offering import typed_names
 from console_app.mcp_client.offering.offers import (
     Offers,
     PromptMessage,
@@ -27,7 +24,6 @@ from console_app.mcp_client.offering.offers import (
     ResourceTemplate,
     ServerPrompt,
 )
-from console_app.mcp_client.offering.typed_names import typed_names, written_uri
 from console_app.mcp_client.tools import atlas, convert
 from console_app.mcp_client.tools.definitions import Definitions
 from console_app.mcp_client.traffic import Exchanges, RawMessage, Traffic
@@ -81,6 +77,12 @@ def _shortened(name: str, unique: str, longest: int = LONGEST_NAME) -> str:
     return f"{name[: longest - 9]}_{hashlib.sha256(unique.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
+# for the rest once one is there, since a server that hangs is a status and no delay.
+_ANY_SERVER = 10.0
+_OTHER_SERVERS = 2.0
+
+
 class Hub:
     """A Toolset over many servers. `on_change` is called in the event loop after a change of any state or offer,
     `on_update` with a server and the URI of a resource there that changed (after `subscribe`)."""
@@ -128,6 +130,10 @@ class Hub:
         """Begin to connect to every server; return at once."""
         for connection in self._connections.values():
             connection.start()
+
+    async def ready_for_prompts(self) -> None:
+        """Return once the first prompt of a console need not wait for servers any longer."""
+        await self.ready(_ANY_SERVER, stragglers=_OTHER_SERVERS)
 
     async def ready(self, timeout: float | None = None, *, stragglers: float | None = None) -> None:
         """Return once every server is ready, failed or disabled, or after `timeout` seconds.
@@ -244,14 +250,16 @@ class Hub:
         found = connection.listed_tools.named(name) if connection is not None else None
         return self._spec(connection, found) if connection is not None and found is not None else None
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Run one call. Raises ToolError when no server has the tool; every other failure is a result."""
         spec = invocation.spec
         connection = self._connections.get(spec.server)
         if connection is None:
-            raise ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
+            raise errors.ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
         if spec.identity is not None and spec.identity != connection.identity:
-            raise ToolError(f"{spec.server} is another server now than when this call was decided: it did not run")
+            raise errors.ToolError(
+                f"{spec.server} is another server now than when this call was decided: it did not run"
+            )
         return await connection.call(
             spec.tool,
             self._arguments(connection, invocation, reporter),
@@ -262,7 +270,9 @@ class Hub:
             accept=bool(spec.changed),  # no rule and no mode lets such a call pass: somebody has looked at it
         )
 
-    def _arguments(self, connection: Connection, invocation: Invocation, reporter: CallReporter) -> dict[str, Any]:
+    def _arguments(
+        self, connection: Connection, invocation: ports.Invocation, reporter: ports.CallReporter
+    ) -> dict[str, Any]:
         """Return what was approved, with what the tool wants Fanout to fill in."""
         tool = connection.listed_tools.named(invocation.spec.tool)
         schema: dict[str, Any] = tool.input_schema if tool is not None else {}
@@ -298,7 +308,7 @@ class Hub:
 
     def typed_servers(self) -> dict[str, str]:
         """Return what is typed for each server, to its name."""
-        return typed_names(self._connections)
+        return typed_names.typed_names(self._connections)
 
     def typed_prompts(self) -> dict[str, ServerPrompt]:
         """Return `server:prompt`, as it is typed, to each prompt that is on."""
@@ -308,7 +318,9 @@ class Hub:
         table: dict[str, ServerPrompt] = {}
         for typed_server, server in self.typed_servers().items():
             listed = {prompt.name: prompt for prompt in own.get(server, ())}
-            table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names(listed).items()}
+            table |= {
+                f"{typed_server}:{typed}": listed[name] for typed, name in typed_names.typed_names(listed).items()
+            }
         return table
 
     def prompt(self, server: str, name: str) -> tuple[str, ServerPrompt] | None:
@@ -324,7 +336,7 @@ class Hub:
     def mention(self, server: str, uri: str) -> str:
         """Return what names a resource in a prompt: `@server:uri`."""
         typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)
-        return f"@{typed}:{written_uri(uri)}"
+        return f"@{typed}:{typed_names.written_uri(uri)}"
 
     async def listed(self, server: str) -> None:
         """Return once what a server offers beside tools is known, the server is down, or after a while."""
@@ -422,7 +434,7 @@ class Hub:
     def _connection(self, name: str) -> Connection:
         connection = self._connections.get(name)
         if connection is None:
-            raise ServerError(f"there is no server {name}")
+            raise errors.ServerError(f"there is no server {name}")
         return connection
 
 
@@ -499,7 +511,9 @@ class HubSwitch:
         while not (status := self._status(name)).state.settled:
             await self._hub.listed(name)
         if status.state is not ServerState.READY:
-            raise ServerError(f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}")
+            raise errors.ServerError(
+                f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}"
+            )
         return [spec for spec in self._hub.tools() if spec.server == name]
 
     def why_missing(self, tool: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from console_app.domain.safe_text import as_object
+from console_app.domain import safe_text
 from console_app.domain.steady_time import steady_time
 
 MOST_MESSAGES: Final = 10_000
@@ -180,9 +180,13 @@ class Traffic:
         if self.handshake is None:
             return [], []
         request, answer = self.handshake
-        params = as_object(as_object(request.data).get("params"))
-        ours = as_object(params.get("capabilities")) or as_object(as_object(params.get("_meta")).get(_CLIENT))
-        theirs = as_object(as_object(as_object(answer.data).get("result")).get("capabilities"))
+        params = safe_text.as_object(safe_text.as_object(request.data).get("params"))
+        ours = safe_text.as_object(params.get("capabilities")) or safe_text.as_object(
+            safe_text.as_object(params.get("_meta")).get(_CLIENT)
+        )
+        theirs = safe_text.as_object(
+            safe_text.as_object(safe_text.as_object(answer.data).get("result")).get("capabilities")
+        )
         return _lines(theirs, _SERVERS), _lines(ours, _OURS)
 
     def __len__(self) -> int:
@@ -302,9 +306,11 @@ def _lines(capabilities: Mapping[str, Any], known: Mapping[str, str]) -> list[st
         if value is None or value is False:
             continue
         more = [
-            _MORE.get(key, key) for key, on in as_object(value).items() if name in known and on not in (None, False)
+            _MORE.get(key, key)
+            for key, on in safe_text.as_object(value).items()
+            if name in known and on not in (None, False)
         ]
-        inside = list(as_object(value)) if name not in known else []
+        inside = list(safe_text.as_object(value)) if name not in known else []
         words = ", ".join((*more, *inside))
         lines.append(known.get(name, name) + (f": {words}" if words else ""))
     return lines

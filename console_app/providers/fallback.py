@@ -7,21 +7,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
-from console_app.domain.chunks import Chunk, NoticeChunk, RetryChunk
-from console_app.domain.errors import FanoutError, ProviderError
-from console_app.domain.ports import (
-    KnowsTurns,
-    ModelRequest,
-    ProtocolMode,
-    Provider,
-    ReadsText,
-    StandIn,
-    effort_for,
-    endpoint_of,
-    no_pictures,
-    speaks,
-    stand_in,
-)
+from console_app.domain import FanoutError, errors, ports
+from console_app.domain import chunks as ch
 from console_app.domain.settings import Effort
 
 
@@ -34,17 +21,17 @@ class WithFallback:
 
     def __init__(
         self,
-        first: Provider,
+        first: ports.Provider,
         other_name: str,
-        open_other: Callable[[], Provider],
-        describe_other: Callable[[], StandIn] = StandIn,
+        open_other: Callable[[], ports.Provider],
+        describe_other: Callable[[], ports.StandIn] = ports.StandIn,
     ) -> None:
         self._first = first
         self._other_name = other_name
         self._open_other = open_other
         self._describe_other = describe_other
-        self._other: Provider | None = None
-        self._described = StandIn()
+        self._other: ports.Provider | None = None
+        self._described = ports.StandIn()
         self._taken = False
 
     @property
@@ -62,46 +49,46 @@ class WithFallback:
 
     @property
     def endpoint(self) -> str:
-        return endpoint_of(self._now)
+        return ports.endpoint_of(self._now)
 
     @property
-    def stand_in(self) -> StandIn | None:
+    def stand_in(self) -> ports.StandIn | None:
         """Return the other one, or what answers in its place, while that is so."""
-        return stand_in(self._now) or self._described if self._now is self._other else None
+        return ports.stand_in(self._now) or self._described if self._now is self._other else None
 
     @property
     def no_pictures(self) -> str:
         """Say why its model is shown no pictures."""
-        return no_pictures(self._now)
+        return ports.no_pictures(self._now)
 
     @property
     def dialect(self) -> str | None:
         """Return the dialect that its tools are offered in, None where the API's own are used."""
-        return self._now.dialect if speaks(self._now, ReadsText) else None
+        return self._now.dialect if ports.speaks(self._now, ports.ReadsText) else None
 
-    def choose(self, mode: ProtocolMode) -> None:
+    def choose(self, mode: ports.ProtocolMode) -> None:
         """Choose another protocol for the first one."""
-        if speaks(self._first, ReadsText):
+        if ports.speaks(self._first, ports.ReadsText):
             self._first.choose(mode)
 
     def approved(self, dialect: str) -> None:
         """Note that a person approved a call that the one that answers wrote in `dialect`."""
-        if speaks(self._now, ReadsText):
+        if ports.speaks(self._now, ports.ReadsText):
             self._now.approved(dialect)
 
     def effort_for(self, asked: Effort | None) -> str:
         """Tell how much its model is asked to think."""
-        return effort_for(self._now, asked)
+        return ports.effort_for(self._now, asked)
 
     def turn_began(self) -> None:
         """Try the first one again."""
         self._taken = False
         for provider in (self._first, self._other):
-            if speaks(provider, KnowsTurns):
+            if ports.speaks(provider, ports.KnowsTurns):
                 provider.turn_began()
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
         """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
@@ -112,19 +99,19 @@ class WithFallback:
             await self._other.close()
 
     @property
-    def _now(self) -> Provider:
+    def _now(self) -> ports.Provider:
         return self._other if self._taken and self._other is not None else self._first
 
-    async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+    async def _chunks(self, request: ports.ModelRequest) -> AsyncGenerator[ch.Chunk]:
         if not self._taken:
             shown = False
             try:
                 async with self._first.stream(request) as chunks:
                     async for chunk in chunks:
-                        shown = shown or not isinstance(chunk, NoticeChunk | RetryChunk)
+                        shown = shown or not isinstance(chunk, ch.NoticeChunk | ch.RetryChunk)
                         yield chunk
                 return
-            except ProviderError as error:
+            except errors.ProviderError as error:
                 if shown or not error.unavailable:
                     raise
                 try:
@@ -132,11 +119,11 @@ class WithFallback:
                         self._other = self._open_other()
                         self._described = await asyncio.to_thread(self._describe_other)
                 except FanoutError as problem:
-                    yield NoticeChunk(f"The fallback {self._other_name} can't be used. {problem.line}", "warning")
+                    yield ch.NoticeChunk(f"The fallback {self._other_name} can't be used. {problem.line}", "warning")
                     raise error from problem
                 self._taken = True
                 why = error.detail.rstrip(".")
-                yield NoticeChunk(f"{why}. {self._other_name} answers in its place until this turn ends.", "warning")
+                yield ch.NoticeChunk(f"{why}. {self._other_name} answers in its place until this turn ends.", "warning")
         async with self._now.stream(request) as chunks:
             async for chunk in chunks:
                 yield chunk

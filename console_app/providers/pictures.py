@@ -18,9 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.picture_size import WIDEST, scaled
-from console_app.domain.ports import ModelRequest
+from console_app.domain import AssistantMessage, ToolMessage, UserMessage, picture_size, ports
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
@@ -71,7 +69,7 @@ def pictures_of(message: UserMessage | ToolMessage) -> Sequence[Picture]:
     return found
 
 
-async def fitted(request: ModelRequest) -> ModelRequest:
+async def fitted(request: ports.ModelRequest) -> ports.ModelRequest:
     """Return `request` with its newest pictures, as many as a request may carry; older ones are left to the words that
     name them. They are read and made small in a thread: the event loop goes on meanwhile."""
     count = sum(0 if isinstance(one, AssistantMessage) else len(one.images) for one in request.messages)
@@ -81,7 +79,7 @@ async def fitted(request: ModelRequest) -> ModelRequest:
     return await asyncio.to_thread(_newest, request, over)
 
 
-def _newest(request: ModelRequest, over: int) -> ModelRequest:
+def _newest(request: ports.ModelRequest, over: int) -> ports.ModelRequest:
     """Return `request` without its oldest `over` pictures, nor those that are too much for it beside the newer ones."""
     left: list[tuple[str, ...]] = []
     for message in request.messages:
@@ -123,15 +121,15 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
             warnings.simplefilter("ignore")  # of large pictures, which are bounded here
             with Image.open(io.BytesIO(content)) as picture:
                 width, height = picture.size
-                if max(width, height) <= WIDEST and len(content) <= LARGEST:
+                if max(width, height) <= picture_size.WIDEST and len(content) <= LARGEST:
                     return content, mime
                 if width * height > MOST_PIXELS:
                     return b"", ""
-                picture.draft("RGB", (WIDEST, WIDEST))  # JPEG is decoded smaller at once
+                picture.draft("RGB", (picture_size.WIDEST, picture_size.WIDEST))  # JPEG is decoded smaller at once
                 small = ImageOps.exif_transpose(picture)
                 # As the size before `draft` has it, for that is what people are told.
                 turned = (width > height) != (small.width > small.height)
-                sides = scaled((height, width) if turned else (width, height))
+                sides = picture_size.scaled((height, width) if turned else (width, height))
                 small = small.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
                 return _encoded(small, mime)
     except Exception:  # Pillow raises what its decoders raise

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from console_app.domain.chunks import SLICE, Chunk
-from console_app.domain.ports import ModelRequest
+from console_app.domain import chunks as ch
+from console_app.domain import ports
 
 _LONG = 20_000  # characters; a longer text is counted by its beginning, since results of megabytes are common
 
@@ -23,7 +23,7 @@ def words(text: str) -> int:
     return len(text[:_LONG].split()) * len(text) // _LONG
 
 
-def request_words(request: ModelRequest) -> int:
+def request_words(request: ports.ModelRequest) -> int:
     """Return about how many words a request has: the system prompt, the conversation and the tools offered."""
     conversation = sum(words(message.content) for message in request.messages)
     offered = sum(words(f"{tool.name} {tool.description} {tool.input_schema}") for tool in request.tools)
@@ -40,11 +40,11 @@ class Beat:
     """The next thing to play, `delay` seconds after the beat before: a chunk, an error to raise, silence, or
     nothing."""
 
-    what: Chunk | Exception | Hang | None
+    what: ch.Chunk | Exception | Hang | None
     delay: float = 0.0
 
 
-class Playback(AsyncIterator[Chunk]):
+class Playback(AsyncIterator[ch.Chunk]):
     """The chunks of `beats`, each when it is due. Delays add up on one clock, so a late beat is caught up with."""
 
     def __init__(self, beats: Iterable[Beat]) -> None:
@@ -53,7 +53,7 @@ class Playback(AsyncIterator[Chunk]):
         self._due: float | None = None
         self._played = 0
 
-    async def __anext__(self) -> Chunk:
+    async def __anext__(self) -> ch.Chunk:
         while not self._closed.is_set():
             beat = next(self._beats, None)
             if beat is None:
@@ -82,7 +82,7 @@ class Playback(AsyncIterator[Chunk]):
                 await asyncio.wait_for(self._closed.wait(), self._due - now)
             except TimeoutError:
                 pass  # the usual case: the time has come, and nobody closed
-        elif self._played % SLICE == 0:
+        elif self._played % ch.SLICE == 0:
             await asyncio.sleep(0)
 
     def close(self) -> None:

@@ -15,9 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from console_app.domain.chunks import FinishReason
-from console_app.domain.errors import ConfigError
-from console_app.domain.events import Level
+from console_app.domain import ConfigError, Level
+from console_app.domain import chunks as ch
 
 Times = Annotated[int, Field(ge=1, le=10_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -156,7 +155,7 @@ class ScriptAnswer(_Part):
     steps: tuple[Step, ...] = ()
     when: str = ""
     times: Annotated[int, Field(ge=0)] = 1
-    finish: FinishReason | None = None  # None: tool_calls when it calls, else stop
+    finish: ch.FinishReason | None = None  # None: tool_calls when it calls, else stop
     usage: ScriptedUsage | None = None  # None: counted in words
 
 

@@ -13,24 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never, cast
 
-from console_app.domain.chunks import (
-    CallBroken,
-    CallClosed,
-    CallDelta,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    NoticeChunk,
-    ReasoningChunk,
-    ReasoningFinished,
-    RetryChunk,
-    TextChunk,
-    TextReplaced,
-    UsageChunk,
-)
-from console_app.domain.errors import AnswerInterrupted, ContextOverflow, ProviderError, ToolsRefused
-from console_app.domain.messages import Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain import Reasoning, ToolMessage, UserMessage, errors, ports
+from console_app.domain import chunks as ch
 from console_app.providers.playback import Beat, Hang, playing, request_words
 from console_app.providers.script import (
     CallStep,
@@ -52,10 +36,10 @@ from console_app.providers.script import (
 
 _WORD = re.compile(r"\s*\S+\s*|\s+")
 _NAMED = re.compile(r"\{\{(n|use|request|prompt|last_result)\}\}")
-_ERRORS: dict[str, Callable[..., ProviderError]] = {
-    "provider": ProviderError,
-    "context_overflow": ContextOverflow,
-    "tools_refused": ToolsRefused,
+_ERRORS: dict[str, Callable[..., errors.ProviderError]] = {
+    "provider": errors.ProviderError,
+    "context_overflow": errors.ContextOverflow,
+    "tools_refused": errors.ToolsRefused,
 }
 
 
@@ -64,7 +48,7 @@ class _Player:
     """One answer being played: what its steps can name, and what was counted so far."""
 
     script: Script
-    request: ModelRequest
+    request: ports.ModelRequest
     names: dict[str, str]
     tools: dict[str, str]  # wire names by `server.tool`
     calls: int = 0
@@ -103,11 +87,11 @@ class _Player:
             if self.ended:
                 return
         if answer.usage is None:
-            yield Beat(UsageChunk(request_words(self.request), self.pieces))
+            yield Beat(ch.UsageChunk(request_words(self.request), self.pieces))
         else:
             usage = answer.usage
-            yield Beat(UsageChunk(usage.input, usage.output, usage.cached, usage.cost))
-        yield Beat(FinishChunk(answer.finish or ("tool_calls" if self.calls else "stop")))
+            yield Beat(ch.UsageChunk(usage.input, usage.output, usage.cached, usage.cost))
+        yield Beat(ch.FinishChunk(answer.finish or ("tool_calls" if self.calls else "stop")))
 
     def _step(self, step: Step) -> Iterator[Beat]:
         match step:
@@ -137,14 +121,14 @@ class _Player:
             case CutStep():
                 self.ended = True
                 if step.cut == "error":
-                    yield Beat(AnswerInterrupted("the connection was lost", "Ask again to go on."))
+                    yield Beat(errors.AnswerInterrupted("the connection was lost", "Ask again to go on."))
             case RetryStep():
-                yield Beat(RetryChunk(step.attempt, step.delay, self._fill(step.retry), step.most))
+                yield Beat(ch.RetryChunk(step.attempt, step.delay, self._fill(step.retry), step.most))
                 yield Beat(None, step.delay)
             case NoticeStep():
-                yield Beat(NoticeChunk(self._fill(step.notice), step.level))
+                yield Beat(ch.NoticeChunk(self._fill(step.notice), step.level))
             case ReviseStep():
-                yield Beat(TextReplaced(self._fill(step.revise)))
+                yield Beat(ch.TextReplaced(self._fill(step.revise)))
             case _:
                 assert_never(step)
 
@@ -157,30 +141,30 @@ class _Player:
             )
             for piece in pieces:
                 self.pieces += 1
-                yield Beat(TextChunk(piece), pause)
+                yield Beat(ch.TextChunk(piece), pause)
 
     def _reasoning(self, step: ReasoningStep) -> Iterator[Beat]:
         text = self._fill(step.reasoning)
         for piece in _WORD.findall(text):
             self.pieces += 1
-            yield Beat(ReasoningChunk(piece), self._pause(step.rate))
+            yield Beat(ch.ReasoningChunk(piece), self._pause(step.rate))
         if step.provider:
-            yield Beat(ReasoningFinished(Reasoning(provider=step.provider, text=text, data=step.data)))
+            yield Beat(ch.ReasoningFinished(Reasoning(provider=step.provider, text=text, data=step.data)))
 
     def _call(self, step: CallStep) -> Iterator[Beat]:
         index, pause = self.calls, self._pause(step.rate)
         name: str = self._fill(step.call)
         call_id = f"script_{self.names['request']}_{index + 1}" if step.id is None else self._fill(step.id)
-        yield Beat(CallOpened(index, call_id, self.tools.get(name, name)), pause)
+        yield Beat(ch.CallOpened(index, call_id, self.tools.get(name, name)), pause)
         filled = self._fill(step.arguments)
         arguments = filled if isinstance(filled, str) else json.dumps(filled, ensure_ascii=False)
         for at in range(0, len(arguments), step.piece):
             self.pieces += 1
-            yield Beat(CallDelta(index, arguments[at : at + step.piece]), pause)
+            yield Beat(ch.CallDelta(index, arguments[at : at + step.piece]), pause)
         if step.broken:
-            yield Beat(CallBroken(index, step.broken, arguments))
+            yield Beat(ch.CallBroken(index, step.broken, arguments))
         elif not step.unclosed:
-            yield Beat(CallClosed(index, arguments, sure=step.sure))
+            yield Beat(ch.CallClosed(index, arguments, sure=step.sure))
 
 
 class ScriptedProvider:
@@ -205,7 +189,7 @@ class ScriptedProvider:
         """Return the protocol that the script says it plays."""
         return self._script.protocol
 
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Play the next answer; a script that has none left is a ProviderError."""
         self._requests += 1
         return playing(self._beats(request, self._requests))
@@ -213,7 +197,7 @@ class ScriptedProvider:
     async def close(self) -> None:
         pass
 
-    def _beats(self, request: ModelRequest, number: int) -> Iterator[Beat]:
+    def _beats(self, request: ports.ModelRequest, number: int) -> Iterator[Beat]:
         prompts = [one.content for one in request.messages if isinstance(one, UserMessage) and one.origin == "user"]
         results = [one.content for one in request.messages if isinstance(one, ToolMessage)]
         prompt = prompts[-1] if prompts else ""
@@ -223,7 +207,7 @@ class ScriptedProvider:
             index = self._next(prompt)
         if index is None:
             detail = f"the script {self._script.name!r} has no answer left for request {number}"
-            yield Beat(ProviderError(detail, "Give it another [[answer]], or `repeat = true`."))
+            yield Beat(errors.ProviderError(detail, "Give it another [[answer]], or `repeat = true`."))
             return
         self._uses[index] += 1
         names = {

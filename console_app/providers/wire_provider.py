@@ -18,20 +18,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from console_app.config.models import KnownRefusals
-from console_app.domain.chunks import (
-    SLICE,
-    Chunk,
-    NoticeChunk,
-    ReasoningChunk,
-    ReasoningFinished,
-    RetryChunk,
-    UsageChunk,
-)
-from console_app.domain.errors import AnswerInterrupted, ProviderError
-from console_app.domain.messages import UserMessage
-from console_app.domain.ports import ModelRequest
-from console_app.domain.safe_text import one_line
-from console_app.domain.settings import Effort, ProviderConfig, Sampling, identity
+from console_app.domain import UserMessage, errors, one_line, ports
+from console_app.domain import chunks as ch
+from console_app.domain.settings import Effort, ProviderConfig, Sampling
 from console_app.providers import catalog
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import EndpointClient
@@ -83,7 +72,7 @@ class WireProvider(ABC):
         self._retry = retry or RetryPolicy(config.max_tries)
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
         self._known = known or KnownRefusals()
-        self._key = f"{identity(config)} {config.model}"
+        self._key = f"{config.identity} {config.model}"
         self._conceded = Concessions(self._known.of(self._key))
         self._client = EndpointClient(self._where)
 
@@ -97,7 +86,7 @@ class WireProvider(ABC):
 
     @property
     def endpoint(self) -> str:
-        return identity(self._config)
+        return self._config.identity
 
     @property
     def protocol(self) -> str:
@@ -106,11 +95,11 @@ class WireProvider(ABC):
     # -- what a wire format adds
 
     @abstractmethod
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
+    def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         """Return the JSON body of `request`."""
 
     @abstractmethod
-    def _answer(self, request: ModelRequest) -> WireAnswer:
+    def _answer(self, request: ports.ModelRequest) -> WireAnswer:
         """Return an empty answer to read into."""
 
     @abstractmethod
@@ -121,7 +110,7 @@ class WireProvider(ABC):
     # -- for callers
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
         """Send `request`; leaving the context closes the connection at once."""
         whole = replace(request, sampling=Sampling.merged(request.sampling, self._config.sampling))
         with self._limiter.asks():
@@ -149,9 +138,11 @@ class WireProvider(ABC):
 
     # -- one request
 
-    async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+    async def _chunks(self, request: ports.ModelRequest) -> AsyncGenerator[ch.Chunk]:
         if not self.model:
-            raise ProviderError("no model was chosen", f"Pick one with /model, or name it: -m {self.name}/MODEL.")
+            raise errors.ProviderError(
+                "no model was chosen", f"Pick one with /model, or name it: -m {self.name}/MODEL."
+            )
         pricing = self._load_prices()
         tries, told, given_up = 0, False, GivenUp(self._conceded.refused)
         while True:
@@ -160,14 +151,16 @@ class WireProvider(ABC):
             shown = spoken = False
             failure: Exception | None = None
             if (paused := self._limiter.paused) > _AT_ONCE:
-                yield RetryChunk(tries + 1, paused, "rate limit", self._retry.max_tries)
+                yield ch.RetryChunk(tries + 1, paused, "rate limit", self._retry.max_tries)
             try:
                 async with aclosing(self._try(body, answer)) as chunks:
                     async for chunk in chunks:
-                        if not shown and not isinstance(chunk, NoticeChunk):
+                        if not shown and not isinstance(chunk, ch.NoticeChunk):
                             shown = True
                             self._known.answered(self._key)
-                        spoken = spoken or not isinstance(chunk, NoticeChunk | ReasoningChunk | ReasoningFinished)
+                        spoken = spoken or not isinstance(
+                            chunk, ch.NoticeChunk | ch.ReasoningChunk | ch.ReasoningFinished
+                        )
                         yield chunk
                 if not spoken and is_failed_call(answer.said):
                     raise CallUnread
@@ -184,14 +177,16 @@ class WireProvider(ABC):
                 for chunk in self._usage(answer):
                     yield chunk
                 told, request = True, _with_word(request)
-                yield NoticeChunk(f"{self.name} could not read the model's call: the model is told, and asked again.")
+                yield ch.NoticeChunk(
+                    f"{self.name} could not read the model's call: the model is told, and asked again."
+                )
                 continue
             if shown:
                 for chunk in self._broken_off(answer, failure):
                     yield chunk
-                raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
+                raise errors.AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
             if conceded := self._concede(fault, sent, body, given_up):
-                yield NoticeChunk(
+                yield ch.NoticeChunk(
                     f"{self.name} refuses {conceded.what}: the request is sent again {conceded.instead}.",
                     without_reasoning_of=self._source if conceded.reasoning else "",
                 )
@@ -209,7 +204,7 @@ class WireProvider(ABC):
             delay = self._retry.delay(tries, fault.error.retry_after)
             if too_fast:
                 self._limiter.refused(delay)
-            yield RetryChunk(tries + 1, delay, fault.why, most)
+            yield ch.RetryChunk(tries + 1, delay, fault.why, most)
             await self._retry.sleep(delay)
 
     def forget_refusals(self) -> None:
@@ -222,7 +217,9 @@ class WireProvider(ABC):
         """Return the optional fields that the endpoint refused, and what to send in their place."""
         return self._conceded.refused.fields
 
-    def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any], given_up: GivenUp) -> Concession | None:
+    def _concede(
+        self, fault: Fault, sent: ports.ModelRequest, body: dict[str, Any], given_up: GivenUp
+    ) -> Concession | None:
         """Give up what it takes for the request to be taken: learnt here, told once, and remembered once it is."""
         before = deepcopy(self._conceded.refused)
         if conceded := self._learn(fault, sent, body):
@@ -230,10 +227,10 @@ class WireProvider(ABC):
             self._known.learnt(self._key)
         return conceded
 
-    def _learn(self, fault: Fault, sent: ModelRequest, body: dict[str, Any]) -> Concession | None:
+    def _learn(self, fault: Fault, sent: ports.ModelRequest, body: dict[str, Any]) -> Concession | None:
         if (learnt := self._conceded.learn(fault, sent, body)) is not None:
             return learnt
-        dropped = self._relax(body, fault) if type(fault.error) is ProviderError else ""
+        dropped = self._relax(body, fault) if type(fault.error) is errors.ProviderError else ""
         if not dropped or isinstance(dropped, Concession):
             return dropped or self._conceded.learn_at_last(fault, sent, body)
         if dropped in EFFORT_FIELDS and (effort := sent.sampling.effort):
@@ -247,7 +244,7 @@ class WireProvider(ABC):
         effort = asked or self._config.sampling.effort or ""
         return "" if effort in self._conceded.refused.efforts else effort
 
-    def _with_effort(self, request: ModelRequest) -> ModelRequest:
+    def _with_effort(self, request: ports.ModelRequest) -> ports.ModelRequest:
         if request.sampling.effort not in self._conceded.refused.efforts:
             return request
         return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
@@ -268,7 +265,7 @@ class WireProvider(ABC):
             return None
         return asyncio.get_running_loop().run_in_executor(None, catalog.preload)
 
-    async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[Chunk]:
+    async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[ch.Chunk]:
         """Try once: all chunks that could be read, also those before a failure."""
         count = 0
         async with (
@@ -282,7 +279,7 @@ class WireProvider(ABC):
                     for chunk in answer.take():
                         yield chunk
                         count += 1
-                        if count % SLICE == 0:
+                        if count % ch.SLICE == 0:
                             await asyncio.sleep(0)
             except Exception as error:
                 if isinstance(error, NotAnAnswer):
@@ -293,15 +290,15 @@ class WireProvider(ABC):
                     yield chunk
                 raise
 
-    def _last(self, answer: WireAnswer) -> list[Chunk]:
+    def _last(self, answer: WireAnswer) -> list[ch.Chunk]:
         if is_failed_call(answer.said):
             answer.chunks.append(
-                NoticeChunk(f"{self.name} could not read a call of the model: it was not run.", "warning")
+                ch.NoticeChunk(f"{self.name} could not read a call of the model: it was not run.", "warning")
             )
         finish = answer.end()
         return [*answer.take(), *self._usage(answer), finish]
 
-    def _broken_off(self, answer: WireAnswer, failure: Exception) -> list[Chunk]:
+    def _broken_off(self, answer: WireAnswer, failure: Exception) -> list[ch.Chunk]:
         match failure:
             case StreamCut():
                 answer.cut("a stream that ended without a finish reason")
@@ -313,43 +310,49 @@ class WireProvider(ABC):
                 answer.cut("a lost connection")
         return [*answer.take(), *self._usage(answer)]
 
-    def _usage(self, answer: WireAnswer) -> list[Chunk]:
+    def _usage(self, answer: WireAnswer) -> list[ch.Chunk]:
         tokens = answer.tokens()
         if tokens is None:
             return []
         written, url = answer.cache_written, self._config.base_url
         price = catalog.cost(self.name, self.model, *tokens, cache_written=written, base_url=url)
-        return [UsageChunk(*tokens, price)]
+        return [ch.UsageChunk(*tokens, price)]
 
     # -- what went wrong
 
     def _fault(self, failure: Exception, *, tools_sent: bool) -> Fault:
         log.debug("request to %s failed: %s", self.name, type(failure).__name__)
         match failure:
-            case ProviderError():
+            case errors.ProviderError():
                 return Fault(failure)
             case CallUnread():
                 hint = "Try again, or another model. Protocol text (/protocol text) asks for calls as text."
-                problem = ProviderError(f"{self._where}: the model wrote a call that its endpoint could not read", hint)
+                problem = errors.ProviderError(
+                    f"{self._where}: the model wrote a call that its endpoint could not read", hint
+                )
                 return Fault(problem, code="malformed_function_call")
             case StreamCut():
                 why = "the stream ended before the model said that it had finished"
-                return Fault(AnswerInterrupted(f"{self._where}: {why}", "Try again."), True, "the stream ended early")
+                return Fault(
+                    errors.AnswerInterrupted(f"{self._where}: {why}", "Try again."), True, "the stream ended early"
+                )
             case OnlyKeepAlives():
                 what = f"{self._where}: nothing but keep-alives came for {self._config.read_timeout:g} s"
-                silent = ProviderError(what, "The server hangs, or the model is too slow.")
+                silent = errors.ProviderError(what, "The server hangs, or the model is too slow.")
                 silent.unavailable = True
                 return Fault(silent, False, "silence")
             case NotAnAnswer():
                 return Fault(not_a_stream(failure.body, failure.kind, self._where))
             case BadEvent():
                 start = one_line(self._where.scrub(failure.data), 120)
-                return Fault(AnswerInterrupted(f"{self._where}: sent an event that is not JSON: {start}", "Try again."))
+                return Fault(
+                    errors.AnswerInterrupted(f"{self._where}: sent an event that is not JSON: {start}", "Try again.")
+                )
             case _:
                 return fault_of(failure, self._where, tools_sent=tools_sent)
 
 
-def _with_word(request: ModelRequest) -> ModelRequest:
+def _with_word(request: ports.ModelRequest) -> ports.ModelRequest:
     """Return `request` with a word on the call that could not be read, for this step alone."""
     *before, last = request.messages
     if isinstance(last, UserMessage):
@@ -358,7 +361,7 @@ def _with_word(request: ModelRequest) -> ModelRequest:
     return replace(request, messages=(*request.messages, UserMessage(content=UNREADABLE_CALL, origin="fanout")))
 
 
-def _last_error(fault: Fault, tries: int) -> ProviderError:
+def _last_error(fault: Fault, tries: int) -> errors.ProviderError:
     fault.error.unavailable = fault.error.unavailable or fault.passing
     if tries > 1:
         fault.error.detail += f" (after {tries} tries)"

@@ -8,14 +8,6 @@ if TYPE_CHECKING:
     from console_app.sessions.database import StoreError as StoreError
     from console_app.sessions.drafts import PromptDraft as PromptDraft
     from console_app.sessions.drafts import PromptDrafts as PromptDrafts
-    from console_app.sessions.export import MOVING as MOVING
-    from console_app.sessions.export import as_json_lines as as_json_lines
-    from console_app.sessions.export import as_trace as as_trace
-    from console_app.sessions.export import exported as exported
-    from console_app.sessions.export import form_and_path as form_and_path
-    from console_app.sessions.export import form_of as form_of
-    from console_app.sessions.export import imported as imported
-    from console_app.sessions.export import write_new as write_new
     from console_app.sessions.library import Library as Library
     from console_app.sessions.library import Opened as Opened
     from console_app.sessions.library import SessionInUse as SessionInUse
@@ -38,7 +30,6 @@ else:
         {
             "database": "StoreError",
             "drafts": "PromptDraft PromptDrafts",
-            "export": "MOVING as_json_lines as_trace exported form_and_path form_of imported write_new",
             "library": "Library Opened SessionInUse",
             "lock": "SessionLock",
             "places": "ForkPoint",

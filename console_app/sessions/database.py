@@ -22,8 +22,8 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.errors import FanoutError
+from console_app.config.files import disk
+from console_app.domain import FanoutError
 from console_app.sessions.lock import SessionLock
 
 VERSION = 1  # of the tables
@@ -203,9 +203,9 @@ class _Lane:
                 pass  # closing writes the journal back; on a bad disk that fails, and the journal stays
 
     def _connect(self) -> sqlite3.Connection:
-        private_folder(self._path.parent)
+        disk.private_folder(self._path.parent)
         if not self._path.exists():
-            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, disk.PRIVATE_FILE))
         self._file = os.stat(self._path).st_ino
         db = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         db.text_factory = _text

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import read_record, texts, write_record
+from console_app.config.files import disk
 from console_app.config.secrets import has_key
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 MOST = 200  # drafts, the newest
 _NEW = "new-"
@@ -59,7 +59,7 @@ class PromptDrafts:
             return
         record = {"text": draft.text, "cursor": list(draft.cursor), "pastes": dict(draft.pastes), "pid": os.getpid()}
         try:
-            write_record(path, record)
+            disk.write_record(path, record)
             self._prune(path.parent)
         except (ConfigError, OSError) as error:
             log.warning("what is being written can't be kept: %s", error)
@@ -71,9 +71,9 @@ class PromptDrafts:
         if session_id in self._kept or path is None:
             return self._kept.get(session_id)
         if not session_id.startswith(_NEW):
-            return _draft_of(read_record(path))
+            return _draft_of(disk.read_record(path))
         for left in sorted(path.parent.glob(f"{session_id}*.json"), key=_written, reverse=True):
-            record = read_record(left)
+            record = disk.read_record(left)
             draft, owner = _draft_of(record), left.stem.removeprefix(session_id).removeprefix("-")
             if draft is None or _runs_elsewhere(int(owner) if owner.isdigit() else record.get("pid")):
                 continue
@@ -117,7 +117,9 @@ def _draft_of(record: Mapping[str, Any]) -> PromptDraft | None:
     text, cursor, pastes = record.get("text"), record.get("cursor"), record.get("pastes")
     if not isinstance(text, str):
         return None
-    return PromptDraft(text, _place(cursor), texts(cast("dict[str, Any]", pastes)) if isinstance(pastes, dict) else {})
+    return PromptDraft(
+        text, _place(cursor), disk.texts(cast("dict[str, Any]", pastes)) if isinstance(pastes, dict) else {}
+    )
 
 
 def _place(cursor: object) -> tuple[int, int]:

@@ -23,15 +23,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from console_app.config.files import PRIVATE_FILE
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor
+from console_app.domain import FanoutError, call_description, one_line, plural, visible
 from console_app.domain import events as ev
-from console_app.domain.amounts import plural
-from console_app.domain.call_description import in_words
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
-from console_app.domain.transcript.times import PHASES, Span, spans_of
+from console_app.domain.transcript import CallView, StepView, Transcript, TurnView, times
 from console_app.sessions.store import new_session_id
 
 FORMATS = ("md", "html", "jsonl", "trace")
@@ -107,7 +103,7 @@ def write_new(path: Path, text: str) -> Path:
     for number in range(1, 1000):
         target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk.PRIVATE_FILE)
         except FileExistsError:
             continue
         except OSError as error:
@@ -146,7 +142,7 @@ def _when(at: float) -> str:
 
 def _summary(call: CallView) -> str:
     took = f", {call.duration_ms / 1000:.1f} s" if call.duration_ms else ""
-    return f"{call.label}: {in_words(call)}{took}"
+    return f"{call.label}: {call_description.in_words(call)}{took}"
 
 
 def _fenced(text: str, language: str = "") -> str:
@@ -354,14 +350,14 @@ def _events(turns: Sequence[TurnView], begin: float, now: float) -> Iterator[dic
                 line += 1
                 yield _named("thread_name", turn.number, line, f"{answer}.{call.index + 1} {one_line(call.label, 80)}")
                 yield {**_named("thread_sort_index", turn.number, line), "args": {"sort_index": line}}
-                yield from (_bar(span, call, turn.number, line, begin) for span in spans_of(call, now))
+                yield from (_bar(span, call, turn.number, line, begin) for span in times.spans_of(call, now))
 
 
 def _named(what: str, turn: int, line: int, name: str = "") -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": turn, "tid": line, "args": {"name": name}}
 
 
-def _bar(span: Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
+def _bar(span: times.Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
     """A phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the next, and
     Perfetto drops what lies neither beside nor within another bar."""
     start, stop = (max(round((at - begin) * 1e6), 0) for at in (span.begin, span.end))
@@ -378,7 +374,7 @@ def _bar(span: Span, call: CallView, turn: int, line: int, begin: float) -> dict
             facts["error"] = one_line(call.error, MOST_TEXT)
     return {
         "ph": "X",
-        "name": one_line(call.label, 80) if running else PHASES[span.phase],
+        "name": one_line(call.label, 80) if running else times.PHASES[span.phase],
         "cat": span.phase,
         "ts": start,
         "dur": stop - start,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.secrets import Redactor
+from console_app.domain import UsageError
 from console_app.domain import events as ev
-from console_app.domain.errors import UsageError
 from console_app.sessions.database import StoreError
 from console_app.sessions.drafts import PromptDrafts
 from console_app.sessions.lock import SessionLock

@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 
 
 class SessionLock:
@@ -24,9 +24,9 @@ class SessionLock:
         if self._descriptor is not None:
             return True
         try:
-            private_folder(self._path.parent)
+            disk.private_folder(self._path.parent)
             while True:
-                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE)
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:

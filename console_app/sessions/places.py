@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from console_app.domain import events as ev
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 _TITLE = 100  # characters of a message that tell it from the others
 

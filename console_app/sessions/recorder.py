@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
+from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.chunks import SLICE
-from console_app.domain.ports import SessionStore
+from console_app.domain import ports
 from console_app.sessions import tables
 
 STORED_TOGETHER = 256  # events of one transaction at most
@@ -35,7 +35,7 @@ class EventSource(Protocol):
 class Recorder:
     """Stores events in `store`, None for a session that is not saved, before it gives them."""
 
-    def __init__(self, store: SessionStore | None) -> None:
+    def __init__(self, store: ports.SessionStore | None) -> None:
         self._store = store
 
     async def one(self, event: ev.Event) -> None:
@@ -46,15 +46,15 @@ class Recorder:
     async def slices(self, source: EventSource) -> AsyncIterator[Sequence[ev.Event]]:
         """Yield the events of `source` in slices, each stored before it is given."""
         if self._store is None:
-            while events := await source.next_slice(SLICE):
+            while events := await source.next_slice(ch.SLICE):
                 yield events
             return
         sampling = StoredSamples()
         while events := await source.next_slice(STORED_TOGETHER):
             if stored := to_store(events, sampling):
                 await self._store.append(stored)
-            for at in range(0, len(events), SLICE):
-                yield events[at : at + SLICE]
+            for at in range(0, len(events), ch.SLICE):
+                yield events[at : at + ch.SLICE]
             if len(events) < STORED_TOGETHER and all(event.shown_only for event in events):
                 await asyncio.sleep(PAUSE)
 

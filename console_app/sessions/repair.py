@@ -10,9 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.domain import AssistantMessage, CallState, Outcome, Reasoning, ToolCall, ToolMessage
 from console_app.domain import events as ev
-from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
-from console_app.domain.tools import CallState, Outcome, ToolCall
 from console_app.domain.transcript import CallView, StepView, Transcript
 
 INTERRUPTED = "Interrupted before completion."

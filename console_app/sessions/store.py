@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from console_app.domain import UsageError, safe_text
 from console_app.domain import events as ev
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import encodable
 from console_app.sessions import salvage, tables
 from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
 from console_app.sessions.repair import closing_events
@@ -47,7 +46,7 @@ class Store:
 
     def __init__(self, path: Path, *, folder: str = "", retry: float = RETRY) -> None:
         self._database = Database(path)
-        self._folder = encodable(folder)  # its name may hold any bytes, and the file holds text
+        self._folder = safe_text.encodable(folder)  # its name may hold any bytes, and the file holds text
         self._retry = retry
         self._waiting: list[ev.Event] = []
         self._writing = asyncio.Lock()  # one after the other, in their order
@@ -184,7 +183,7 @@ class Store:
 
     async def newest(self, folder: str | None = None) -> SessionInfo | None:
         """Return the newest session, of a working folder if one is given."""
-        named = None if folder is None else encodable(folder)
+        named = None if folder is None else safe_text.encodable(folder)
         found = await self._read(lambda db: tables.newest(db, 1, named), [])
         return found[0] if found else None
 

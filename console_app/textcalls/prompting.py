@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from console_app.domain.schema import as_schema, properties, required, text
+from console_app.domain import schema as json_schema
 from console_app.textcalls.dialects.form import WrittenCall
 from console_app.textcalls.dialects.table import BY_NAME
 from console_app.textcalls.model import ToolSignature
@@ -127,12 +127,17 @@ def _roo_tools(tools: Sequence[ToolSpecLike]) -> str:
 
 
 def _roo_tool(tool: ToolSpecLike) -> str:
-    known, needed = properties(tool.parameters), required(tool.parameters)
+    known, needed = json_schema.properties(tool.parameters), json_schema.required(tool.parameters)
     lines = [f"## {tool.name}", tool.description.strip(), "Parameters:" if known else "Parameters: none"]
     for key, schema in known.items():
-        need, kind = "required" if key in needed else "optional", text(as_schema(schema), "type")
+        need, kind = (
+            "required" if key in needed else "optional",
+            json_schema.text(json_schema.as_schema(schema), "type"),
+        )
         kinds = f", {kind}" if kind not in ("", "string") else ""
-        lines.append(f"- {key}: ({need}{kinds}) {text(as_schema(schema), 'description')}".rstrip())
+        lines.append(
+            f"- {key}: ({need}{kinds}) {json_schema.text(json_schema.as_schema(schema), 'description')}".rstrip()
+        )
     usage = "".join(f"<{key}>{key} here</{key}>\n" for key in known)
     lines.append(f"Usage:\n<{tool.name}>\n{usage}</{tool.name}>")
     return "\n".join(filter(None, lines))

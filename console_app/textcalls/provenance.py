@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Any, Protocol
 
-from console_app.domain.schema import properties, required
+from console_app.domain import schema as json_schema
 from console_app.textcalls.model import ParsedCall, Schema
 from console_app.textcalls.patterns import any_of
 from console_app.textcalls.readings import fold, readings, signless, turned, words
@@ -488,7 +488,7 @@ def _found(name: str, text: str) -> Iterator[int]:
 
 def _needed(spec: NamedTool) -> frozenset[str]:
     """The arguments that a tool needs; where it says of none, those that it takes."""
-    return frozenset(required(spec.input_schema) or properties(spec.input_schema))
+    return frozenset(json_schema.required(spec.input_schema) or json_schema.properties(spec.input_schema))
 
 
 def _size(pieces: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.domain.schema import as_schema, followed, is_of, item, others, properties, required, types
+from console_app.domain import schema as json_schema
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.model import Arguments, Schema, ToolSignature, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
@@ -55,10 +55,10 @@ class ToolSchemas:
 
     def properties(self, name: str) -> Mapping[str, Any]:
         """The schemas of a tool's parameters, in the order its schema gives them."""
-        return properties(self._schemas.get(name, {}))
+        return json_schema.properties(self._schemas.get(name, {}))
 
     def required(self, name: str) -> tuple[str, ...]:
-        return required(self._schemas.get(name, {}))
+        return json_schema.required(self._schemas.get(name, {}))
 
     def sole_parameter(self, name: str) -> str | None:
         """The one parameter a lone value can be meant for."""
@@ -72,7 +72,7 @@ class ToolSchemas:
         if (known := self._types.get((name, key))) is not None:
             return known
         root = self._schemas.get(name, {})
-        found = frozenset(types(self.properties(name).get(key, others(root)), root))
+        found = frozenset(json_schema.types(self.properties(name).get(key, json_schema.others(root)), root))
         if key in self.properties(name):
             self._types[name, key] = found
         return found
@@ -81,12 +81,12 @@ class ToolSchemas:
         """Whether these arguments are the tool's: all that are required, none that it does not declare, each of the
         type that its schema says.
         """
-        known, more = self.properties(name), others(self._schemas.get(name, {}))
+        known, more = self.properties(name), json_schema.others(self._schemas.get(name, {}))
         open_ended = not known if more is None else bool(more)
         return (
             set(self.required(name)) <= set(arguments)
             and (open_ended or set(arguments) <= set(known))
-            and all(is_of(value, self.types(name, key)) for key, value in arguments.items())
+            and all(json_schema.is_of(value, self.types(name, key)) for key, value in arguments.items())
         )
 
     def typed(self, name: str, key: str, raw: str, *, trim: bool = False, exact: bool = False) -> Any:
@@ -154,13 +154,13 @@ def stripped(written: str) -> str:
 
 
 def _fitted(value: Any, schema: Any, root: Schema) -> Any:
-    schema = followed(as_schema(schema), root)
+    schema = json_schema.followed(json_schema.as_schema(schema), root)
     if is_list(value):
-        return [_fitted(one, item(schema), root) for one in value]
+        return [_fitted(one, json_schema.item(schema), root) for one in value]
     if is_object(value):
-        known, more = properties(schema), others(schema)
+        known, more = json_schema.properties(schema), json_schema.others(schema)
         return {key: _fitted(one, known.get(key, more), root) for key, one in value.items()}
-    kinds = types(schema, root)
+    kinds = json_schema.types(schema, root)
     if "string" in kinds:
         return value
     if not value.strip() and ("array" in kinds or "object" in kinds):

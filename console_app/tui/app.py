@@ -39,7 +39,7 @@ from console_app.tui.widgets.too_small import is_covered
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from console_app.console.services import Services
+    from console_app.console import Services
     from console_app.tui.main_screen.screen import ChatScreen
     from console_app.tui.terminal.canvas import Canvas
 
@@ -161,9 +161,9 @@ class FanoutApp(StartupApp[int]):
         """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
         super().copy_to_clipboard(text)
         if not self.is_headless:
-            from console_app.console.files.clipboard import copy_in_tmux  # a program is asked: nothing for the start
+            from console_app.console import files  # a program is asked: nothing for the start
 
-            self.run_worker(partial(copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
+            self.run_worker(partial(files.copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 
     # -- the end
 

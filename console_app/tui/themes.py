@@ -16,7 +16,7 @@ from typing import Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 
 @dataclass(frozen=True, slots=True)

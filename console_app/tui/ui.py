@@ -8,7 +8,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from console_app.console.ui_port import UiPort
+from console_app.console import UiPort
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from console_app.domain.safe_text import as_object
+from console_app.domain import safe_text
 from console_app.web.consoles import Consoles, RunningConsole, TooManyConsolesError, within_limits
 from console_app.web.door import Addresses, Answer, Door
 
@@ -261,7 +261,7 @@ async def _read(socket: WebSocket, console: RunningConsole) -> None:
 def _fields(text: str) -> Mapping[str, Any]:
     """Read what a page says, an object of JSON; nothing where it is none."""
     try:
-        return as_object(json.loads(text))
+        return safe_text.as_object(json.loads(text))
     except (ValueError, RecursionError):
         return {}
 

@@ -16,9 +16,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from console_app.domain import UsageError, web_address
 from console_app.domain.ending_signals import ending_signals
-from console_app.domain.errors import UsageError
-from console_app.domain.settings import is_loopback_host
 from console_app.web.consoles import Consoles, Starts
 from console_app.web.door import Addresses, Door, bracketed
 from console_app.web.pages import BrowserPages
@@ -112,7 +111,9 @@ class WebServer:
         self.door = Door(options.token)
         self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
         address: str = listening.getsockname()[0]
-        host = address if is_loopback_host(address) else options.host  # a name of loopback's is another user's too
+        host = (
+            address if web_address.is_loopback_host(address) else options.host
+        )  # a name of loopback's is another user's too
         addresses = Addresses.of(host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(

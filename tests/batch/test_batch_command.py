@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from console_app.batch import ChangeNotes, ItemPlan, make_items, read_rows
+from console_app.command_line.json_outputs import schema
 from console_app.domain.batch import ItemUsage
 from console_app.domain.safe_text import json_line
-from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of
 from tests.headless.inside import Inside

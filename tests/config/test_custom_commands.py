@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.files import Paths, trust
+from console_app.config.files import Paths
+from console_app.config.files.trusted import trust
 from console_app.config.trust import CustomCommand, CustomCommands, ProjectTrust
 from console_app.config.trust.custom_commands import MOST_FILES
 from console_app.domain.errors import ConfigError

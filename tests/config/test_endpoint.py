@@ -7,7 +7,7 @@ import re
 import pytest
 
 from console_app.config.settings import check_base_url
-from console_app.domain.settings import is_loopback
+from console_app.domain.web_address import is_loopback
 from tests.each import each
 
 

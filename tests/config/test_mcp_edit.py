@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.files import Paths, is_trusted, trust, trust_edit
-from console_app.config.servers import json_positions, put_server, remove_server, server_fields
-from console_app.config.servers.mcp_edit import with_server, without_server
+from console_app.config.files import Paths
+from console_app.config.files.trusted import is_trusted, trust, trust_edit
+from console_app.config.servers import json_positions
+from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields, with_server, without_server
 from console_app.domain.errors import ConfigError
 
 FILE = Path("mcp.json")

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import Paths, is_trusted, trust, write_private
+from console_app.config.files import Paths
+from console_app.config.files.disk import write_private
+from console_app.config.files.trusted import is_trusted, trust
 from console_app.config.machine import log_to
-from console_app.config.settings import write_setting
-from console_app.console.history import PromptHistory
+from console_app.config.settings.own_settings import write_setting
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.sessions import SessionLock
+from console_app.tui.prompt.history import PromptHistory
 
 
 @pytest.fixture

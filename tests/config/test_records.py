@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import read_record, texts, write_record
+from console_app.config.files.disk import read_record, texts, write_record
 
 
 def test_what_is_written_is_read_again_and_private(tmp_path: Path) -> None:

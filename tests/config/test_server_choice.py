@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import Paths, trust
+from console_app.config.files import Paths
+from console_app.config.files.trusted import trust
 from console_app.config.servers import ServerChoice, choose_servers
 from console_app.domain.errors import ConfigError, UsageError
 

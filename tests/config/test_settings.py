@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from console_app.config.files import Paths, project_settings, trust
+from console_app.config.files import Paths, project_settings
+from console_app.config.files.trusted import trust
 from console_app.config.settings import LayeredSettings, Settings, model, unknown_variables
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import ConfigError

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import Paths, is_trusted, project_mcp, project_settings
+from console_app.config.files import Paths, project_mcp, project_settings
+from console_app.config.files.trusted import is_trusted
 from console_app.config.trust import ProjectTrust
 from console_app.config.trust.trust_report import LONGEST_LINE
 from console_app.domain.errors import ConfigError, UsageError

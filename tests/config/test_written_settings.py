@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.files import Paths, trust
-from console_app.config.settings import MEANINGS, LayeredSettings, Settings, remove_setting, setting_list, write_setting
+from console_app.config.files import Paths
+from console_app.config.files.trusted import trust
+from console_app.config.settings import MEANINGS, LayeredSettings, Settings
 from console_app.config.settings.model import UiSettings
+from console_app.config.settings.own_settings import remove_setting, setting_list, write_setting
 from console_app.domain.errors import ConfigError, UsageError
 
 FILE = """# mine

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.console.files import clipboard
-from console_app.console.files.clipboard import Clip, ClipboardError, copy_in_tmux, read_clipboard
+from console_app.console.files import clipboard, copy_in_tmux, read_clipboard
+from console_app.console.files.clipboard import Clip, ClipboardError
 from tests.console.test_attachments import JPEG, png
 from tests.patience import PATIENCE
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.console.files.file_mentions import FileMention, LineRange, Reading, file_mentions, written_path
+from console_app.console.files import LineRange, file_mentions, written_path
+from console_app.console.files.mentions import FileMention, Reading
 
 # Names as a disk may have them, bytes that are no UTF-8 included.
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from console_app.console.files.project_files import Walk, walk
+from console_app.console.files import Walk, walk
 
 
 def write(folder: Path, *names: str, **texts: str) -> None:

@@ -15,7 +15,8 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.transcript import CallView, Transcript
 from console_app.engine import ApprovalGate, Engine
-from console_app.sessions import Library, Store, exported
+from console_app.sessions import Library, Store
+from console_app.sessions.export import exported
 from tests.console.peers import Screen, consistent
 from tests.engine.peers import Line, Model, Tools, call, spec
 

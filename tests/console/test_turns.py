@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.console.files.attachments import Attachments
+from console_app.console.files import Attachments
 from console_app.console.talk.conversation import STEERED, Conversation
 from console_app.domain import events as ev
 from console_app.domain.chunks import FinishChunk, TextChunk

@@ -14,9 +14,9 @@ import pytest
 from pydantic import ValidationError
 
 from console_app.command_line import parse_arguments
+from console_app.command_line.json_outputs import schema
 from console_app.config.settings import Settings
 from console_app.config.settings.model import Rules
-from console_app.headless.json_outputs import schema
 from tests.docs.made import live_help
 from tests.docs.markdown import Block, blocks, codes
 

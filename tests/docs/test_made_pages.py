@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel
 
+from console_app.command_line.json_outputs import OUTPUTS
 from console_app.config.settings import MEANINGS, ModelSettings, ProviderSettings, Settings
-from console_app.headless.json_outputs import OUTPUTS
 from tests.docs.made import FOLDER
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Outcome
-from console_app.domain.transcript import VerdictWord
-from console_app.domain.transcript.verdicts import verdict_of
+from console_app.domain.transcript.verdicts import VerdictWord, verdict_of
 
 COMMAND: dict[str, Any] = {"command": "pytest -q"}
 PAGE: dict[str, Any] = {"url": "https://docs.example.org/api"}

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from console_app.domain import events as ev
 from console_app.domain.chunks import FinishChunk, ProviderData, TextChunk
 from console_app.domain.messages import AssistantMessage
-from console_app.domain.settings import ProviderConfig, identity
+from console_app.domain.settings import ProviderConfig
 from console_app.domain.transcript import Transcript
 from tests.engine.peers import DONE, Model, Tools, call, engine_of, play
 from tests.engine.virtual_time import run
@@ -70,5 +70,5 @@ def test_a_model_that_is_reached_nowhere_names_no_endpoint() -> None:
 )
 def test_an_endpoint_is_its_format_and_host(url: str | None, same: bool) -> None:
     one = ProviderConfig(name="a", api="openai-chat", model="m", base_url=url)
-    assert (identity(one) == "openai-chat api.openai.com") is same
-    assert identity(one) != identity(ProviderConfig(name="a", api="openai-responses", model="m", base_url=url))
+    assert (one.identity == "openai-chat api.openai.com") is same
+    assert one.identity != ProviderConfig(name="a", api="openai-responses", model="m", base_url=url).identity

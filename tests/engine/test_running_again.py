@@ -15,7 +15,8 @@ from console_app.domain.errors import ToolError
 from console_app.domain.events import Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolCall
-from console_app.domain.transcript import Transcript, without_remarks
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript.results import without_remarks
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
 from console_app.engine.rerun import TWICE
 from console_app.sessions.repair import closing_events

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.domain.transcript import without_remarks
+from console_app.domain.transcript.results import without_remarks
 from console_app.engine.calls import results
 from tests.each import each
 

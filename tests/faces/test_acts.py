@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from console_app.acp_agent.commands import editor_ways
 from console_app.acp_agent.tool_calls import ending
 from console_app.console.intents.intent import Cannot, Slash
-from console_app.console.reports.call_text import call_text
+from console_app.console.reports.call_report import call_text
 from console_app.domain import events as ev
 from console_app.domain.call_description import state_of
 from console_app.domain.events import DecidedBy, Decision

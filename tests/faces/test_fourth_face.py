@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from console_app.console.commands import Commands
 from console_app.console.console import Console
+from console_app.console.intents.commands import Commands
 from console_app.console.intents.intent import Cannot, Slash
 from console_app.console.intents.table import INTENTS
 from console_app.console.permissions import ApprovalDecision

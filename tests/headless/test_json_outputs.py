@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from console_app.headless.json_outputs import OUTPUTS, schema
+from console_app.command_line.json_outputs import OUTPUTS, schema
 from tests.each import each
 from tests.headless.inside import Inside
 

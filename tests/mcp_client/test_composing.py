@@ -14,11 +14,9 @@ from console_app.mcp_client import (
     ResourceTemplate,
     ServerPrompt,
     compose,
-    mentions,
     names_something,
-    written_arguments,
 )
-from console_app.mcp_client.offering.typed_names import Mention, typed_names, written_uri
+from console_app.mcp_client.offering.typed_names import Mention, mentions, typed_names, written_arguments, written_uri
 from tests.mcp_client.conftest import Bench, StartHub, faulty, program
 
 NAMES = st.text(min_size=1, max_size=30)

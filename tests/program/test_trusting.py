@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import Paths, is_trusted
+from console_app.config.files import Paths
+from console_app.config.files.trusted import is_trusted
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports import ModelRequest
-from console_app.domain.settings import ProviderConfig, identity
+from console_app.domain.settings import ProviderConfig
 from console_app.engine.history import normalise
 from console_app.providers.formats.openai_chat import OpenAIChatProvider
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
@@ -159,7 +159,7 @@ def answer_of(vendor: Vendor, calls: Sequence[Written], text: str) -> AssistantM
     answer = ChatAnswer(TOOLS, f"test {config_of(vendor).url}")
     chunks = asyncio.run(read_body(answer, Pieces([*events, chat_chunk({}, "tool_calls"), DONE])))
     assert text_of(chunks) == ("Well." if vendor.in_last_message else text)
-    return message_of(chunks, identity(config_of(vendor)))
+    return message_of(chunks, config_of(vendor).identity)
 
 
 @settings(max_examples=250, deadline=None)

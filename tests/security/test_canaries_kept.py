@@ -17,8 +17,7 @@ from console_app.config.files import Paths
 from console_app.config.secrets import secret_sources as ss
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.settings import Settings
-from console_app.sessions import MOVING
-from console_app.sessions.export import FORMATS
+from console_app.sessions.export import FORMATS, MOVING
 from tests.program.process import Fanout
 from tests.security.canaries import (
     ARGUMENTS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.secrets import for_own_programs, for_servers
+from console_app.config.secrets.child_environment import for_own_programs, for_servers
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client import open_in_browser
 from console_app.mcp_client.connecting.channel import launch

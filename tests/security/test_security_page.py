@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from console_app.config.machine.crash_report import MOST_REPORTS
-from console_app.config.secrets import for_consoles
+from console_app.config.secrets.child_environment import for_consoles
 from console_app.config.secrets.secret_sources import SHORTEST
 from console_app.config.settings.project_file import _HARMLESS  # pyright: ignore[reportPrivateUsage]
 from console_app.config.trust.trust_report import LONGEST_LINE

@@ -13,8 +13,7 @@ from markdown_it import MarkdownIt
 from console_app.domain import events as ev
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import Outcome
-from console_app.sessions import exported, imported
-from console_app.sessions.export import ImportFailed
+from console_app.sessions.export import ImportFailed, exported, imported
 from tests.sessions.test_store import TURN, numbered
 
 HOSTILE = "<script>alert(1)</script> ```\nfence ```` \x1b]52;c;aGk=\x07 \u202e"

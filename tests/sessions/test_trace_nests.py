@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import BatchView, CallView, StepView, TurnView
 from console_app.domain.transcript.views import SupersededRun
-from console_app.sessions import as_trace
+from console_app.sessions.export import as_trace
 
 NOW = 1_750_000_000.0
 steps = st.lists(st.floats(0, 3e-6) | st.floats(0, 5), min_size=12, max_size=12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.console.completion import Token, token_before
+from console_app.tui.prompt.completion import Token, token_before
 from console_app.tui.prompt.file_index import FileIndex
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.console.reports.call_text import log_lines
+from console_app.console.reports.call_report import log_lines
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate

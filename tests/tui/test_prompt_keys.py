@@ -11,9 +11,9 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from console_app.console.completion import Completion, Completions, Token
-from console_app.console.pastes import Pastes
 from console_app.tui.app import FanoutApp
+from console_app.tui.prompt.completion import Completion, Completions, Token
+from console_app.tui.prompt.pastes import Pastes
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
 from tests.patience import PATIENCE

@@ -16,7 +16,7 @@ import pyte
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
-from console_app.config.secrets import for_consoles
+from console_app.config.secrets.child_environment import for_consoles
 from console_app.web import ServeOptions
 from console_app.web.server import WebServer, listen
 from tests.patience import PATIENCE, until_so

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.domain.settings import is_loopback_host
+from console_app.domain.web_address import is_loopback_host
 from console_app.web import origin_of
 from console_app.web.door import Addresses, Door
 from tests.each import each

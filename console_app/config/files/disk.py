@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600

@@ -13,8 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import one_line
+from console_app.domain import ConfigError, one_line
 
 _MOST_TOML = 1_000_000  # characters of a file: more would be seconds of reading
 _LONGEST_VALUE = 2_000  # characters of one value that a list shows

@@ -18,7 +18,7 @@ from typing import Any, cast
 from console_app.config.files.disk import read_record, read_text, write_record
 from console_app.config.files.paths import PROJECT_FOLDER, Paths
 from console_app.config.files.toml_text import parse_toml
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 _SCRIPTED = "scripted/"
 _NAMED = re.compile(rf"{_SCRIPTED}([^\"'\n]+)")

@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from console_app.config.machine.browser import page_in_use as page_in_use
     from console_app.config.machine.browser import start_browser as start_browser
     from console_app.config.machine.crash_report import write_report as write_report
-    from console_app.config.machine.extras import how_to_install as how_to_install
-    from console_app.config.machine.extras import installed as installed
-    from console_app.config.machine.extras import optional as optional
-    from console_app.config.machine.extras import version_of as version_of
     from console_app.config.machine.log_setup import log_nowhere as log_nowhere
     from console_app.config.machine.log_setup import log_to as log_to
 else:
@@ -24,7 +20,6 @@ else:
         {
             "browser": "BrowserPage CHANNEL page_in_use start_browser",
             "crash_report": "write_report",
-            "extras": "how_to_install installed optional version_of",
             "log_setup": "log_nowhere log_to",
         },
     )

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 
-from console_app.config.secrets import for_own_programs
+from console_app.config.secrets import child_environment
 
 CHANNEL = "FANOUT_PAGE"
 
@@ -87,7 +87,7 @@ def start_browser(url: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=for_own_programs(os.environ),
+        env=child_environment.for_own_programs(os.environ),
         start_new_session=True,
     )
     threading.Thread(target=process.wait, name="browser", daemon=True).start()

@@ -13,11 +13,10 @@ import traceback
 from pathlib import Path
 
 from console_app._version import __version__
-from console_app.config.files import write_private
+from console_app.config.files import disk
 from console_app.config.machine.extras import version_of
 from console_app.config.secrets import Redactor
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import visible
+from console_app.domain import ConfigError, visible
 
 MOST_REPORTS = 10  # reports; the oldest go
 _PACKAGES = ("textual", "mcp", "openai", "anthropic", "pydantic")
@@ -30,7 +29,7 @@ def write_report(folder: Path, error: BaseException, redactor: Redactor, *, doin
     path = folder / f"crash-{stamp}-{os.getpid()}.txt"
     text = "\n".join([*_facts(doing), "", *_traceback(error)])
     try:
-        write_private(path, visible(redactor.clean(text)) + "\n")
+        disk.write_private(path, visible(redactor.clean(text)) + "\n")
         for old in sorted(folder.glob("crash-*.txt"))[:-MOST_REPORTS]:
             old.unlink(missing_ok=True)
     except (ConfigError, OSError):

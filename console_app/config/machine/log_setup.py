@@ -9,10 +9,9 @@ import sys
 from io import TextIOWrapper
 from pathlib import Path
 
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor, WithoutSecrets
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import visible
+from console_app.domain import ConfigError, visible
 
 _SIZE = 2_000_000  # bytes of one file
 _OLD_FILES = 3
@@ -24,8 +23,10 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
     """Log files that only this user can read: prompts and results may be in them."""
 
     def _open(self) -> TextIOWrapper:
-        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE_FILE)
-        os.fchmod(descriptor, PRIVATE_FILE)  # it may be there already
+        descriptor = os.open(
+            self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, disk.PRIVATE_FILE
+        )
+        os.fchmod(descriptor, disk.PRIVATE_FILE)  # it may be there already
         return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
 
 
@@ -48,7 +49,7 @@ def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: R
     With `stderr` records are written there too. Raises ConfigError when the file can't be written.
     """
     try:
-        private_folder(path.parent)
+        disk.private_folder(path.parent)
         file = _PrivateRotatingFile(
             path, maxBytes=_SIZE, backupCount=_OLD_FILES, encoding="utf-8", errors="backslashreplace"
         )

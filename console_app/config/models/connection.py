@@ -11,11 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from console_app.config.files import Paths, parse_toml, read_text
+from console_app.config.files import Paths, disk, parse_toml
 from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
-from console_app.config.settings import OFFLINE, SCRIPTED, ProviderSettings, Settings, check_base_url, write_setting
-from console_app.domain.errors import UsageError
-from console_app.domain.settings import VENDOR_URLS, Api, origin
+from console_app.config.settings import (
+    OFFLINE,
+    SCRIPTED,
+    ProviderSettings,
+    Settings,
+    check_base_url,
+    own_settings,
+)
+from console_app.domain import UsageError, web_address
+from console_app.domain.settings import VENDOR_URLS, Api
 
 USUAL_PORTS: Mapping[int, str] = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", "net", "ai", "io", "dev", "co", "xyz"}
@@ -69,10 +76,12 @@ class TypedEndpoint:
             own = self.settings.providers[self.provider]
             for name, value in (("api", own.api), ("base_url", own.base_url), ("api_key_env", own.api_key_env)):
                 if value:
-                    write_setting(path, f"providers.{self.provider}.{name}", value)
-        if path.exists() and "base_url" in parse_toml(read_text(path), path):
-            write_setting(path, "base_url", self.url)  # it is the address of the model that stands beside it
-        write_setting(path, "model", f"{self.provider}/{model}")
+                    own_settings.write_setting(path, f"providers.{self.provider}.{name}", value)
+        if path.exists() and "base_url" in parse_toml(disk.read_text(path), path):
+            own_settings.write_setting(
+                path, "base_url", self.url
+            )  # it is the address of the model that stands beside it
+        own_settings.write_setting(path, "model", f"{self.provider}/{model}")
         return place
 
 
@@ -106,7 +115,7 @@ def _may_hold(environ: Mapping[str, str], variable: str, url: str) -> bool:
     if variable in environ and not is_stored(environ, variable):
         return False
     given_for = address_of(environ, variable)
-    return not given_for or origin(given_for) == origin(url)
+    return not given_for or web_address.origin(given_for) == web_address.origin(url)
 
 
 def _is_at(table: ProviderSettings, name: str, environ: Mapping[str, str], api: Api, url: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import keep_record, read_record, texts
+from console_app.config.files import disk
 
 
 class KnownDialects:
@@ -24,17 +24,17 @@ class KnownDialects:
 
     def get(self, key: str) -> str | None:
         """Return the dialect of a model, or None."""
-        return texts(read_record(self._path)).get(key)
+        return disk.texts(disk.read_record(self._path)).get(key)
 
     def keep(self, key: str, dialect: str) -> None:
         """Note that the model writes its calls in `dialect`."""
-        keep_record(self._path, {**texts(read_record(self._path)), key: dialect})
+        disk.keep_record(self._path, {**disk.texts(disk.read_record(self._path)), key: dialect})
 
     def drop(self, key: str) -> None:
         """Forget what the model writes."""
-        record = texts(read_record(self._path))
+        record = disk.texts(disk.read_record(self._path))
         if record.pop(key, None) is not None:
-            keep_record(self._path, record)
+            disk.keep_record(self._path, record)
 
 
 MOST_MODELS = 100  # in the file; the newest
@@ -159,8 +159,8 @@ class KnownRefusals:
         if lasting:
             models[key] = lasting
         newest = dict(list(models.items())[-MOST_MODELS:])
-        keep_record(self._path, {"version": self._version, "models": newest})
+        disk.keep_record(self._path, {"version": self._version, "models": newest})
 
     def _written(self) -> dict[str, Any]:
-        record = read_record(self._path) if self._path is not None else {}
+        record = disk.read_record(self._path) if self._path is not None else {}
         return _object(record.get("models")) if record.get("version") == self._version else {}

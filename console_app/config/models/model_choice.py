@@ -24,8 +24,8 @@ from console_app.config.settings import (
     check_base_url,
     vendor_of,
 )
-from console_app.domain.errors import ConfigError
-from console_app.domain.settings import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
+from console_app.domain import ConfigError, web_address
+from console_app.domain.settings import VENDOR_URLS, Api, ProviderConfig
 
 _BASE_URL_VARIABLES = {
     "openai": "OPENAI_BASE_URL",
@@ -65,7 +65,11 @@ class ModelChoice:
     def host(self) -> str:
         """The endpoint's host, "" where it is the vendor's own or there is none."""
         config = self.config
-        return host(config.url) if config and origin(config.url) != origin(VENDOR_URLS[config.api]) else ""
+        return (
+            web_address.host(config.url)
+            if config and web_address.origin(config.url) != web_address.origin(VENDOR_URLS[config.api])
+            else ""
+        )
 
 
 def choose_model(settings: Settings, environ: Mapping[str, str], *, name: str = "", source: str = "") -> ModelChoice:
@@ -137,9 +141,9 @@ class _Choosing:
             url = self._own_url(owner)
             key = self._key(variable, url or VENDOR_URLS[self._api(owner)])
             # Endpoints of built-in providers that are not the vendor's may have no key, as servers on this machine.
-            asks = bool(variable) and (url is None or (owner not in BUILT_IN and not is_loopback(url)))
+            asks = bool(variable) and (url is None or (owner not in BUILT_IN and not web_address.is_loopback(url)))
             if asks and key is None:
-                given_for = host(address_of(self._environ, variable))
+                given_for = web_address.host(address_of(self._environ, variable))
                 why = f"the one that is kept was given for {given_for}" if given_for else f"{variable} is not set"
                 raise ConfigError(f"{owner} needs a key, and {why}", NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
@@ -160,7 +164,9 @@ class _Choosing:
         for other in (name, *self._providers):
             has_key = self._environ.get(self._providers[other].api_key_env or "")
             alike = has_key and VENDOR_URLS[self._api(other)] == vendors  # as both formats of OpenAI
-            if (other == name or alike) and origin(self._own_url(other) or vendors) == origin(url):
+            if (other == name or alike) and web_address.origin(self._own_url(other) or vendors) == web_address.origin(
+                url
+            ):
                 return other
         return None
 
@@ -186,7 +192,7 @@ class _Choosing:
         """Return the key for `url`; one that is kept for another host is none. It goes into a header: a key with a line
         break or a typographic quote was pasted wrong."""
         given_for = address_of(self._environ, variable)
-        if given_for and origin(given_for) != origin(url):
+        if given_for and web_address.origin(given_for) != web_address.origin(url):
             return None
         key = self._environ.get(variable, "").strip() if variable else ""
         if not (key.isascii() and (not key or key.isprintable())):

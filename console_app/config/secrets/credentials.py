@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from console_app.config.files import Paths, read_record, read_text, texts, write_private, write_record
+from console_app.config.files import Paths, disk
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 _SERVICE = "fanout"
 _KIND = "key:"
@@ -56,15 +56,15 @@ class FileCredentials:
         return str(self._path)
 
     def read(self, key: str) -> str | None:
-        return texts(read_record(self._path)).get(key)
+        return disk.texts(disk.read_record(self._path)).get(key)
 
     def write(self, key: str, text: str) -> None:
-        write_record(self._path, texts(read_record(self._path)) | {key: text})
+        disk.write_record(self._path, disk.texts(disk.read_record(self._path)) | {key: text})
 
     def delete(self, key: str) -> None:
-        records = texts(read_record(self._path))
+        records = disk.texts(disk.read_record(self._path))
         if records.pop(key, None) is not None:
-            write_record(self._path, records)
+            disk.write_record(self._path, records)
 
 
 class _KeyringCredentials:
@@ -112,7 +112,7 @@ class UserCredentials:
 
     def all(self) -> Iterator[str]:
         """Yield every text that is kept; no keyring is woken where there is none."""
-        for key in texts(read_record(self._path)):
+        for key in disk.texts(disk.read_record(self._path)):
             yield self.read(key) or ""
 
     @property
@@ -165,7 +165,7 @@ class StoredKeys:
         if not self._index.exists():
             return {}
         try:
-            found: Any = json.loads(read_text(self._index))
+            found: Any = json.loads(disk.read_text(self._index))
         except (ConfigError, ValueError):
             return {}
         entries = cast("list[Any]", found) if isinstance(found, list) else []
@@ -204,7 +204,7 @@ class StoredKeys:
 
     def _remember(self, addresses: Mapping[str, str]) -> None:
         entries = sorted(f"{name} {address}".rstrip() for name, address in addresses.items())
-        write_private(self._index, json.dumps(entries) + "\n")
+        disk.write_private(self._index, json.dumps(entries) + "\n")
 
 
 class _WithStoredKeys(dict[str, str]):

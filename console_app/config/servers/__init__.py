@@ -5,11 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.config.servers.mcp_edit import put_server as put_server
-    from console_app.config.servers.mcp_edit import remove_server as remove_server
-    from console_app.config.servers.mcp_edit import server_fields as server_fields
-    from console_app.config.servers.mcp_import import OtherClient as OtherClient
-    from console_app.config.servers.mcp_import import other_clients as other_clients
     from console_app.config.servers.mcp_servers import ServerConfig as ServerConfig
     from console_app.config.servers.mcp_servers import load_mcp_config as load_mcp_config
     from console_app.config.servers.mcp_servers import read_mcp_config as read_mcp_config
@@ -28,8 +23,6 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "mcp_edit": "put_server remove_server server_fields",
-            "mcp_import": "OtherClient other_clients",
             "mcp_servers": "ServerConfig load_mcp_config read_mcp_config",
             "server_choice": "ServerChoice choose_servers for_groups",
             "tool_choice": "Item Kind Selection keep_tool_names",

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import Written, read_text, write_private
+from console_app.config.files import disk, trusted
 from console_app.config.servers import json_positions
 from console_app.config.servers.mcp_servers import CONTAINERS, read_mcp_config
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 
-def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> Written:
+def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> trusted.Written:
     """Add the server, or replace the one of that name, in `path`; a file that isn't there begins as `start`.
 
     Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
@@ -27,7 +27,7 @@ def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str =
     return _write(path, before, with_server(_base(before, start), name, fields, path), name)
 
 
-def remove_server(path: Path, name: str, *, start: str = "") -> Written:
+def remove_server(path: Path, name: str, *, start: str = "") -> trusted.Written:
     """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
     before = _text(path)
     return _write(path, before, without_server(_base(before, start), name, path), "")
@@ -88,14 +88,14 @@ def without_server(text: str, name: str, path: Path) -> str:
 
 
 def _text(path: Path) -> str | None:
-    return read_text(path) if path.exists() else None
+    return disk.read_text(path) if path.exists() else None
 
 
 def _base(before: str | None, start: str) -> str:
     return before if before is not None else start or '{\n  "mcpServers": {}\n}\n'
 
 
-def _write(path: Path, before: str | None, text: str, name: str) -> Written:
+def _write(path: Path, before: str | None, text: str, name: str) -> trusted.Written:
     config = read_mcp_config(text, path, {})
     for problem in config.problems:
         if name and problem.server == name and problem.fatal and "environment variable" not in problem.text:
@@ -106,8 +106,8 @@ def _write(path: Path, before: str | None, text: str, name: str) -> Written:
         except OSError as error:
             raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
     else:
-        write_private(path, text)
-    return Written(before, text)
+        disk.write_private(path, text)
+    return trusted.Written(before, text)
 
 
 def _parse(text: str, path: Path) -> json_positions.Document:

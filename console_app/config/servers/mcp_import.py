@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import read_text
+from console_app.config.files import disk
 from console_app.config.servers.mcp_edit import server_fields
 from console_app.config.servers.mcp_servers import read_mcp_config
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class OtherClient:
     def read(cls, path: Path, client: str = "") -> OtherClient:
         """Read the servers of one file of any client."""
         try:
-            text = read_text(path)
+            text = disk.read_text(path)
             servers = _toml_servers(text) if path.suffix == ".toml" else _json_servers(text, path)
         except ConfigError as error:
             # A client's settings without any server are nothing to complain of.

@@ -20,17 +20,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from console_app.config.files import contents
-from console_app.config.secrets import (
-    Redactor,
-    may_be_secret,
-    secrets_of_arguments,
-    secrets_of_auth,
-    secrets_of_headers,
-    secrets_of_url,
-)
+from console_app.config.files import disk
+from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import json_positions
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 from console_app.domain.tools import ServerIdentity
 
 Transport = Literal["stdio", "http", "sse"]
@@ -176,13 +169,13 @@ class ServerConfig(BaseModel):
         a project is what a server talks about, and its results would make no sense without it.
         """
         for name, value in self.env.items():
-            if not sure or may_be_secret(name, value):
+            if not sure or secret_sources.may_be_secret(name, value):
                 yield value
-            yield from secrets_of_url(value)
-        yield from secrets_of_headers(self.headers)
-        yield from secrets_of_url(self.url or "")
-        yield from secrets_of_auth(self.auth)
-        yield from secrets_of_arguments(self.args)
+            yield from secret_sources.secrets_of_url(value)
+        yield from secret_sources.secrets_of_headers(self.headers)
+        yield from secret_sources.secrets_of_url(self.url or "")
+        yield from secret_sources.secrets_of_auth(self.auth)
+        yield from secret_sources.secrets_of_arguments(self.args)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -245,7 +238,7 @@ class McpConfig:
 def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> McpConfig:
     """Read `path`. Raises ConfigError when it is missing, unreadable, not JSON or holds no list of servers."""
     try:
-        text = contents(path, piped=True).decode("utf-8-sig")
+        text = disk.contents(path, piped=True).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(
             f"{path}: {(error.strerror or str(error)).lower()}", "Name another with --mcp-config."

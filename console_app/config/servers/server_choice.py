@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from console_app.config.files import IN_A_SHELL, Paths, is_trusted, project_mcp, read_text
+from console_app.config.files import Paths, disk, project_mcp, trusted
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
-from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain import ConfigError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,15 @@ def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], 
     if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
         return own, [], None, None
     try:
-        text = read_text(project)
+        text = disk.read_text(project)
     except ConfigError as error:  # what nobody can have trusted stops nothing
         return own, [f"{error.detail}; it is not used."], None, None
     # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
-    if project.suffix not in {".toml", ".md"} and is_trusted(paths, project, text):
+    if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
         return project, [], text, None
     note = (
         f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
-        f"To see what it would run and say yes: {IN_A_SHELL}."
+        f"To see what it would run and say yes: {trusted.IN_A_SHELL}."
     )
     return own, [note], None, project
 

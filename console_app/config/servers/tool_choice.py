@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.files import MOST_RECORD, Paths, keep_record, read_record, read_text, write_private
+from console_app.config.files import Paths, disk
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.domain.errors import ConfigError
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ConfigError, ToolSpec
 
 Kind = Literal["tool", "prompt", "resource"]
 _KINDS: tuple[Kind, ...] = ("tool", "prompt", "resource")
@@ -59,7 +58,7 @@ class Selection:
         if self.servers or off:
             record[str(folder.resolve())] = {"servers": dict(self.servers), "off": off}
         newest = dict(list(record.items())[-_MOST_FOLDERS:])
-        write_private(paths.tools, json.dumps(newest, indent=2) + "\n")
+        disk.write_private(paths.tools, json.dumps(newest, indent=2) + "\n")
 
 
 def keep_tool_names(path: Path, tools: Iterable[ToolSpec]) -> None:
@@ -71,9 +70,9 @@ def keep_tool_names(path: Path, tools: Iterable[ToolSpec]) -> None:
     for spec in tools:
         if spec.server:
             listed.setdefault(spec.server, []).append(spec.tool)
-    record = read_record(path)
+    record = disk.read_record(path)
     if record != (newer := {**record, **listed}):
-        keep_record(path, newer)
+        disk.keep_record(path, newer)
 
 
 def _items(value: Any) -> Iterator[Item]:
@@ -88,7 +87,7 @@ def _items(value: Any) -> Iterator[Item]:
 def _record(paths: Paths) -> dict[str, Any]:
     """Return the picks of all folders; {} for a broken file, which is worth less than new picks."""
     try:
-        return _object(json.loads(read_text(paths.tools, most=MOST_RECORD)))
+        return _object(json.loads(disk.read_text(paths.tools, most=disk.MOST_RECORD)))
     except (ConfigError, ValueError, RecursionError):
         return {}
 

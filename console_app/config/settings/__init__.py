@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from console_app.config.settings.own_settings import MEANINGS as MEANINGS
     from console_app.config.settings.own_settings import OwnSettings as OwnSettings
     from console_app.config.settings.own_settings import Setting as Setting
-    from console_app.config.settings.own_settings import parts_of as parts_of
-    from console_app.config.settings.own_settings import plain as plain
-    from console_app.config.settings.own_settings import remove_setting as remove_setting
-    from console_app.config.settings.own_settings import setting_list as setting_list
-    from console_app.config.settings.own_settings import shown as shown
-    from console_app.config.settings.own_settings import write_setting as write_setting
     from console_app.config.settings.rules import RuleServers as RuleServers
     from console_app.config.settings.rules import UserRules as UserRules
     from console_app.config.settings.startup_settings import read_startup_settings as read_startup_settings
@@ -40,9 +34,7 @@ else:
                 "BUILT_IN ModelSettings OFFLINE OFFLINE_MODEL ProviderSettings SCRIPTED Settings check_base_url "
                 "vendor_of"
             ),
-            "own_settings": (
-                "MEANINGS OwnSettings Setting parts_of plain remove_setting setting_list shown write_setting"
-            ),
+            "own_settings": "MEANINGS OwnSettings Setting",
             "rules": "RuleServers UserRules",
             "startup_settings": "read_startup_settings",
         },

@@ -19,18 +19,17 @@ from pydantic_core import ErrorDetails
 from console_app.config.files import (
     PROJECT_FOLDER,
     Paths,
-    is_trusted,
+    disk,
     lines_of,
     parse_toml,
     position,
     project_settings,
-    read_text,
 )
+from console_app.config.files.trusted import is_trusted
 from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.config.settings.project_file import ProjectFile, divided
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import Schema, as_schema, followed, others, parts, properties
+from console_app.domain import ConfigError, UsageError, one_line
+from console_app.domain import schema as json_schema
 
 _PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
@@ -205,7 +204,7 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
 
 
 def _read(path: Path, kind: Literal["project", "user"]) -> _Layer:
-    text = read_text(path)
+    text = disk.read_text(path)
     return _Layer(str(path), parse_toml(text, path), kind, text)
 
 
@@ -360,10 +359,10 @@ def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[Bas
 def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> list[str]:
     """Return the keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
     schema = model.model_json_schema()
-    table: Schema = schema
+    table: json_schema.Schema = schema
     for name in path:
-        known = properties(table)
-        by_pattern = [one for word, _, one in parts(table) if word == "patternProperties"]
-        named = known.get(str(name)) or others(table) or next(iter([*by_pattern, *known.values()]), table)
-        table = followed(as_schema(named), schema)
-    return list(properties(table))
+        known = json_schema.properties(table)
+        by_pattern = [one for word, _, one in json_schema.parts(table) if word == "patternProperties"]
+        named = known.get(str(name)) or json_schema.others(table) or next(iter([*by_pattern, *known.values()]), table)
+        table = json_schema.followed(json_schema.as_schema(named), schema)
+    return list(json_schema.properties(table))

@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from console_app.config.secrets import secrets_of_headers, secrets_of_url
-from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.errors import ConfigError
+from console_app.config.secrets import secret_sources
+from console_app.domain import ApprovalMode, CallPolicy, ConfigError
 from console_app.domain.rules import RuleText, parse_rule
 from console_app.domain.settings import DEFAULTS, Api, Dispatch, Sampling, StrategyName, ToolChoice
 
@@ -253,10 +252,10 @@ class Settings(Sampling, frozen=True):
 
     def secrets(self, environ: Mapping[str, str]) -> Iterator[str]:
         """Yield the headers of providers, what their URLs hold, and the keys in the variables that they name."""
-        yield from secrets_of_url(self.base_url or "")
+        yield from secret_sources.secrets_of_url(self.base_url or "")
         for provider in self.providers.values():
-            yield from secrets_of_headers(provider.headers)
-            yield from secrets_of_url(provider.base_url or "")
+            yield from secret_sources.secrets_of_headers(provider.headers)
+            yield from secret_sources.secrets_of_url(provider.base_url or "")
             yield environ.get(provider.api_key_env or "", "")
 
 

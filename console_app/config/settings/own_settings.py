@@ -16,13 +16,12 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
-from console_app.config.files import parse_toml, read_text, write_private
+from console_app.config.files import disk, parse_toml
 from console_app.config.secrets import HIDDEN
 from console_app.config.settings.layers import BrokenSettings, LayeredSettings, in_words, settings_file
 from console_app.config.settings.model import Settings, UiSettings
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import choices, properties, resolved, text
+from console_app.domain import ConfigError, UsageError, one_line
+from console_app.domain import schema as json_schema
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
 _KINDS: Mapping[str, Kind] = {
@@ -114,10 +113,10 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
 def _shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
     """Return the kind of a setting, its choices, and whether it may be unset."""
     whole = UiSettings.model_json_schema() if name.startswith("ui.") else _schema()
-    schema, optional, _ = resolved(properties(whole)[name.removeprefix("ui.")], whole)
-    if named := choices(schema):
+    schema, optional, _ = json_schema.resolved(json_schema.properties(whole)[name.removeprefix("ui.")], whole)
+    if named := json_schema.choices(schema):
         return "choice", tuple(map(str, named)), optional
-    return _KINDS.get(text(schema, "type"), "text"), (), optional
+    return _KINDS.get(json_schema.text(schema, "type"), "text"), (), optional
 
 
 def plain(value: Any) -> Any:
@@ -202,7 +201,7 @@ class OwnSettings:
 
     def text(self, path: Path) -> str:
         """Return a file as it is written, "" where there is none. Raises ConfigError where it can't be read."""
-        return read_text(path) if path.exists() else ""
+        return disk.read_text(path) if path.exists() else ""
 
     def replace(self, path: Path, text: str) -> str:
         """Put another text in place of the file's; where a file was broken before, say what is wrong still, else "".
@@ -304,7 +303,7 @@ def _number(text: str) -> Any:
 def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the text of the file, "" where there is none, and its values."""
     with settings_file(path):
-        text = read_text(path) if path.exists() else ""
+        text = disk.read_text(path) if path.exists() else ""
         return text, parse_toml(text, path)
 
 
@@ -342,7 +341,7 @@ def _replace_file(path: Path, text: str) -> None:
     the folder alone would let it be replaced."""
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise ConfigError(f"{path} is write-protected", "Nothing was changed. `chmod u+w` on it lets it be.")
-    write_private(path, text)
+    disk.write_private(path, text)
 
 
 def _check(parts: Sequence[str], value: Any) -> None:

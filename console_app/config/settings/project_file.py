@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.config.files import IN_A_SHELL
+from console_app.config.files import trusted
 from console_app.config.settings.model import Settings
-from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.safe_text import one_line
+from console_app.domain import ApprovalMode, CallPolicy, one_line
 
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 
@@ -38,7 +37,7 @@ class ProjectFile:
         names = ", ".join(dict.fromkeys(line.partition(" = ")[0] for line in self.lines))
         return (
             f"{self.path} is in force only where it tightens: you have not trusted it as it is now, and it sets "
-            f"{one_line(names, 300)}. To see that and say yes: {IN_A_SHELL}."
+            f"{one_line(names, 300)}. To see that and say yes: {trusted.IN_A_SHELL}."
         )
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from console_app.config.files import Paths, keep_record, parse_toml, position, read_record, read_text, write_private
+from console_app.config.files import Paths, disk, parse_toml, position
 from console_app.config.settings.model import Rules
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 from console_app.domain.tools import ServerIdentity
 
 Action = Literal["allow", "ask", "deny"]
@@ -54,7 +54,7 @@ class UserRules:
 
 
 def _change(path: Path, action: Action, text: str, *, add: bool) -> None:
-    old = read_text(path) if path.exists() else ""
+    old = disk.read_text(path) if path.exists() else ""
     before = parse_toml(old, path)
     rules = cast("dict[str, Any]", before.setdefault("rules", {}))
     wanted: list[Any] = rules.setdefault(action, [])
@@ -71,7 +71,7 @@ def _change(path: Path, action: Action, text: str, *, add: bool) -> None:
         new = _without(old, action, text)
     if new is None or _read(new) != before:
         raise ConfigError(f"{path}: [rules] {action} is written in a way that can't be changed from here", _HINT)
-    write_private(path, new)
+    disk.write_private(path, new)
 
 
 def _read(text: str) -> dict[str, Any] | None:
@@ -173,7 +173,7 @@ class RuleServers:
 
     def read(self) -> Iterator[Bound]:
         """Yield every binding."""
-        for key, found in read_record(self._path).items():
+        for key, found in disk.read_record(self._path).items():
             try:
                 source, rule, server = map(str, json.loads(key))
                 identities = tuple(ServerIdentity.model_validate(one) for one in cast("list[Any]", found))
@@ -188,7 +188,7 @@ class RuleServers:
             return
         key = json.dumps([source, rule, server], ensure_ascii=False)
         with self._lock:
-            record = read_record(self._path)
+            record = disk.read_record(self._path)
             known = cast("list[Any]", record.get(key)) if isinstance(record.get(key), list) else []
             if identity.model_dump() not in known:
-                keep_record(self._path, record | {key: [*known, identity.model_dump()]})
+                disk.keep_record(self._path, record | {key: [*known, identity.model_dump()]})

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import Paths, parse_toml, project_settings, read_text
-from console_app.domain.errors import ConfigError
+from console_app.config.files import Paths, disk, parse_toml, project_settings
+from console_app.domain import ConfigError
 
 DEFAULT_THEME = "fanout-dark"
 
@@ -43,7 +43,7 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return parse_toml(read_text(path), path)
+        return parse_toml(disk.read_text(path), path)
     except (ConfigError, ValueError):
         return {}
 

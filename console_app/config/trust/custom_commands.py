@@ -15,10 +15,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config.files import PROJECT_FOLDER, Paths, is_trusted, read_text
-from console_app.domain.errors import ConfigError
+from console_app.config.files import PROJECT_FOLDER, Paths, disk, trusted
+from console_app.domain import ConfigError, one_line
 from console_app.domain.rules import parse_rule
-from console_app.domain.safe_text import one_line
 
 _FOLDER = "commands"
 MOST_FILES = 500  # of one folder
@@ -104,8 +103,8 @@ class CustomCommands:
         project = folder / PROJECT_FOLDER / _FOLDER
         for file in (*_files(paths.config / _FOLDER), *_files(project)):
             try:
-                text = read_text(file)
-                if file.is_relative_to(project) and not is_trusted(paths, file, text):
+                text = disk.read_text(file)
+                if file.is_relative_to(project) and not trusted.is_trusted(paths, file, text):
                     untrusted.add(file.stem.lower())
                     continue  # what waits for trust is told for all files of a project together
                 command = CustomCommand.read(file, text)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config.files import Paths, contents, project_mcp
+from console_app.config.files import Paths, disk, project_mcp
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
 from console_app.config.trust.trust_report import FileToTrust, starts_by_name
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ServerFiles:
                 stamp: tuple[int, ...] = (status.st_mtime_ns, status.st_size)
                 known = before.get(path)
                 same = known is not None and known[0] == stamp
-                hashed = known[1] if known is not None and same else hashlib.sha256(contents(path)).hexdigest()
+                hashed = known[1] if known is not None and same else hashlib.sha256(disk.contents(path)).hexdigest()
             except OSError:
                 stamp, hashed = (), ""
             found[path] = (stamp, hashed)

@@ -9,20 +9,17 @@ from pathlib import Path
 
 from console_app.config.files import (
     Paths,
-    is_trusted,
+    disk,
     lines_of,
     parse_toml,
     project_mcp,
     project_settings,
-    read_text,
-    scripts_of,
-    trust,
+    trusted,
 )
-from console_app.config.secrets import Redactor, may_be_secret
+from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.trust.custom_commands import command_files
-from console_app.domain.errors import ConfigError, UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain import ConfigError, UsageError, one_line
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 
@@ -42,7 +39,7 @@ class FileToTrust:
     def read(cls, file: Path, environ: Mapping[str, str]) -> FileToTrust:
         """Read a project's mcp.json, its config.toml, or a command of it. Raises ConfigError for one that can't be
         read, or that nobody could look through before a yes."""
-        text, place = read_text(file), one_line(str(file.absolute()))
+        text, place = disk.read_text(file), one_line(str(file.absolute()))
         if file.suffix == ".toml":
             table = parse_toml(text, file)
             lines = [f"{place} would set:", *(f"    {line}" for line in lines_of(table, longest=0))]
@@ -66,7 +63,7 @@ class FileToTrust:
 
     @classmethod
     def _with_scripts(cls, path: Path, text: str, lines: list[str], summary: str) -> FileToTrust:
-        scripts = scripts_of(path, text)
+        scripts = trusted.scripts_of(path, text)
         for name, script in scripts.items():
             lines.append(f"    the script {one_line(name)} {'says:' if script else 'is not there'}")
             lines += (f"        {one_line(line)}" for line in script.splitlines())
@@ -74,9 +71,9 @@ class FileToTrust:
 
     def trust(self, known: Paths, *, again: str) -> None:
         """Trust the file as it was shown. Raises UsageError where it is another by now; `again` shows it."""
-        if read_text(self.path) != self.text or scripts_of(self.path, self.text) != self.scripts:
+        if disk.read_text(self.path) != self.text or trusted.scripts_of(self.path, self.text) != self.scripts:
             raise UsageError(f"{self.path} was changed while you were asked", f"{again} shows it as it is now.")
-        trust(known, self.path, self.text, self.scripts)
+        trusted.trust(known, self.path, self.text, self.scripts)
 
 
 def _project_files(cwd: Path) -> list[Path]:
@@ -88,7 +85,7 @@ def _project_files(cwd: Path) -> list[Path]:
 def _named_servers(cwd: Path, settings: Path) -> list[Path]:
     """Return the file of servers that a project's settings name in place of its mcp.json."""
     try:
-        name = parse_toml(read_text(settings), settings).get("mcp_config") if settings.is_file() else None
+        name = parse_toml(disk.read_text(settings), settings).get("mcp_config") if settings.is_file() else None
     except ConfigError:
         return []  # told where the settings are read
     return [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
@@ -139,7 +136,7 @@ def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:
 def _set(name: str, value: str) -> str:
     """Return a variable with its value, since `PATH` or `LD_PRELOAD` decides what runs; without one that may be
     secret."""
-    return name if may_be_secret(name, value) else f"{name}={value}"
+    return name if secret_sources.may_be_secret(name, value) else f"{name}={value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +175,7 @@ class ProjectTrust:
         found = [file for file in _project_files(self.folder) if file.is_file() and file not in own]
         if self.bundled is not None:
             found = [file for file in found if not file.samefile(self.bundled)]
-        return [file for file in found if not is_trusted(self.known, file)]
+        return [file for file in found if not trusted.is_trusted(self.known, file)]
 
     def trust(self, file: FileToTrust) -> None:
         """Trust the file as it was shown. Raises UsageError and ConfigError."""

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from console_app.config.files import NotPlain, opened
-from console_app.console.files.file_mentions import LineRange
+from console_app.config.files import disk
+from console_app.console.files.mentions import LineRange
 from console_app.console.files.project_files import walk
-from console_app.domain.amounts import size
-from console_app.domain.errors import AttachmentError
-from console_app.domain.messages import Attachment
-from console_app.domain.picture_size import picture_size, scaled, sides_sent
-from console_app.domain.safe_text import one_line
+from console_app.domain import Attachment, amounts, errors, one_line, picture_size
 from console_app.providers import LARGEST_FILE as LARGEST_PICTURE
 from console_app.providers import MOST_PIXELS, picture_type
 
@@ -49,9 +45,9 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
     try:
         if path.is_dir():
             if lines is not None:
-                raise AttachmentError(f"{shown} is a folder, and has no lines")
+                raise errors.AttachmentError(f"{shown} is a folder, and has no lines")
             return ReadFile(_folder(path, name))
-        with opened(path) as (file, found):
+        with disk.opened(path) as (file, found):
             head = file.read(_SAMPLE)
             if mime := picture_type(head):
                 return _picture(file, head, name, mime, found.st_size)
@@ -60,18 +56,18 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
             _check_text(head, shown)
             file.seek(0)
             return ReadFile(_text(file, name, found.st_size) if lines is None else _lines(file, name, lines))
-    except NotPlain as error:
-        raise AttachmentError(
+    except disk.NotPlain as error:
+        raise errors.AttachmentError(
             f"{shown} is {error.strerror}, and only files and folders can go with a message"
         ) from None
     except OSError as error:
-        raise AttachmentError(f"{shown} can't be read: {error.strerror or error}") from None
+        raise errors.AttachmentError(f"{shown} can't be read: {error.strerror or error}") from None
 
 
 def of_bytes(content: bytes, name: str) -> ReadFile:
     """A picture that is in no file yet, called `name` by people. Raises AttachmentError."""
     if not (mime := picture_type(content)):
-        raise AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
+        raise errors.AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
     return _picture(io.BytesIO(), content, name, mime, len(content))
 
 
@@ -82,7 +78,7 @@ def _text(file: BinaryIO, name: str, length: int) -> Attachment:
         return Attachment(name=name, size=length, text=_decoded(content, name))
     begin = content[:LARGEST_TEXT]
     begin = begin[: begin.rfind(b"\n", LARGEST_TEXT // 2) + 1 or len(begin)]
-    part = f"the first {size(len(begin))} of {size(length)}"
+    part = f"the first {amounts.size(len(begin))} of {amounts.size(length)}"
     return Attachment(name=name, part=part, size=length, text=_noted(_decoded(begin, name), part))
 
 
@@ -90,7 +86,7 @@ def _lines(file: BinaryIO, name: str, lines: LineRange) -> Attachment:
     """Some lines, and how many there are; of a very long file only as far as it is scanned."""
     shown = one_line(name, 200)
     if lines.last is not None and lines.last < lines.first:
-        raise AttachmentError(f"{shown} has no lines {lines.first}-{lines.last}: the first comes after the last")
+        raise errors.AttachmentError(f"{shown} has no lines {lines.first}-{lines.last}: the first comes after the last")
     wanted = bytearray()
     number = scanned = 0
     ended = True  # whether the last line is a whole one
@@ -103,15 +99,15 @@ def _lines(file: BinaryIO, name: str, lines: LineRange) -> Attachment:
     whole = not file.read(1)
     if number < lines.first and whole:
         have = f"{number:,} {'line' if number == 1 else 'lines'}"
-        raise AttachmentError(f"{shown} has {have}, and {lines.first:,} is none of them")
+        raise errors.AttachmentError(f"{shown} has {have}, and {lines.first:,} is none of them")
     if number < lines.first:
-        raise AttachmentError(f"{shown}: line {lines.first:,} is too far in to be looked for", _READ_IT)
+        raise errors.AttachmentError(f"{shown}: line {lines.first:,} is too far in to be looked for", _READ_IT)
     last = number if lines.last is None else min(lines.last, number)
     span = f"line {last}" if last == lines.first else f"lines {lines.first}-{last}"
     part = f"{span} of {number:,}" if whole else f"{span} of more than {number:,}"
     cut = len(wanted) > LARGEST_TEXT
     if cut:
-        part = f"the first {size(LARGEST_TEXT)} of {part}"
+        part = f"the first {amounts.size(LARGEST_TEXT)} of {part}"
     text = _decoded(bytes(wanted[:LARGEST_TEXT]), name)
     return Attachment(name=name, part=part, size=len(wanted), text=_noted(text, part) if cut else text)
 
@@ -122,7 +118,7 @@ def _noted(text: str, part: str) -> str:
 
 def _check_text(content: bytes, shown: str) -> None:
     if b"\0" in content or content.startswith(b"%PDF-") or _controls(content) > len(content) / 20:
-        raise AttachmentError(f"{shown} is neither text nor a PNG, JPEG, GIF or WebP picture", _READ_IT)
+        raise errors.AttachmentError(f"{shown} is neither text nor a PNG, JPEG, GIF or WebP picture", _READ_IT)
 
 
 def _controls(content: bytes) -> int:
@@ -141,7 +137,9 @@ def _decoded(content: bytes, name: str) -> str:
 def _from_utf_16(head: bytes, file: BinaryIO, shown: str) -> tuple[bytes, BinaryIO]:
     content = head + file.read(4 * LARGEST_TEXT)
     if file.read(1):
-        raise AttachmentError(f"{shown} is text in UTF-16, and too large to be read as that", "Save it as UTF-8.")
+        raise errors.AttachmentError(
+            f"{shown} is text in UTF-16, and too large to be read as that", "Save it as UTF-8."
+        )
     text = content.decode("utf-16", "replace").encode("utf-8", "replace")
     return text[:_SAMPLE], io.BytesIO(text)
 
@@ -150,15 +148,17 @@ def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> 
     shown = one_line(name, 200)
     content = head + file.read(LARGEST_PICTURE)
     if (length := max(length, len(content))) > LARGEST_PICTURE:
-        raise AttachmentError(f"{shown} is a picture of {size(length)}, and models take {size(LARGEST_PICTURE)}")
-    sides = picture_size(content)
+        raise errors.AttachmentError(
+            f"{shown} is a picture of {amounts.size(length)}, and models take {amounts.size(LARGEST_PICTURE)}"
+        )
+    sides = picture_size.picture_size(content)
     if sides is not None and sides[0] * sides[1] > MOST_PIXELS:
-        raise AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and can't be made smaller here")
-    smaller = sides_sent(sides)
+        raise errors.AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and can't be made smaller here")
+    smaller = picture_size.sides_sent(sides)
     about = f"{mime.removeprefix('image/')} picture{', {}x{} pixels'.format(*sides) if sides else ''}"
-    at = " at {}x{}".format(*scaled(sides)) if sides is not None and smaller else ""
+    at = " at {}x{}".format(*picture_size.scaled(sides)) if sides is not None and smaller else ""
     text = f"[{about}: it goes with this message{at}, for models that see]"
-    pixels = math.prod(scaled(sides)) if sides is not None else 0
+    pixels = math.prod(picture_size.scaled(sides)) if sides is not None else 0
     return ReadFile(Attachment(name=name, part=smaller, mime=mime, size=length, pixels=pixels, text=text), content)
 
 

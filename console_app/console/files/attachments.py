@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.console.files import attached_files
-from console_app.console.files.file_mentions import FileMention, LineRange, file_mentions, written_path
+from console_app.console.files.mentions import FileMention, LineRange, file_mentions, written_path
 from console_app.console.files.picture_store import save_picture
-from console_app.domain.amounts import size
-from console_app.domain.errors import AttachmentError, FanoutError
-from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.safe_text import encodable, one_line
-from console_app.mcp_client import MOST_TEXT, command_of, compose, mentions, names_something
+from console_app.domain import Attachment, FanoutError, UserMessage, amounts, errors, one_line, safe_text
+from console_app.mcp_client import MOST_TEXT, compose, names_something
+from console_app.mcp_client.offering import typed_names
 
 if TYPE_CHECKING:
     from console_app.mcp_client import Hub
@@ -95,7 +93,7 @@ class Attachments:
         typed = text if typed is None else typed
         message = UserMessage(content=text)
         if self._hub is not None:
-            asked = await compose(self._hub, text if command_of(typed) is not None else typed)
+            asked = await compose(self._hub, text if typed_names.command_of(typed) is not None else typed)
             message = asked if asked.source else message.model_copy(update={"attachments": asked.attachments})
         found = self._mentions(typed)
         if not found:
@@ -103,7 +101,7 @@ class Attachments:
         files, missing = await asyncio.to_thread(self._read, found)
         both = (*message.attachments, *files)
         if (total := sum(len(one.text) for one in both)) > MOST_TEXT:
-            raise AttachmentError(
+            raise errors.AttachmentError(
                 f"what this names is too large together: {total:,} characters, and a message carries {MOST_TEXT:,}",
                 "Name parts, as @file:1-200.",
             )
@@ -145,23 +143,27 @@ class Attachments:
     def _read(self, found: Sequence[FileMention]) -> tuple[list[Attachment], list[FileMention]]:
         named, missing = self._named(found)
         if len(named) > MOST_FILES:
-            raise AttachmentError(f"a message can carry {MOST_FILES} files, and this names {len(named)}")
+            raise errors.AttachmentError(f"a message can carry {MOST_FILES} files, and this names {len(named)}")
         read = [self._checked(attached_files.read(one.path, one.name, one.lines)) for one in named]
         if (total := sum(len(one.picture) for one in read)) > MOST_PICTURES:
-            raise AttachmentError(f"pictures of {size(total)} together, and a message carries {size(MOST_PICTURES)}")
+            raise errors.AttachmentError(
+                f"pictures of {amounts.size(total)} together, and a message carries {amounts.size(MOST_PICTURES)}"
+            )
         return [self._saved_picture(one) for one in read], missing
 
     def _checked(self, read: attached_files.ReadFile) -> attached_files.ReadFile:
         if read.picture and (why := self._no_pictures() or ("" if self._saved else "nothing is saved here")):
             name = one_line(read.attachment.name, 200)
-            raise AttachmentError(f"{name} is a picture, and the model takes none: {why}", "Use a model that sees.")
+            raise errors.AttachmentError(
+                f"{name} is a picture, and the model takes none: {why}", "Use a model that sees."
+            )
         return read
 
     def _saved_picture(self, read: attached_files.ReadFile, *, sent: bool = True) -> Attachment:
         if not read.picture or self._saved is None:
             return read.attachment
         path = save_picture(self._saved, read.picture, read.attachment, named=sent and self._named_later)
-        return read.attachment.model_copy(update={"path": encodable(str(path))})
+        return read.attachment.model_copy(update={"path": safe_text.encodable(str(path))})
 
     def _look(self, text: str) -> list[Chip]:
         chips: dict[Chip, None] = {}
@@ -169,14 +171,14 @@ class Attachments:
             try:
                 named = self._resolved(mention)
                 chip = self._chip(named) if named is not None else None
-            except AttachmentError as error:
+            except errors.AttachmentError as error:
                 chip = Chip(mention.shown, error.detail, refused=True)
             if chip is None and mention.looks_like_path:
                 chip = Chip(mention.shown, "no such file", refused=True, missing=True)
             if chip is not None:
                 chips[chip] = None
         servers = self._hub.typed_servers() if self._hub is not None else {}
-        return [*chips, *(Chip(one.uri, one.server) for one in mentions(text, servers, ()))]
+        return [*chips, *(Chip(one.uri, one.server) for one in typed_names.mentions(text, servers, ()))]
 
     def _chip(self, one: _Named) -> Chip:
         if (known := self._chips.get(one.key)) is not None:
@@ -184,7 +186,7 @@ class Attachments:
         try:
             read = self._checked(attached_files.read(one.path, one.name, one.lines)).attachment
             chip = Chip(read.name, read.costs + self._led_out(one.path))
-        except AttachmentError as error:
+        except errors.AttachmentError as error:
             chip = Chip(one.name, error.detail.removeprefix(f"{one_line(one.name, 200)} "), refused=True)
         if len(self._chips) >= _MOST_CHIPS:
             self._chips.clear()
@@ -224,7 +226,7 @@ class Attachments:
                 if error.errno == errno.ENAMETOOLONG:
                     continue
                 name = one_line(_shown(path, self._folder), 200)
-                raise AttachmentError(f"{name} can't be read: {error.strerror}") from None
+                raise errors.AttachmentError(f"{name} can't be read: {error.strerror}") from None
             state = (found.st_mtime_ns, found.st_size, reading.lines, self._no_pictures(), str(path))
             key = (found.st_dev, found.st_ino, *state)
             return _Named(path, _shown(path, self._folder), reading.lines, key)

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from console_app.config.secrets import for_own_programs
-from console_app.domain.amounts import size
-from console_app.domain.errors import FanoutError
+from console_app.config.secrets import child_environment
+from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
 
 PATIENCE = 5.0  # seconds that one program is given: whoever owns the clipboard may not answer
@@ -110,7 +109,7 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
             stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=for_own_programs(environ),
+            env=child_environment.for_own_programs(environ),
             start_new_session=True,
         )
     except OSError as error:
@@ -129,7 +128,7 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
         await _end(process)
         raise
     if content is None:
-        raise ClipboardError(f"what is on it is larger than {size(most)}.", "Name its file with @.")
+        raise ClipboardError(f"what is on it is larger than {amounts.size(most)}.", "Name its file with @.")
     return b"" if failed else content
 
 

@@ -8,15 +8,17 @@ compared, with a word that it is there.
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from console_app.console.files.compared_files import LARGEST, NotComparedError, text_of
-from console_app.domain.displayed import ArgumentLine, diff_lines, edits_of, path_of, whole_of
+from console_app.domain import amounts, displayed
 from console_app.domain.transcript import CallView
 
+LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
 NEW = "(no such file here yet)"
 
 
@@ -25,7 +27,7 @@ class FileChange:
     """The lines of a diff, each with its number in the column of names; the arguments that the diff shows are `said`.
     `hunks`: at which of the lines each begins. `warning`: what the diff can't say, or why there is none."""
 
-    lines: tuple[ArgumentLine, ...]
+    lines: tuple[displayed.ArgumentLine, ...]
     said: frozenset[str]
     hunks: tuple[int, ...] = ()
     warning: str = ""
@@ -55,9 +57,9 @@ class FileChanges:
 
 def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChange | None:
     """The change to a file that is there; None where the arguments don't say one. Reads the file: not for the loop."""
-    path = path_of(arguments)
-    edits, said = edits_of(arguments)
-    whole = whole_of(tool, arguments)
+    path = displayed.path_of(arguments)
+    edits, said = displayed.edits_of(arguments)
+    whole = displayed.whole_of(tool, arguments)
     if not path or not (edits or whole):
         return None
     try:
@@ -77,9 +79,9 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
     if len(after) > LARGEST:
         return None
     if before is None:
-        added = diff_lines([], after.removesuffix("\n").split("\n"))[0] if after else []
-        return FileChange((ArgumentLine(NEW), *added), said, (1,) if added else ())
-    lines, hunks = diff_lines(before.split("\n"), after.split("\n"))
+        added = displayed.diff_lines([], after.removesuffix("\n").split("\n"))[0] if after else []
+        return FileChange((displayed.ArgumentLine(NEW), *added), said, (1,) if added else ())
+    lines, hunks = displayed.diff_lines(before.split("\n"), after.split("\n"))
     return FileChange(tuple(lines), said, tuple(hunks))
 
 
@@ -90,3 +92,28 @@ def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[st
             return text, True
         text = text.replace(old, new, -1 if every else 1)
     return text, False
+
+
+class NotComparedError(Exception):
+    """There is something of this name, and why it is not compared."""
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a plain file of a size that is read at once; None where there is none of that name. Not for the loop.
+    Raises NotComparedError for a file that is none of that kind, OSError or ValueError for what is no plain file."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("it is no plain file")
+        # A pipe that took its place in between must not be waited for.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            data, whole = file.read(LARGEST + 1), os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        raise NotComparedError("the file can't be read here") from None
+    if len(data) > LARGEST:
+        raise NotComparedError(f"the file has {amounts.size(whole)}")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise NotComparedError(f"the file is no text ({amounts.size(whole)})") from None

@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from console_app.config.secrets import for_own_programs
+from console_app.config.secrets import child_environment
 
 PATIENCE = 3.0  # seconds in which an opener that fails has said so
 
@@ -28,7 +28,7 @@ def open_file(path: str) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=for_own_programs(os.environ),
+            env=child_environment.for_own_programs(os.environ),
             start_new_session=True,
         )
     except OSError as error:

@@ -15,8 +15,8 @@ import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from console_app.config.secrets import for_own_programs
-from console_app.domain.errors import FanoutError
+from console_app.config.secrets import child_environment
+from console_app.domain import FanoutError
 
 FALLBACKS = ("nano", "vim", "vi")
 
@@ -61,7 +61,7 @@ async def edited(text: str, away: AbstractContextManager[object], *, suffix: str
 def _run(command: list[str]) -> str:
     """Runs the editor and says what went wrong, or "". It must not raise: a screen only comes back then."""
     try:
-        status = subprocess.run(command, check=False, env=for_own_programs(os.environ)).returncode
+        status = subprocess.run(command, check=False, env=child_environment.for_own_programs(os.environ)).returncode
     except OSError as error:
         return f"can't be started: {error.strerror}"
     return f"ended with status {status}" if status else ""

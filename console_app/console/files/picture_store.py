@@ -12,9 +12,8 @@ import os
 import time
 from pathlib import Path
 
-from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.errors import AttachmentError
-from console_app.domain.messages import Attachment
+from console_app.config.files import disk
+from console_app.domain import Attachment, errors
 
 RESTING = 86_400.0  # seconds that a marked picture is left alone: another console may be about to send it
 _EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
@@ -38,14 +37,16 @@ def save_picture(folder: Path, content: bytes, attachment: Attachment, *, named:
         if not there:
             _write(path, content)
     except OSError as error:
-        raise AttachmentError(f"{attachment.name} can't be kept in {folder}: {error.strerror or error}") from None
+        raise errors.AttachmentError(
+            f"{attachment.name} can't be kept in {folder}: {error.strerror or error}"
+        ) from None
     return path
 
 
 def _write(path: Path, content: bytes) -> None:
-    private_folder(path.parent)
+    disk.private_folder(path.parent)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, disk.PRIVATE_FILE)
     with open(descriptor, "wb") as file:
         file.write(content)
     new.replace(path)

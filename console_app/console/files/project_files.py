@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.config.files import opened
+from console_app.config.files import disk
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -103,7 +103,7 @@ class _Rules:
 
     def _read(self, folder: str) -> None:
         try:
-            with opened(Path(folder, ".gitignore")) as (file, _):
+            with disk.opened(Path(folder, ".gitignore")) as (file, _):
                 lines = file.read(_LARGEST_RULES).decode("utf-8", "replace").splitlines()
         except OSError:
             return

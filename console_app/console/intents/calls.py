@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console_app.console.reports.call_text import call_text
-from console_app.domain.safe_text import one_line
+from console_app.console.reports import call_text
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
     from console_app.console.console import Console

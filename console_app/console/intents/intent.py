@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
+
+_LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 Run = Callable[["Console", str], Awaitable[None] | None]
 """Does it, with the text that stands behind the name. Raises FanoutError, which every face shows as one line."""
@@ -66,3 +69,9 @@ class Cannot:
 
 Way = Slash | Key | Cannot
 Ways = Mapping[str, Way]
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """(name, rest) of a prompt that is a command; None for a prompt that only starts with a slash, as a path does."""
+    match = _LINE.fullmatch(text.strip())
+    return (match[1].lower(), (match[2] or "").strip()) if match else None

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import UsageError
-from console_app.domain.ports import ProtocolMode, ReadsText, protocol_label, speaks
-from console_app.domain.safe_text import one_line
+from console_app.domain import CallPolicy, UsageError, one_line, ports
 from console_app.domain.settings import EFFORTS
 
 if TYPE_CHECKING:
@@ -42,15 +39,7 @@ async def _picked(console: Console, what: str, options: Mapping[str, str], typed
 async def model(console: Console, rest: str) -> None:
     """Another model answers."""
     options = {} if rest else dict.fromkeys(await console.models.known(), "")
-    await use_model(console, rest or await console.ui.choose("Model", options, current=console.models.name))
-
-
-async def use_model(console: Console, name: str | None) -> None:
-    """The model called `PROVIDER/MODEL` answers; none stands for leaving it as it is."""
-    if name and name != console.models.name:
-        await console.models.switch(name)
-        console.ui.changed()
-        console.ui.toast(f"Model: {one_line(name, 60)}, from the next answer on.")
+    await console.use_model(rest or await console.ui.choose("Model", options, current=console.models.name))
 
 
 async def policy(console: Console, rest: str) -> None:
@@ -76,13 +65,13 @@ async def effort(console: Console, rest: str) -> None:
 
 async def protocol(console: Console, rest: str) -> None:
     """How the model is given tools."""
-    provider, modes = console.services.engine.provider, get_args(ProtocolMode)
-    if not speaks(provider, ReadsText):
+    provider, modes = console.services.engine.provider, get_args(ports.ProtocolMode)
+    if not ports.speaks(provider, ports.ReadsText):
         console.ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
         return
     if not rest:
-        console.ui.toast(f"Tools are offered by protocol {protocol_label(provider)}.")
-    picked = await _picked(console, "protocol", dict.fromkeys(modes, ""), rest.lower(), protocol_label(provider))
+        console.ui.toast(f"Tools are offered by protocol {ports.protocol_label(provider)}.")
+    picked = await _picked(console, "protocol", dict.fromkeys(modes, ""), rest.lower(), ports.protocol_label(provider))
     if (mode := next((one for one in modes if one == picked), None)) is not None:
         provider.choose(mode)
         console.ui.toast(f"Protocol {mode}, from the next request on.")
@@ -101,4 +90,4 @@ def policies(_console: Console) -> Sequence[str]:
 
 def protocols(_console: Console) -> Sequence[str]:
     """What may stand behind /protocol."""
-    return list(get_args(ProtocolMode))
+    return list(get_args(ports.ProtocolMode))

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import MANUAL
+from console_app.domain import UsageError, one_line
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -63,7 +61,7 @@ async def compact(console: Console, rest: str) -> None:
 
 def call(console: Console, rest: str) -> None:
     """Runs calls that were typed as tools and JSON."""
-    console.send(f"{MANUAL}{rest}")
+    console.call_by_hand(rest)
 
 
 def tools(console: Console) -> Sequence[str]:

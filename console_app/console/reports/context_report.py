@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
-from console_app.domain.ports import protocol_label
+from console_app.domain import amounts, plural, ports
 from console_app.domain.transcript import Transcript
 from console_app.engine import NEARLY_FULL, Engine
 
@@ -23,14 +22,14 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         lines.append(
             f"{used:,} tokens in the newest request; how many fit is not known (context_window, in /config providers)."
         )
-    lines.append(f"Tools are offered by protocol {protocol_label(engine.provider)}; /protocol changes it.")
+    lines.append(f"Tools are offered by protocol {ports.protocol_label(engine.provider)}; /protocol changes it.")
     usage = transcript.usage
     if usage.cached_tokens:
         share = usage.cached_tokens / max(usage.input_tokens, 1)
         lines.append(
             f"{usage.cached_tokens:,} of {usage.input_tokens:,} tokens sent so far came from the cache ({share:.0%})."
         )
-    lines += ["", f"The next request, counted at {CHARACTERS_A_TOKEN} characters a token:"]
+    lines += ["", f"The next request, counted at {amounts.CHARACTERS_A_TOKEN} characters a token:"]
     lines += [
         f"  {part.name:<13} {_column(part.tokens, 'token', 9)}   {_column(part.messages, 'part', 5)}".rstrip()
         for part in engine.context_parts(transcript)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import CallView, without_remarks
+from console_app.domain import one_line, plural
+from console_app.domain.transcript import CallView, results
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -52,7 +51,7 @@ def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
 
 def result_copy(call: CallView) -> Copy:
     """A call's result as its server gave it."""
-    return copy_of(f"result of {call.tool or call.name}", without_remarks(call.content))
+    return copy_of(f"result of {call.tool or call.name}", results.without_remarks(call.content))
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> str:

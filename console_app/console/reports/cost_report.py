@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line, plural
 from console_app.domain.transcript import Transcript
 
 MOST_TURNS = 200  # the newest

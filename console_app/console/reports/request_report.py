@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from console_app.domain.amounts import plural
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain import AssistantMessage, Message, ToolMessage, UserMessage, plural, ports
 from console_app.engine import LEFT_OUT, Engine
 
 MOST_MESSAGES = 200  # the newest
@@ -22,7 +20,7 @@ def request_report(engine: Engine) -> str:
     return "\n".join([*lines, LAST, "", *_lines(last)])
 
 
-def _lines(request: ModelRequest) -> Iterator[str]:
+def _lines(request: ports.ModelRequest) -> Iterator[str]:
     tools = ", ".join(tool.name for tool in request.tools)
     yield f"{_count(request.messages, 'message')}, {_count(request.tools, 'tool')}{f': {tools}' if tools else ''}"
     yield ""

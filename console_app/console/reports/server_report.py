@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.amounts import plural
+from console_app.domain import plural
 from console_app.mcp_client import ServerStatus, Traffic
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.domain.errors import ConfigError
+from console_app.domain import ConfigError
 from console_app.mcp_client import RawMessage, Traffic
 
 EXCERPT = 400  # characters of a message that are shown of it at most

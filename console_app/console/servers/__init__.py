@@ -1,0 +1,27 @@
+"""Servers as a user has them: switched on and off, watched, pinged, and named in commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.console.servers.pings import Pings as Pings
+    from console_app.console.servers.switches import HubSwitches as HubSwitches
+    from console_app.console.servers.switches import Offered as Offered
+    from console_app.console.servers.switches import ServerSwitches as ServerSwitches
+    from console_app.console.servers.switches import tokens_of as tokens_of
+    from console_app.console.servers.watching import Watching as Watching
+    from console_app.console.servers.wording import facts_of as facts_of
+    from console_app.console.servers.wording import intent_of as intent_of
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "pings": "Pings",
+            "switches": "HubSwitches Offered ServerSwitches tokens_of",
+            "watching": "Watching",
+            "wording": "facts_of intent_of",
+        },
+    )

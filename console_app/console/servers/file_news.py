@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from console_app.config.trust import Changes, ServerFiles, Untrusted
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 
 if TYPE_CHECKING:
     from console_app.config.servers import ServerChoice

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from console_app.console.talk.readiness import ServerView
-from console_app.domain.events import Level
-from console_app.domain.safe_text import one_line
+from console_app.domain import Level, one_line
 
 
 class ServerNews:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from console_app.console.reports.server_report import server_report
-from console_app.domain.amounts import measured
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, amounts, one_line
 from console_app.mcp_client import Hub, ServerStatus
 
 
@@ -30,7 +28,7 @@ class Pings:
             self._newest[server] = f"no answer: it is {why}"
             return f"{name} is {why.rstrip('.')}."
         try:
-            took = measured(await self._hub.ping(server))
+            took = amounts.measured(await self._hub.ping(server))
         except FanoutError as error:
             self._newest[server] = f"no answer: {one_line(error.line, 200)}"
             raise

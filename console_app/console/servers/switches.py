@@ -14,27 +14,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.config.files import Paths, Written, read_text, trust_edit
+from console_app.config.files import Paths, disk, trusted
 from console_app.config.servers import (
     Kind,
     Selection,
     ServerChoice,
     ServerConfig,
     for_groups,
-    put_server,
+    mcp_edit,
     read_mcp_config,
-    remove_server,
-    server_fields,
 )
 from console_app.console.permissions import traits
 from console_app.console.servers.wording import about_of, uri_of
-from console_app.domain.errors import ServerError
+from console_app.domain import errors
 from console_app.mcp_client import HubSwitch
 
 if TYPE_CHECKING:
     from console_app.config.trust import Changes
-    from console_app.domain.events import Level
-    from console_app.domain.tools import ToolSpec
+    from console_app.domain import Level, ToolSpec
     from console_app.mcp_client import Hub, ServerStatus
 
 REST_SECONDS = 3600.0
@@ -218,7 +215,7 @@ class HubSwitches:
 
     async def rest(self, name: str) -> None:
         if not any(one.name == name and one.state != "disabled" for one in self._hub.statuses()):
-            raise ServerError(f"{name} is not connected")
+            raise errors.ServerError(f"{name} is not connected")
         until = time.strftime("%H:%M", time.localtime(time.time() + REST_SECONDS))
         timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._rested, name)
         self._resting[name] = _Rest(f"disconnected by you until {until}, r connects it now", timer)
@@ -252,17 +249,17 @@ class HubSwitches:
     async def sign_in(self, name: str) -> None:
         status = await self._hub.sign_in(name)
         if status.state != "ready":
-            raise ServerError(f"{name} is {status.state.value}: {status.reason or 'no reason given'}")
+            raise errors.ServerError(f"{name} is {status.state.value}: {status.reason or 'no reason given'}")
 
     async def set_log_level(self, name: str, level: Level) -> None:
         await self._hub.set_log_level(level, name)
 
     def written(self, name: str) -> Mapping[str, Any]:
         source = self._source
-        return server_fields(read_text(source), name, source) if source is not None else {}
+        return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        edit = self._edit(lambda start: put_server(self.file, name, fields, start=start))
+        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
         await self._wrote()
         config = self._configured(name, edit)
         self._wake(name)
@@ -272,7 +269,7 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
-        self._edit(lambda start: remove_server(self.file, name, start=start))
+        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
         await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
@@ -282,20 +279,20 @@ class HubSwitches:
         if self.on_write is not None:
             await asyncio.to_thread(self.on_write)
 
-    def _edit(self, write: Callable[[str], Written]) -> Written:
+    def _edit(self, write: Callable[[str], trusted.Written]) -> trusted.Written:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
-        start = read_text(self._source) if self._source is not None and self._source != self.file else ""
+        start = disk.read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
-        trust_edit(self._paths, self.file, edit)
+        trusted.trust_edit(self._paths, self.file, edit)
         self._source, self._bundled = self.file, False
         return edit
 
-    def _configured(self, name: str, edit: Written) -> ServerConfig:
+    def _configured(self, name: str, edit: trusted.Written) -> ServerConfig:
         """The server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
                 return for_groups(server, self._groups)
-        raise ServerError(f"{self.file} has no server {name}")
+        raise errors.ServerError(f"{self.file} has no server {name}")
 
 
 def tokens_of(spec: ToolSpec) -> int:

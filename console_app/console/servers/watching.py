@@ -6,7 +6,7 @@ import asyncio
 from contextvars import copy_context
 
 from console_app.console.ui_port import UiPort
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.mcp_client import Hub
 
 PAUSE = 0.3  # seconds in which changes are told in one line

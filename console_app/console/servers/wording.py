@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from console_app.console.intents.intent import Intent
-from console_app.domain.amounts import size
-from console_app.domain.safe_text import one_line
+from console_app.domain import amounts, one_line
 from console_app.mcp_client import Resource, ResourceTemplate, ServerPrompt
 
 LONGEST_ABOUT = 200  # characters of what a prompt says about itself
@@ -25,7 +24,7 @@ def uri_of(one: Resource | ResourceTemplate) -> str:
 
 def facts_of(one: Resource | ResourceTemplate) -> str:
     """Return title or name (unless the URI says it), type and size. The words are the server's: hostile."""
-    bytes_ = size(one.size) if isinstance(one, Resource) and one.size else ""
+    bytes_ = amounts.size(one.size) if isinstance(one, Resource) and one.size else ""
     named = one.title or (one.name if one.name not in uri_of(one) else "") or one.description
     return " · ".join(part for part in (named, one.mime, bytes_) if part)
 

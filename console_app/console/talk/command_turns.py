@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain import FanoutError, UsageError
 from console_app.domain.rules import parse_rule
 from console_app.engine import Rule
 

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from console_app.console.talk.delivery import Delivery
 from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.events import Event
-from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain import Attachment, Event, FanoutError, UsageError, UserMessage
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import MANUAL
 from console_app.engine import ManualCall, Turn
 
 if TYPE_CHECKING:
-    from console_app.console.files.attachments import Attachments
-    from console_app.domain.ports import SessionStore
+    from console_app.console.files import Attachments
+    from console_app.domain import ports
     from console_app.engine import Compacting, Engine, Rerun
 
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
@@ -40,7 +38,7 @@ class Conversation:
     def __init__(
         self,
         engine: Engine,
-        store: SessionStore | None,
+        store: ports.SessionStore | None,
         ui: UiPort,
         *,
         ready: Callable[[], Awaitable[None]] = AT_ONCE,

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError
-from console_app.domain.events import Event, TurnFinished
+from console_app.domain import Event, FanoutError
+from console_app.domain import events as ev
 from console_app.sessions import Recorder
 
 if TYPE_CHECKING:
-    from console_app.domain.ports import SessionStore
+    from console_app.domain import ports
     from console_app.engine import Activity
 
 FAULT = "Fanout failed"
@@ -28,7 +28,7 @@ class Delivery:
     """Of one conversation. `heard` is told of each event before it is shown. While it is `closing`, events are only
     stored."""
 
-    def __init__(self, store: SessionStore | None, ui: UiPort, heard: Callable[[Event], None]) -> None:
+    def __init__(self, store: ports.SessionStore | None, ui: UiPort, heard: Callable[[Event], None]) -> None:
         self._recorder = Recorder(store)
         self._ui = ui
         self._heard = heard
@@ -47,7 +47,7 @@ class Delivery:
             try:
                 async for events in recorder.slices(activity):
                     for event in events:
-                        if isinstance(event, TurnFinished):
+                        if isinstance(event, ev.TurnFinished):
                             outcome = event.outcome
                         self._show(event)
                     if not self.closing:

@@ -11,16 +11,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal
 
-from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
+from console_app.domain import questions
 
 Permission = Literal["once", "session", "deny"]
-Reply = ElicitationAnswer | Permission
+Reply = questions.ElicitationAnswer | Permission
 
 
 class PendingQuestion:
     """One question that waits, told apart by identity. `limit`: seconds for an answer, None without."""
 
-    def __init__(self, question: Elicitation | SamplingRequest, limit: float | None = None) -> None:
+    def __init__(self, question: questions.Elicitation | questions.SamplingRequest, limit: float | None = None) -> None:
         self.question = question
         self._loop = asyncio.get_running_loop()
         self.reply: asyncio.Future[Reply] = self._loop.create_future()
@@ -45,7 +45,7 @@ class PendingQuestion:
 
     def _over(self) -> None:
         if not self.reply.done():
-            self.reply.set_exception(Unanswered(f"nobody replied within {self._limit:g} s"))
+            self.reply.set_exception(questions.Unanswered(f"nobody replied within {self._limit:g} s"))
 
 
 class QuestionQueue:
@@ -66,13 +66,13 @@ class QuestionQueue:
         """Nobody is there any more: what is open is cancelled."""
         self._changed = None
         for asked in self.open:
-            self.answer(asked, ElicitationAnswer("cancel"))
+            self.answer(asked, questions.ElicitationAnswer("cancel"))
 
-    async def ask(self, question: Elicitation) -> ElicitationAnswer:
+    async def ask(self, question: questions.Elicitation) -> questions.ElicitationAnswer:
         reply = await self._reply(question)
-        return reply if isinstance(reply, ElicitationAnswer) else ElicitationAnswer("decline")
+        return reply if isinstance(reply, questions.ElicitationAnswer) else questions.ElicitationAnswer("decline")
 
-    async def allow_sampling(self, request: SamplingRequest) -> bool:
+    async def allow_sampling(self, request: questions.SamplingRequest) -> bool:
         return request.server in self.allowed or await self._reply(request) in ("once", "session")
 
     def answer(self, asked: PendingQuestion, reply: Reply) -> bool:
@@ -83,7 +83,10 @@ class QuestionQueue:
         if reply == "session":
             self.allowed.add(asked.question.server)
             for other in self.open:
-                if isinstance(other.question, SamplingRequest) and other.question.server == asked.question.server:
+                if (
+                    isinstance(other.question, questions.SamplingRequest)
+                    and other.question.server == asked.question.server
+                ):
                     self.answer(other, "once")
         return True
 
@@ -92,9 +95,9 @@ class QuestionQueue:
         or wait for the very answer before it can."""
         for asked in self.open:
             if call_id and asked.question.call_id == call_id:
-                self.answer(asked, ElicitationAnswer("cancel"))
+                self.answer(asked, questions.ElicitationAnswer("cancel"))
 
-    async def _reply(self, question: Elicitation | SamplingRequest) -> Reply:
+    async def _reply(self, question: questions.Elicitation | questions.SamplingRequest) -> Reply:
         if self._changed is None:
             return "deny"
         asked = PendingQuestion(question, self._limit)

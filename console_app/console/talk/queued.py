@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
-from console_app.domain.messages import UserMessage
+from console_app.domain import UserMessage
 
 Around = Callable[[], AbstractAsyncContextManager[None]]
 

@@ -9,12 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
-# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
-# for the rest once one is there, since a server that hangs is a status and no delay.
-ANY_SERVER = 10.0
-OTHER_SERVERS = 2.0
 MOST_NAMED = 2  # servers; the others are counted
 
 
@@ -93,6 +89,11 @@ class Readiness:
     def connecting(self) -> Sequence[str]:
         """The servers that a prompt waits for."""
         return () if self._connected.is_set() else self.missing
+
+    @property
+    def awaited(self) -> str:
+        """The servers that a prompt waits for, in words; "" for none."""
+        return named(self.connecting) if self.connecting else ""
 
     @property
     def missing(self) -> Sequence[str]:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
+from console_app.domain import Outcome, one_line
 from console_app.domain import events as ev
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Outcome
 from console_app.domain.transcript import CallView, TurnView
 
 T = TypeVar("T")

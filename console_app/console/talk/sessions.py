@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from console_app.console.talk.collector import Collector
 from console_app.console.talk.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 from console_app.domain.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -315,13 +314,15 @@ class Sessions:
 
     async def export(self, words: str = "", session_id: str = "") -> None:
         """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
-        from console_app.sessions import MOVING, exported, form_and_path, write_new
+        from console_app.sessions import export
 
         if (library := self.stored(begun=not session_id)) is None:
             return
         session_id = session_id or library.session_id
-        form, path = form_and_path(words) if words else (await self._ui.choose("Export as", EXPORTS_ABOUT) or "", "")
-        if form in MOVING:
+        form, path = (
+            export.form_and_path(words) if words else (await self._ui.choose("Export as", EXPORTS_ABOUT) or "", "")
+        )
+        if form in export.MOVING:
             self._ui.toast(f"The shell makes that: fanout sessions export {session_id[:8]} -o talk.{form}", seconds=8)
         elif words and not form:
             self._ui.toast(
@@ -331,10 +332,10 @@ class Sessions:
             return
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
-            text = await asyncio.to_thread(exported, events, form, info.title, library.redactor)
+            text = await asyncio.to_thread(export.exported, events, form, info.title, library.redactor)
             suffix = "trace.json" if form == "trace" else form
             name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{suffix}")
-            written = await asyncio.to_thread(write_new, self._folder / name, text)
+            written = await asyncio.to_thread(export.write_new, self._folder / name, text)
         except FanoutError as error:
             self._ui.toast(error.line, seconds=8)
         else:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from console_app.console.talk.readiness import Readiness, named
 from console_app.console.talk.sessions import Sessions
 from console_app.console.ui_port import UiPort
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 
 if TYPE_CHECKING:
     from console_app.sessions import Replay

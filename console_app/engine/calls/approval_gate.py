@@ -18,11 +18,11 @@ from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
 
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.events import DecidedBy
+from console_app.domain import ApprovalMode, ToolSpec
+from console_app.domain import events as ev
+from console_app.domain import schema as json_schema
 from console_app.domain.rules import RuleText, arguments_match, speaks_of
-from console_app.domain.schema import arguments_problem
-from console_app.domain.tools import ServerIdentity, ToolSpec
+from console_app.domain.tools import ServerIdentity
 from console_app.engine.calls.arguments import UnreadableArguments, compact, read
 
 # bound: to this server · new: to none yet · other: to another · foreign: to none, and not by itself to this one
@@ -134,7 +134,7 @@ class Ruling:
 
     action: Action
     why: str
-    by: DecidedBy
+    by: ev.DecidedBy
     rule: str | None = None
     binds: Rule | None = None  # an allow rule that is to mean the server of this call from now on
 
@@ -143,7 +143,7 @@ class Ruling:
         """Say who denies it and why, in the middle of a sentence; "" for what isn't denied."""
         if self.action != "deny":
             return ""
-        return self.why if self.by is DecidedBy.MODE else f"a rule denies it ({self.why})"
+        return self.why if self.by is ev.DecidedBy.MODE else f"a rule denies it ({self.why})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +183,17 @@ class ApprovalGate:
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
             if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
-                return Ruling("deny", PLANS, DecidedBy.MODE)
+                return Ruling("deny", PLANS, ev.DecidedBy.MODE)
             if action == "ask" and must_ask:
-                return Ruling("ask", must_ask, DecidedBy.RULE, Unwritten.MUST_ASK)
+                return Ruling("ask", must_ask, ev.DecidedBy.RULE, Unwritten.MUST_ASK)
             if action == "ask" and spec.require_approval:
                 why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
                 rule = Unwritten.CHANGED if spec.changed else Unwritten.REQUIRED
-                return Ruling("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
+                return Ruling("ask", f"{spec.label}: {why}", ev.DecidedBy.RULE, rule)
             spoke = next((rule for rule in found if rule.action == action and self._means(rule, spec)), None)
             if spoke is not None:
                 binds = spoke if action == "allow" and self._standing(spoke, spec) == "new" else None
-                return Ruling(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke), binds)
+                return Ruling(action, f"rule: {spoke}", ev.DecidedBy.RULE, str(spoke), binds)
         verdict = self._by_mode(spec)
         if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
             return replace(
@@ -217,8 +217,8 @@ class ApprovalGate:
         if spec is None:
             return edited
         verdict = self.check(spec, edited)
-        denial = "" if waits and verdict.by is DecidedBy.MODE else verdict.denial
-        if problem := denial or arguments_problem(spec.input_schema, edited):
+        denial = "" if waits and verdict.by is ev.DecidedBy.MODE else verdict.denial
+        if problem := denial or json_schema.arguments_problem(spec.input_schema, edited):
             raise UnreadableArguments(problem)
         return edited
 
@@ -248,15 +248,15 @@ class ApprovalGate:
     def _by_mode(self, spec: ToolSpec) -> Ruling:
         match self.mode:
             case ApprovalMode.YOLO:
-                return Ruling("allow", "mode yolo runs everything", DecidedBy.MODE)
+                return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
             case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec):
-                return Ruling("allow", f"mode {self.mode.value} runs what only reads", DecidedBy.MODE)
+                return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
-                return Ruling("deny", PLANS, DecidedBy.MODE)
+                return Ruling("deny", PLANS, ev.DecidedBy.MODE)
             case ApprovalMode.AUTO:
-                return Ruling("ask", "not known to be read-only", DecidedBy.MODE)
+                return Ruling("ask", "not known to be read-only", ev.DecidedBy.MODE)
             case ApprovalMode.ASK:
-                return Ruling("ask", "not pre-approved", DecidedBy.MODE)
+                return Ruling("ask", "not pre-approved", ev.DecidedBy.MODE)
 
     def _only_reads(self, spec: ToolSpec) -> bool:
         """Tell whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NoReturn, cast
 
-from console_app.domain.safe_text import encodable
-from console_app.domain.schema import is_closed, properties, type_of
+from console_app.domain import safe_text
+from console_app.domain import schema as json_schema
 from console_app.domain.tools import INJECTED
 
 _DEEPEST = 100  # levels; events can't be written with many more
@@ -41,7 +41,7 @@ def read(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise UnreadableArguments(f"the arguments are not valid JSON ({error})") from None
     if not isinstance(value, dict):
-        raise UnreadableArguments(f"the arguments are {type_of(value)}, not a JSON object")
+        raise UnreadableArguments(f"the arguments are {json_schema.type_of(value)}, not a JSON object")
     if text.count("{") + text.count("[") > _DEEPEST and _depth(value) > _DEEPEST:
         raise UnreadableArguments("the arguments are nested too deeply")
     return _encodable_values(text, cast("dict[str, Any]", value))
@@ -72,7 +72,7 @@ def _encodable_values(text: str, value: dict[str, Any]) -> dict[str, Any]:
     if "\\u" not in text and text.isascii():
         return value
     written = json.dumps(value, ensure_ascii=False)
-    clean = encodable(written)
+    clean = safe_text.encodable(written)
     return value if clean is written else cast("dict[str, Any]", json.loads(clean))
 
 
@@ -106,6 +106,6 @@ def compact(arguments: Mapping[str, Any]) -> str:
 def declared(schema: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the arguments that a call may run with, and the names of those left out: what only Fanout may fill in, and
     what a schema that is closed (`additionalProperties: false`) doesn't declare."""
-    closed, known = is_closed(schema), properties(schema)
+    closed, known = json_schema.is_closed(schema), json_schema.properties(schema)
     out = tuple(name for name in arguments if name in INJECTED or (closed and name not in known))
     return ({name: value for name, value in arguments.items() if name not in out}, out) if out else (arguments, ())

@@ -7,10 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from console_app.domain import Decision, Outcome, ToolCall, ToolMessage, ToolResult, ToolSpec
 from console_app.domain import events as ev
-from console_app.domain.events import DecidedBy, Decision
-from console_app.domain.messages import ToolMessage
-from console_app.domain.tools import Outcome, ToolCall, ToolResult, ToolSpec
 from console_app.engine.calls.slots import Ticket
 
 CallNews = ev.CallProgress | ev.CallLog  # the only events that a newer one of their call makes up for
@@ -25,7 +23,7 @@ class Resolution:
     """The answer to an approval request."""
 
     decision: Decision
-    by: DecidedBy
+    by: ev.DecidedBy
     arguments: dict[str, Any] | None = None  # set when they were edited
     feedback: str | None = None
     rule: str | None = None
@@ -126,7 +124,9 @@ class CallExecution:
         """
         resolution = self.resolution if self.resolution and self.resolution.decision is Decision.ALLOW else None
         if edited is not None:
-            resolution = Resolution(Decision.ALLOW, DecidedBy.USER, self.edited if edited == self.arguments else edited)
+            resolution = Resolution(
+                Decision.ALLOW, ev.DecidedBy.USER, self.edited if edited == self.arguments else edited
+            )
         return CallExecution(
             self.id,
             self.index,

@@ -8,11 +8,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import encodable
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolResult
-from console_app.domain.transcript import REMARKS, ToModel
+from console_app.domain import FanoutError, Outcome, ToolResult, plural, safe_text
+from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
+from console_app.domain.transcript import ToModel, results
 from console_app.engine.calls.arguments import compact
 
 INTERRUPTED = "Interrupted before completion."
@@ -59,7 +57,7 @@ def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
 
 def failed(error: BaseException) -> ToolResult:
     """Return the result of a call that raised."""
-    message = error.line if isinstance(error, FanoutError) else encodable(str(error)).strip()
+    message = error.line if isinstance(error, FanoutError) else safe_text.encodable(str(error)).strip()
     text = message or type(error).__name__
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
 
@@ -201,7 +199,7 @@ def with_remarks(
 
 def not_again(before: ToolResult) -> ToolResult:
     """Return the result of a call that ran, and was not let run once more: what came of it stands."""
-    gap = "\n" if before.content.startswith(REMARKS) else "\n\n"
+    gap = "\n" if before.content.startswith(results.REMARKS) else "\n\n"
     return before.model_copy(update={"content": f"{ToModel.NOT_AGAIN}{gap}{before.content}"})
 
 

@@ -17,8 +17,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from console_app.domain.amounts import plural
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec, plural
 
 _NAMES_A_FILE = re.compile(
     r"((file|source|target|dest|destination|notebook|resource|output|input)_?)?"

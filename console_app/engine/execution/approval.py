@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from console_app.domain import Decision, Outcome, ToolResult, ToolSpec, ports
 from console_app.domain import events as ev
-from console_app.domain.events import DecidedBy, Decision
-from console_app.domain.ports import ReadsText, Toolset, speaks
-from console_app.domain.schema import arguments_problem
+from console_app.domain import schema as json_schema
 from console_app.domain.settings import EngineSettings
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
 from console_app.engine.calls.approval_gate import Rule, Ruling
@@ -127,16 +125,16 @@ class Approvals:
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
-        if spec.asks and (wrong := arguments_problem(spec.input_schema, arguments)):
+        if spec.asks and (wrong := json_schema.arguments_problem(spec.input_schema, arguments)):
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.must_ask)
         repeats = False
         if verdict.action == "ask" and spec.builtin and not spec.asks and not call.must_ask:
-            verdict = Ruling("allow", "a tool of Fanout itself", DecidedBy.MODE)
+            verdict = Ruling("allow", "a tool of Fanout itself", ev.DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):
                 return results.repeated(times)
-            verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT), True
+            verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", ev.DecidedBy.LIMIT), True
         elif verdict.action != "deny" and self._has_answer(call, spec, key):
             return results.answered_before()
         if verdict.action == "ask":
@@ -174,7 +172,7 @@ class Approvals:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=always))
         if self._gate.headless:
             self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text"))
-            return Resolution(Decision.DENY, DecidedBy.LIMIT)
+            return Resolution(Decision.DENY, ev.DecidedBy.LIMIT)
         waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
         self._waiting[call.id] = waiting
         limit = self._settings.approval_timeout
@@ -183,7 +181,7 @@ class Approvals:
                 return await waiting.answer
         except TimeoutError:
             feedback = f"nobody answered within {results.seconds(limit or 0)}"
-            return Resolution(Decision.DENY, DecidedBy.LIMIT, feedback=feedback)
+            return Resolution(Decision.DENY, ev.DecidedBy.LIMIT, feedback=feedback)
         finally:
             if self._waiting.get(call.id) is waiting:  # else the call was started again meanwhile
                 del self._waiting[call.id]
@@ -235,7 +233,7 @@ class Approvals:
         definition = waiting.first if shown is None else shown
         waiting.answer.set_result(
             Resolution(
-                decision, DecidedBy.USER, edited, words or None, definition=definition or None, displayed=displayed
+                decision, ev.DecidedBy.USER, edited, words or None, definition=definition or None, displayed=displayed
             )
         )
         return True
@@ -248,7 +246,7 @@ class Approvals:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
         if arguments is not None and arguments != call.arguments:
             return self._gate.edited(spec, arguments, waits=True)
-        problem = arguments_problem(spec.input_schema, call.arguments or {})
+        problem = json_schema.arguments_problem(spec.input_schema, call.arguments or {})
         if spec.fingerprint != waiting.first and problem:
             raise args.UnreadableArguments(problem)
         return None
@@ -276,7 +274,7 @@ class Approvals:
             if self._renew(waiting) or waiting.repeats:
                 continue
             verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.must_ask)
-            if verdict.action != "ask" and verdict.by is DecidedBy.RULE:
+            if verdict.action != "ask" and verdict.by is ev.DecidedBy.RULE:
                 waiting.answer.set_result(Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule))
                 answered += 1
         return answered
@@ -284,8 +282,8 @@ class Approvals:
     def record(self, call: CallExecution, resolution: Resolution) -> None:
         """Keep the answer and tell it."""
         call.resolution = resolution
-        approved = resolution.decision is Decision.ALLOW and resolution.by is DecidedBy.USER
-        if approved and call.dialect and speaks(self._provider, ReadsText):
+        approved = resolution.decision is Decision.ALLOW and resolution.by is ev.DecidedBy.USER
+        if approved and call.dialect and ports.speaks(self._provider, ports.ReadsText):
             self._provider.approved(call.dialect)
         self._emit(
             ev.ApprovalResolved(
@@ -301,7 +299,7 @@ class Approvals:
         )
 
 
-def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
+def current(toolset: ports.Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
     """Return a tool as it is now, under the user's limits; as it was where it is gone."""
     found = next((one for one in toolset.tools() if one.name == spec.name), None)
     return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
@@ -310,17 +308,17 @@ def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolS
 def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
     """Return the result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
-        case DecidedBy.RULE:
+        case ev.DecidedBy.RULE:
             return results.not_approved(f"a rule forbids it: {resolution.rule}.")
-        case DecidedBy.LIMIT if resolution.feedback:
+        case ev.DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
-        case DecidedBy.LIMIT:
+        case ev.DecidedBy.LIMIT:
             return results.not_approved(
                 f"it needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
             )
-        case DecidedBy.MODE:
+        case ev.DecidedBy.MODE:
             return results.planned()
-        case DecidedBy.USER:
+        case ev.DecidedBy.USER:
             return results.denied(resolution.feedback or "")
 
 

@@ -11,11 +11,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from console_app.domain import CallPolicy, Outcome, ToolResult, ToolSpec
+from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.approvals import CallPolicy
-from console_app.domain.chunks import CallBroken, CallClosed, CallOpened
 from console_app.domain.settings import EngineSettings
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read
 from console_app.engine.calls.call_execution import CallExecution
@@ -88,7 +87,7 @@ class Batch:
 
     # While the answer streams
 
-    def opened(self, chunk: CallOpened) -> None:
+    def opened(self, chunk: ch.CallOpened) -> None:
         """Take a call whose name is known."""
         if chunk.index in self._by_index:
             logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
@@ -142,7 +141,7 @@ class Batch:
         call.received = [call.raw]
         self._executor.finish(call, results.unreadable(problem, call.raw))
 
-    def closed(self, chunk: CallClosed) -> None:
+    def closed(self, chunk: ch.CallClosed) -> None:
         """Take the end of a call, whose arguments are complete."""
         call = self._by_index.get(chunk.index)
         if call is None or call.closed:
@@ -180,10 +179,10 @@ class Batch:
         elif chunk.sure and self._settings.dispatch == "eager":
             self._dispatch(call, call.spec)
 
-    def broken(self, chunk: CallBroken) -> None:
+    def broken(self, chunk: ch.CallBroken) -> None:
         """Take what should have been a call and can't be read."""
         if chunk.index not in self._by_index:
-            self.opened(CallOpened(chunk.index, "", UNREADABLE_NAME, "text"))
+            self.opened(ch.CallOpened(chunk.index, "", UNREADABLE_NAME, "text"))
         call = self._by_index[chunk.index]
         if not call.closed:
             call.closed = True

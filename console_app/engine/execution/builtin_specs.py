@@ -12,23 +12,23 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from console_app.domain.events import TodoItem, TodoStatus
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import OWN_SERVER, ToolAnnotations, ToolSpec
+from console_app.domain import ToolSpec, one_line
+from console_app.domain import events as ev
+from console_app.domain.tools import OWN_SERVER, ToolAnnotations
 
 MOST_ITEMS = 200
 _LINE = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[\s*(?P<mark>[xX~\-/]?)\s*\]\s+(?P<boxed>\S.*)$")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?P<text>\S.*)$")
 _STATUSES = {
-    TodoStatus.PENDING: ("pending", "todo", "open", "not_started", "not started"),
-    TodoStatus.IN_PROGRESS: ("in_progress", "in progress", "in-progress", "doing", "active", "started"),
-    TodoStatus.COMPLETED: ("completed", "complete", "done", "finished"),
+    ev.TodoStatus.PENDING: ("pending", "todo", "open", "not_started", "not started"),
+    ev.TodoStatus.IN_PROGRESS: ("in_progress", "in progress", "in-progress", "doing", "active", "started"),
+    ev.TodoStatus.COMPLETED: ("completed", "complete", "done", "finished"),
 }
 _BY_WORD = {word: status for status, words in _STATUSES.items() for word in words}
-_MARKS = {TodoStatus.PENDING: "[ ]", TodoStatus.IN_PROGRESS: "[-]", TodoStatus.COMPLETED: "[x]"}
+_MARKS = {ev.TodoStatus.PENDING: "[ ]", ev.TodoStatus.IN_PROGRESS: "[-]", ev.TodoStatus.COMPLETED: "[x]"}
 
 
-def read_items(value: Any) -> tuple[TodoItem, ...]:
+def read_items(value: Any) -> tuple[ev.TodoItem, ...]:
     """Return the items in a call's `todos`. Raises ValueError with what can't be understood, in one sentence."""
     if isinstance(value, str):
         items = _of_text(value)
@@ -41,46 +41,48 @@ def read_items(value: Any) -> tuple[TodoItem, ...]:
     return tuple(items)
 
 
-def as_checklist(items: Iterable[TodoItem]) -> str:
+def as_checklist(items: Iterable[ev.TodoItem]) -> str:
     """Return the list as Markdown, a line an item."""
     return "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "(the list is empty)"
 
 
-def open_items(items: Iterable[TodoItem]) -> list[TodoItem]:
+def open_items(items: Iterable[ev.TodoItem]) -> list[ev.TodoItem]:
     """Return what is not completed."""
-    return [item for item in items if item.status is not TodoStatus.COMPLETED]
+    return [item for item in items if item.status is not ev.TodoStatus.COMPLETED]
 
 
-def _of_text(text: str) -> list[TodoItem]:
-    items: list[TodoItem] = []
+def _of_text(text: str) -> list[ev.TodoItem]:
+    items: list[ev.TodoItem] = []
     for line in text.splitlines():
         if match := _LINE.match(line):
             mark = match["mark"].lower()
-            status = TodoStatus.COMPLETED if mark == "x" else TodoStatus.IN_PROGRESS if mark else TodoStatus.PENDING
-            items.append(TodoItem(content=_one_line(match["boxed"]), status=status))
+            status = (
+                ev.TodoStatus.COMPLETED if mark == "x" else ev.TodoStatus.IN_PROGRESS if mark else ev.TodoStatus.PENDING
+            )
+            items.append(ev.TodoItem(content=_one_line(match["boxed"]), status=status))
         elif bullet := _BULLET.match(line):
-            items.append(TodoItem(content=_one_line(bullet["text"])))
+            items.append(ev.TodoItem(content=_one_line(bullet["text"])))
     if not items and text.strip():
         raise ValueError("has no line like “[ ] what is to be done”")
     return items
 
 
-def _of_entry(entry: Any, number: int) -> TodoItem:
-    if isinstance(entry, TodoItem):
+def _of_entry(entry: Any, number: int) -> ev.TodoItem:
+    if isinstance(entry, ev.TodoItem):
         return entry
     if isinstance(entry, str):
-        found = _of_text(entry) if _LINE.match(entry) else [TodoItem(content=_one_line(entry))]
+        found = _of_text(entry) if _LINE.match(entry) else [ev.TodoItem(content=_one_line(entry))]
         entry = found[0].model_dump()
     if not isinstance(entry, Mapping):
         raise ValueError(f"item {number} is no object with content and status")
     fields = cast("Mapping[str, Any]", entry)
-    content, status = fields.get("content"), fields.get("status", TodoStatus.PENDING)
+    content, status = fields.get("content"), fields.get("status", ev.TodoStatus.PENDING)
     if not isinstance(content, str) or not content.strip():
         raise ValueError(f"item {number} has no content")
     known = _BY_WORD.get(str(status).strip().lower())
     if known is None:
         raise ValueError(f"item {number} has the status “{status}”; there are pending, in_progress and completed")
-    return TodoItem(content=_one_line(content), status=known)
+    return ev.TodoItem(content=_one_line(content), status=known)
 
 
 def _one_line(text: str) -> str:
@@ -133,7 +135,7 @@ class Finished(_Arguments):
 
 
 class UpdateTodoList(_Arguments):
-    todos: Annotated[tuple[TodoItem, ...], BeforeValidator(read_items)]
+    todos: Annotated[tuple[ev.TodoItem, ...], BeforeValidator(read_items)]
 
 
 class AskFollowupQuestion(_Arguments):
@@ -184,7 +186,7 @@ SPECS: dict[str, ToolSpec] = {
                     "type": "object",
                     "properties": {
                         "content": {"type": "string", "description": "What is to be done, in one line."},
-                        "status": {"type": "string", "enum": [status.value for status in TodoStatus]},
+                        "status": {"type": "string", "enum": [status.value for status in ev.TodoStatus]},
                     },
                     "required": ["content", "status"],
                 },

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
+from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
 from console_app.domain import events as ev
-from console_app.domain.errors import ToolError
-from console_app.domain.events import TodoItem
-from console_app.domain.ports import CallReporter, Invocation, ServerSwitch, Toolset
-from console_app.domain.tools import OWN_SERVER, Outcome, ToolResult, ToolSpec
+from console_app.domain.tools import OWN_SERVER
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
@@ -51,7 +49,7 @@ def is_completion(call: CallExecution) -> bool:
     return call.spec is not None and call.spec.builtin and call.spec.tool == FINISHED
 
 
-def _stands_against(calls: Iterable[CallExecution], todo: Sequence[TodoItem], *, finish_todos: bool) -> str | None:
+def _stands_against(calls: Iterable[CallExecution], todo: Sequence[ev.TodoItem], *, finish_todos: bool) -> str | None:
     """Return what stands against completing an answer with these calls, as the model reads it; None when nothing does.
 
     Outcome.is_error counts: a failed, timed out, unreadable, unknown or interrupted call. What the user denied or
@@ -78,7 +76,9 @@ EDITED_MEANWHILE = (
 logger = logging.getLogger(__name__)
 
 
-def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | None = None) -> Mapping[str, ToolSpec]:
+def offered(
+    toolset: ports.Toolset, wanted: Iterable[str], servers: ports.ServerSwitch | None = None
+) -> Mapping[str, ToolSpec]:
     """Return what a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
 
     Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
@@ -96,7 +96,7 @@ def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | Non
     return specs
 
 
-def why_not_offered(name: str, servers: ServerSwitch | None) -> str:
+def why_not_offered(name: str, servers: ports.ServerSwitch | None) -> str:
     """Say why there is no tool of that wire name; "" where it isn't known."""
     if servers is None:
         return ""
@@ -120,7 +120,7 @@ class AnswerTools:
     def tools(self) -> Sequence[ToolSpec]:
         return [*self._session.toolset.tools(), *SPECS.values()]
 
-    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         if not invocation.spec.builtin:
             return await self._session.toolset.call(invocation, reporter)
         arguments, tool = dict(invocation.arguments), invocation.spec.tool
@@ -135,7 +135,7 @@ class AnswerTools:
                 return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
         except ValidationError as error:
             return results.unreadable(wrong_with(error), compact(arguments))
-        raise ToolError(f"there is no built-in tool {tool}")
+        raise errors.ToolError(f"there is no built-in tool {tool}")
 
     def answer(self, call_id: str, text: str) -> bool:
         """Take the user's answer to a question; False when it isn't open, or the answer is blank."""

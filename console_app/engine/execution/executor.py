@@ -16,11 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 
+from console_app.domain import Outcome, ToolResult, ToolSpec, plural, ports
+from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.amounts import plural
-from console_app.domain.chunks import UsageChunk
-from console_app.domain.ports import Invocation, Toolset, no_pictures
-from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.domain.transcript import MOST_LIMITS, ends_at
 from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
@@ -48,7 +46,13 @@ class Executor:
     came about, or somebody else does."""
 
     def __init__(
-        self, session: Session, activity: Activity, approvals: Approvals, toolset: Toolset, *, remarks: bool = True
+        self,
+        session: Session,
+        activity: Activity,
+        approvals: Approvals,
+        toolset: ports.Toolset,
+        *,
+        remarks: bool = True,
     ) -> None:
         self._session = session
         self._settings = session.settings
@@ -194,9 +198,9 @@ class Executor:
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
-        invocation = Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
+        invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
         result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
-        if not self.finish(call, results.of_tool(result, no_pictures(self._session.provider))):
+        if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
     def _watch(self, call: CallExecution, limit: float | None) -> None:
@@ -287,5 +291,5 @@ class _Reporter:
         if self._call.result is None:
             self._activity.emit(ev.CallAnswered(call_id=self._call.id, what=what, how=how))
 
-    def used(self, usage: UsageChunk) -> None:
+    def used(self, usage: ch.UsageChunk) -> None:
         self._activity.emit(usage_reported(usage, self._call.id))

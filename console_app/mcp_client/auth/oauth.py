@@ -27,7 +27,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from console_app.domain.settings import is_loopback
+from console_app.domain import web_address
 from console_app.mcp_client.auth import callback
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInRefused, StoredSignIn, expires_at
 from console_app.mcp_client.connecting import faults
@@ -198,14 +198,14 @@ def refusal_of(url: str, server_url: str) -> str:
         return f"it leads to an address with a user name in it, at {host}"
     if _is_near(url) and not _is_near(server_url):
         return f"a server elsewhere sends the sign-in to {host}, which is on this machine or network"
-    if parts.scheme == "http" and not is_loopback(url):
+    if parts.scheme == "http" and not web_address.is_loopback(url):
         return f"it would go to {host} over plain http, for all to read"
     return ""
 
 
 def _is_near(url: str) -> bool:
     host = _host(url)
-    if is_loopback(url) or host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+    if web_address.is_loopback(url) or host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
     try:
         return not ipaddress.ip_address(host).is_global

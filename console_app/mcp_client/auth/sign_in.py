@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 from console_app.config.secrets import Credentials
 from console_app.config.servers import ServerConfig
-from console_app.domain.questions import Elicitation
-from console_app.domain.safe_text import as_object
+from console_app.domain import questions, safe_text
 from console_app.mcp_client.connecting.asking import Asking
 
 _CLIENT_KEYS = frozenset({"type", "issuer", "client_id", "client_secret", "token_endpoint_auth_method"})
@@ -124,7 +123,7 @@ class StoredSignIn:
         """Return all of it; nothing where nothing was kept or it can't be read."""
         text = await asyncio.to_thread(self._credentials.read, self._key)
         try:
-            return as_object(json.loads(text)) if text else {}
+            return safe_text.as_object(json.loads(text)) if text else {}
         except ValueError:
             return {}
 
@@ -169,6 +168,6 @@ class SignInPage:
             return
         if not self.connected:
             raise SignInNeeded
-        question = Elicitation(self._server, "It wants you to sign in (again).", call_id, mode="url", url=url)
+        question = questions.Elicitation(self._server, "It wants you to sign in (again).", call_id, mode="url", url=url)
         if (await self._asking.elicit(question, ())).action != "accept":
             raise SignInNeeded

@@ -15,24 +15,16 @@ from pathlib import Path
 from typing import Final
 
 from console_app.config.machine import page_in_use, start_browser
-from console_app.domain.chunks import PlainAnswer
-from console_app.domain.errors import AnswerInterrupted
-from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports import CallReporter, ModelRequest, Provider
-from console_app.domain.questions import (
-    Elicitation,
-    ElicitationAnswer,
-    HumanPort,
-    Nobody,
-    Sampled,
-    Sampler,
-    SamplingMessage,
-    SamplingRequest,
-    Unanswered,
-    one_of,
+from console_app.domain import (
+    AssistantMessage,
+    UserMessage,
+    errors,
+    ports,
+    questions,
+    web_address,
 )
-from console_app.domain.schema.forms import cleaned, problems
-from console_app.domain.web_address import is_web_page
+from console_app.domain import chunks as ch
+from console_app.domain.schema import forms
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
@@ -43,7 +35,7 @@ _FIRST_MESSAGE = "(The conversation begins with the assistant.)"
 
 async def open_in_browser(url: str) -> None:
     """Open a page in the user's browser: the one that shows the console, where one does."""
-    if not is_web_page(url):
+    if not web_address.is_web_page(url):
         raise ValueError(f"{url[:80]} is no web page")
     if (page := page_in_use()) is not None:
         page.open_url(url)
@@ -56,18 +48,20 @@ class Asking:
 
     def __init__(
         self,
-        human: HumanPort | None = None,
-        sampler: Sampler | None = None,
+        human: questions.HumanPort | None = None,
+        sampler: questions.Sampler | None = None,
         *,
         roots: Sequence[Path] = (),
         open_url: OpenUrl = open_in_browser,
     ) -> None:
-        self.human: HumanPort = human or Nobody()
+        self.human: questions.HumanPort = human or questions.Nobody()
         self.sampler = sampler
         self.roots = tuple(roots)
         self.open_url = open_url
 
-    async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
+    async def elicit(
+        self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter]
+    ) -> questions.ElicitationAnswer:
         """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
         what = f"to open {question.url}" if question.mode == "url" else question.message
         what = _asked(what[:LONGEST_QUESTION], question)
@@ -75,37 +69,39 @@ class Asking:
             try:
                 answer = await self._answer(question)
                 result.how = self._by(_WORDS[answer.action])
-            except Unanswered as error:
-                answer = ElicitationAnswer("cancel")
+            except questions.Unanswered as error:
+                answer = questions.ElicitationAnswer("cancel")
                 result.how = f"cancelled: {error.detail}"
         return answer
 
-    async def _answer(self, question: Elicitation) -> ElicitationAnswer:
-        if question.mode == "url" and not is_web_page(question.url):
-            return ElicitationAnswer("cancel")
+    async def _answer(self, question: questions.Elicitation) -> questions.ElicitationAnswer:
+        if question.mode == "url" and not web_address.is_web_page(question.url):
+            return questions.ElicitationAnswer("cancel")
         answer = await self.human.ask(question)
         if answer.action != "accept":
-            return ElicitationAnswer(answer.action)
+            return questions.ElicitationAnswer(answer.action)
         if question.mode == "url":
             try:
                 await self.open_url(question.url)
             except Exception as error:
                 log.warning("the page could not be opened: %s", error)
-                return ElicitationAnswer("cancel")
-            return ElicitationAnswer("accept")
+                return questions.ElicitationAnswer("cancel")
+            return questions.ElicitationAnswer("accept")
         content = dict(answer.content or {})
-        if wrong := problems(question.schema, content):
+        if wrong := forms.problems(question.schema, content):
             log.warning("an answer for %s doesn't fit its form: %s", question.server, wrong)
-            return ElicitationAnswer("cancel")
-        return ElicitationAnswer("accept", cleaned(question.schema, content))
+            return questions.ElicitationAnswer("cancel")
+        return questions.ElicitationAnswer("accept", forms.cleaned(question.schema, content))
 
-    async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
+    async def sample(
+        self, request: questions.SamplingRequest, reporters: Sequence[ports.CallReporter]
+    ) -> questions.Sampled | None:
         """Ask the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
         sampler = self.sampler
         with _open(reporters, _asked("to use the model", request)) as result:
             try:
                 allowed = sampler is not None and await self.human.allow_sampling(request)
-            except Unanswered as error:
+            except questions.Unanswered as error:
                 result.how = f"not allowed: {error.detail}"
                 raise
             result.how = "allowed" if allowed else self._by("denied")
@@ -120,12 +116,12 @@ class Asking:
         return sampled
 
     def _by(self, how: str) -> str:
-        return f"{how}, nobody is here to answer" if isinstance(self.human, Nobody) else how
+        return f"{how}, nobody is here to answer" if isinstance(self.human, questions.Nobody) else how
 
 
-def _asked(what: str, question: Elicitation | SamplingRequest) -> str:
+def _asked(what: str, question: questions.Elicitation | questions.SamplingRequest) -> str:
     """Say what a question asks, and whose it may be where it isn't this call's for sure."""
-    which = "" if question.call_id else one_of(question.candidates)
+    which = "" if question.call_id else questions.one_of(question.candidates)
     return f"{which} asks: {what}" if which else what
 
 
@@ -137,7 +133,7 @@ class _QuestionResult:
 
 
 @contextmanager
-def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_QuestionResult]:
+def _open(reporters: Sequence[ports.CallReporter], what: str) -> Generator[_QuestionResult]:
     """Hold the calls, and their clocks, while the person is asked."""
     result = _QuestionResult()
     with _held(reporters):
@@ -153,7 +149,7 @@ def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_QuestionRe
 
 
 @contextmanager
-def _held(reporters: Sequence[CallReporter]) -> Generator[None]:
+def _held(reporters: Sequence[ports.CallReporter]) -> Generator[None]:
     with ExitStack() as stack:
         for reporter in reporters:
             stack.enter_context(reporter.held())
@@ -163,22 +159,22 @@ def _held(reporters: Sequence[CallReporter]) -> Generator[None]:
 class ProviderSampler:
     """The Sampler over whatever `provider` returns at the time: the model may change while servers run."""
 
-    def __init__(self, provider: Callable[[], Provider]) -> None:
+    def __init__(self, provider: Callable[[], ports.Provider]) -> None:
         self._provider = provider
 
-    async def sample(self, request: SamplingRequest) -> Sampled:
+    async def sample(self, request: questions.SamplingRequest) -> questions.Sampled:
         """Return one answer without tools. Raises ProviderError."""
         provider = self._provider()
         async with provider.stream(_model_request(request)) as chunks:
-            answer = await PlainAnswer.of(chunks)
+            answer = await ch.PlainAnswer.of(chunks)
         if answer.finish is None:
-            raise AnswerInterrupted("the model's answer to the server was cut off")
+            raise errors.AnswerInterrupted("the model's answer to the server was cut off")
         stopped = "maxTokens" if answer.finish == "length" else "endTurn"
-        return Sampled(answer.text, provider.model, stopped, answer.usage)
+        return questions.Sampled(answer.text, provider.model, stopped, answer.usage)
 
 
-def _model_request(request: SamplingRequest) -> ModelRequest:
-    return ModelRequest(
+def _model_request(request: questions.SamplingRequest) -> ports.ModelRequest:
+    return ports.ModelRequest(
         messages=tuple(_message(one) for one in _alternating(request.messages)),
         system=request.system,
         tool_choice="none",
@@ -186,18 +182,18 @@ def _model_request(request: SamplingRequest) -> ModelRequest:
     )
 
 
-def _message(message: SamplingMessage) -> UserMessage | AssistantMessage:
+def _message(message: questions.SamplingMessage) -> UserMessage | AssistantMessage:
     return UserMessage(content=message.text) if message.role == "user" else AssistantMessage(content=message.text)
 
 
-def _alternating(messages: tuple[SamplingMessage, ...]) -> list[SamplingMessage]:
+def _alternating(messages: tuple[questions.SamplingMessage, ...]) -> list[questions.SamplingMessage]:
     """User and assistant in turn, the user first: not every API takes anything else."""
-    turns: list[SamplingMessage] = []
+    turns: list[questions.SamplingMessage] = []
     for message in messages:
         if turns and turns[-1].role == message.role:
-            turns[-1] = SamplingMessage(message.role, f"{turns[-1].text}\n\n{message.text}")
+            turns[-1] = questions.SamplingMessage(message.role, f"{turns[-1].text}\n\n{message.text}")
         else:
             turns.append(message)
     if not turns or turns[0].role != "user":
-        turns.insert(0, SamplingMessage("user", _FIRST_MESSAGE))
+        turns.insert(0, questions.SamplingMessage("user", _FIRST_MESSAGE))
     return turns

@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 import console_app
-from console_app.config.secrets import Credentials, for_servers
+from console_app.config.secrets import Credentials, child_environment
 from console_app.config.servers import ServerConfig
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog
@@ -230,7 +230,7 @@ def open_channel(
 
 def launch(config: ServerConfig) -> Program:
     """Return the program to run and its whole environment: a safe few variables, and what mcp.json names."""
-    environment = for_servers(os.environ) | dict(config.env)
+    environment = child_environment.for_servers(os.environ) | dict(config.env)
     command = os.path.expanduser(config.command or "")
     if command != "python":
         return Program(command, config.args, environment, config.started_in)

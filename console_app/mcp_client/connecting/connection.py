@@ -16,11 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.secrets import Credentials, Redactor
 from console_app.config.servers import ServerConfig
-from console_app.domain.errors import ServerError
-from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolResult
+from console_app.domain import Level, ToolResult, errors, one_line, ports
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
@@ -330,7 +326,7 @@ class Connection:
         self,
         tool: str,
         arguments: dict[str, Any],
-        reporter: CallReporter,
+        reporter: ports.CallReporter,
         meta: dict[str, Any],
         call_id: str = "",
         *,
@@ -364,7 +360,7 @@ class Connection:
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
         if session is None:
-            raise ServerError(self._not_ready())
+            raise errors.ServerError(self._not_ready())
         return session
 
     def _not_ready(self) -> str:

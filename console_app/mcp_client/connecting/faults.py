@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from console_app.config.servers import ServerConfig
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.mcp_client.transport import LARGEST_LINE
 
 LONGEST = 300  # characters

@@ -13,9 +13,9 @@ import time
 from collections import deque
 from pathlib import Path
 
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.config.secrets import RedactedStream, Redactor
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes
@@ -112,9 +112,9 @@ class ServerLog:
 
     def _append(self, data: bytes) -> None:
         if self._file is None:
-            private_folder(self.path.parent)
+            disk.private_folder(self.path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._file = os.open(self.path, flags, PRIVATE_FILE)
+            self._file = os.open(self.path, flags, disk.PRIVATE_FILE)
             self._size = os.fstat(self._file).st_size
         elif self._size + len(data) > LARGEST_FILE:
             self.close()

@@ -46,12 +46,8 @@ from pydantic import FileUrl, ValidationError
 
 from console_app._version import __version__
 from console_app.config.secrets import Redactor
-from console_app.domain import questions
-from console_app.domain.errors import FanoutError
-from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
-from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.schema.forms import secrets_in
+from console_app.domain import FanoutError, Level, ports, questions
+from console_app.domain.schema import forms
 from console_app.domain.settings import Sampling
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
@@ -107,8 +103,8 @@ class _Callbacks:
         question = self._question(params, call, waiting)
         answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         if answer is not None and answer.content is not None:
-            self._given.add(*secrets_in(question.schema, answer.content))
-        return _elicit_result(answer or ElicitationAnswer("cancel"))
+            self._given.add(*forms.secrets_in(question.schema, answer.content))
+        return _elicit_result(answer or questions.ElicitationAnswer("cancel"))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """Open the pages that a call can't do without; return whether the user agreed to all of them."""
@@ -129,7 +125,7 @@ class _Callbacks:
             return ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
         if self._asks_too_much(waiting):
             return ErrorData(code=DECLINED, message=f"The model is asked at most {MOST_ASKED} times for a call")
-        request = SamplingRequest(
+        request = questions.SamplingRequest(
             server=self._server,
             call_id=call.call_id if call is not None else "",
             candidates=_ids(waiting),
@@ -189,12 +185,14 @@ class _Callbacks:
 
     def _question(
         self, params: ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
-    ) -> Elicitation:
+    ) -> questions.Elicitation:
         call_id = call.call_id if call is not None else ""
         if isinstance(params, ElicitRequestFormParams):
             schema = params.requested_schema
-            return Elicitation(self._server, params.message, call_id, schema=schema, candidates=_ids(candidates))
-        return Elicitation(
+            return questions.Elicitation(
+                self._server, params.message, call_id, schema=schema, candidates=_ids(candidates)
+            )
+        return questions.Elicitation(
             self._server, params.message, call_id, mode="url", url=params.url, candidates=_ids(candidates)
         )
 
@@ -203,11 +201,11 @@ def _ids(calls: Sequence[WireCall]) -> tuple[str, ...]:
     return tuple(call.call_id for call in calls)
 
 
-def _reporters(calls: Sequence[WireCall]) -> list[CallReporter]:
+def _reporters(calls: Sequence[WireCall]) -> list[ports.CallReporter]:
     return [call.reporter for call in calls]
 
 
-def _elicit_result(answer: ElicitationAnswer) -> ElicitResult:
+def _elicit_result(answer: questions.ElicitationAnswer) -> ElicitResult:
     if answer.action != "accept" or answer.content is None:
         return ElicitResult(action=answer.action)
     return ElicitResult(action="accept", content=dict(answer.content))
@@ -326,7 +324,12 @@ class ServerSession:
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], reporter: CallReporter, meta: dict[str, Any], call_id: str = ""
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        reporter: ports.CallReporter,
+        meta: dict[str, Any],
+        call_id: str = "",
     ) -> CallToolResult:
         """Make one call. Cancelling the awaiting task cancels it at the server."""
         call = WireCall(f"call-{next(self._tokens)}", reporter, call_id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from console_app.domain.events import Level
+from console_app.domain import Level
 
 
 class ServerState(StrEnum):

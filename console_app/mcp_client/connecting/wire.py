@@ -31,9 +31,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets import Redactor
-from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
-from console_app.domain.safe_text import as_object
+from console_app.domain import Level, ports, safe_text
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.atlas import carries_files
 from console_app.mcp_client.tools.cleaning import clean_listing, clean_prompt, clean_result
@@ -71,7 +69,7 @@ class WireCall:
     """
 
     token: str
-    reporter: CallReporter
+    reporter: ports.CallReporter
     call_id: str = ""
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
     asked: int = 0  # times its server asked something that may be for it
@@ -199,7 +197,7 @@ class RunningCalls:
         return self.running(), sure
 
     def _named(self, params: dict[str, Any]) -> tuple[list[WireCall], bool]:
-        named = params | as_object(params.get("_meta"))
+        named = params | safe_text.as_object(params.get("_meta"))
         if (token := named.get("progressToken")) is not None:
             call = self._calls.get(str(token))
             return [call] if call is not None else [], True

@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from console_app.domain.errors import ServerError
-from console_app.domain.events import Level
+from console_app.domain import Level, errors
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost
 from console_app.mcp_client.offering.offers import (
@@ -105,7 +104,7 @@ class Catalogue:
         try:
             async with self._asked() as session:
                 await session.subscribe(uri, on=on)
-        except ServerError:
+        except errors.ServerError:
             self.subscribed.discard(uri)  # what was refused is not asked for again with each reconnect
             raise
 
@@ -129,6 +128,6 @@ class Catalogue:
             async with asyncio.timeout(self._seconds):
                 yield await self._session()
         except (CallRefused, ConnectionLost) as error:
-            raise ServerError(f"{self._server}: {str(error) or 'the connection was lost'}") from error
+            raise errors.ServerError(f"{self._server}: {str(error) or 'the connection was lost'}") from error
         except TimeoutError:
-            raise ServerError(f"{self._server}: no answer within {self._seconds:g} s") from None
+            raise errors.ServerError(f"{self._server}: no answer within {self._seconds:g} s") from None

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from console_app.domain.errors import FanoutError, ServerError, UsageError
-from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain import Attachment, FanoutError, UsageError, UserMessage, errors
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offering.offers import PromptMessage, ResourceContent, ServerPrompt
 from console_app.mcp_client.offering.typed_names import Mention, command_of, mentions
@@ -27,7 +26,9 @@ async def compose(hub: Hub, text: str) -> UserMessage:
         await hub.listed(server)
         prompt = hub.typed_prompts().get(command[0])
         if prompt is None:
-            raise ServerError(f"{server} has no prompt {command[0].partition(':')[2]} now", "Ctrl+L shows the servers.")
+            raise errors.ServerError(
+                f"{server} has no prompt {command[0].partition(':')[2]} now", "Ctrl+L shows the servers."
+            )
         return await _filled_in(hub, prompt, command[1], text.strip())
     if "@" not in text:
         return UserMessage(content=text)
@@ -52,7 +53,7 @@ async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> 
     attachments = tuple(_attachment(prompt.server, content) for message in messages for content in message.contents)
     content = _as_one(messages)
     if not content.strip() and not attachments:
-        raise ServerError(f"{prompt.server}: the prompt {prompt.name} came back empty")
+        raise errors.ServerError(f"{prompt.server}: the prompt {prompt.name} came back empty")
     _check_size(attachments, len(content))
     return UserMessage(content=content, attachments=attachments, source=source)
 
@@ -81,7 +82,7 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
 async def read_attachments(hub: Hub, server: str, uri: str) -> list[Attachment]:
     """Return a resource as it can be attached, a part each. Raises ServerError."""
     if not hub.offers_resource(server, uri):
-        raise ServerError(f"{server}: {uri} is switched off", "Ctrl+L switches it on.")
+        raise errors.ServerError(f"{server}: {uri} is switched off", "Ctrl+L switches it on.")
     contents = await hub.read_resource(server, uri)
     return [_attachment(server, content) for content in contents] or [Attachment(server=server, uri=uri)]
 
@@ -104,7 +105,7 @@ def _check_size(attachments: Sequence[Attachment], more: int = 0) -> None:
     if total > MOST_TEXT:
         largest = max(attachments, key=lambda one: len(one.text), default=None)
         what = f"{largest.server}: {largest.uri or 'a part of the prompt'}" if largest is not None else "the prompt"
-        raise ServerError(
+        raise errors.ServerError(
             f"{what} is too large to send: {total:,} characters, and a message carries {MOST_TEXT:,}",
             "Ask for a part of it, or for a tool that reads it.",
         )

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, unquote
 
-from console_app.domain.errors import ServerError, UsageError
-from console_app.domain.tools import Artifact
+from console_app.domain import Artifact, UsageError, errors
 from console_app.mcp_client.offering.typed_names import words_of
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
@@ -140,7 +139,9 @@ class ResourceTemplate:
         try:
             return UriTemplate.parse(self.uri_template).expand({name: value for name, value in values.items() if value})
         except ValueError as error:
-            raise ServerError(f"{self.server}: the template {self.uri_template} can't be filled in: {error}") from None
+            raise errors.ServerError(
+                f"{self.server}: the template {self.uri_template} can't be filled in: {error}"
+            ) from None
 
     @property
     def fixed_start(self) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from console_app.domain.safe_text import is_safe
+from console_app.domain import safe_text
 
 LONGEST = 60  # characters of a typed name
 _UNTYPED = re.compile(r"[^\w./-]+")
@@ -49,7 +49,7 @@ def command_of(text: str) -> tuple[str, str] | None:
 
 def written_uri(uri: str) -> str:
     """Return a URI as it can stand behind `@server:`."""
-    plain = bool(uri) and uri.isprintable() and is_safe(uri) and not any(c.isspace() or c == '"' for c in uri)
+    plain = bool(uri) and uri.isprintable() and safe_text.is_safe(uri) and not any(c.isspace() or c == '"' for c in uri)
     return uri if plain and uri[-1] not in _BEHIND_A_MENTION else json.dumps(uri)
 
 
@@ -93,8 +93,10 @@ def written_arguments(values: Mapping[str, str]) -> str:
 
 def written_value(value: str) -> str:
     """Return a value as it can be typed behind a prompt, in quotes where it has to be."""
-    plain = value and value.isprintable() and is_safe(value) and not any(c.isspace() or c == '"' for c in value)
-    return value if plain else json.dumps(value, ensure_ascii=not is_safe(value))
+    plain = (
+        value and value.isprintable() and safe_text.is_safe(value) and not any(c.isspace() or c == '"' for c in value)
+    )
+    return value if plain else json.dumps(value, ensure_ascii=not safe_text.is_safe(value))
 
 
 def _unquoted(quoted: str) -> str:

@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
-from console_app.domain.chunks import UsageChunk
-from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
-from console_app.domain.schema import properties, without_members
-from console_app.domain.tools import INJECTED, Artifact, ToolResult, ToolSpec
+from console_app.domain import Artifact, Level, ToolResult, ToolSpec, ports
+from console_app.domain import chunks as ch
+from console_app.domain import schema as json_schema
+from console_app.domain.tools import INJECTED
 from console_app.mcp_client.connecting.status import ServerStatus
 from console_app.mcp_client.tools.convert import ResultFiles
 
@@ -31,7 +30,7 @@ _LEVELS: Final[dict[str, Level]] = {"success": "notice", "warning": "warning", "
 class AtlasUpdates:
     """The reporter of one call, which unpacks what comes by as progress."""
 
-    def __init__(self, reporter: CallReporter, files: ResultFiles) -> None:
+    def __init__(self, reporter: ports.CallReporter, files: ResultFiles) -> None:
         self._reporter = reporter
         self._files = files
         self._saving: list[asyncio.Task[tuple[str, Artifact | None]]] = []
@@ -90,7 +89,7 @@ class AtlasUpdates:
     def answered(self, what: str, how: str) -> None:
         self._reporter.answered(what, how)
 
-    def used(self, usage: UsageChunk) -> None:
+    def used(self, usage: ch.UsageChunk) -> None:
         self._reporter.used(usage)
 
 
@@ -115,12 +114,12 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 def without_injected(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema without injected arguments, as a model gets it."""
     names = injected_in(schema)
-    return without_members(schema, names) if names else schema
+    return json_schema.without_members(schema, names) if names else schema
 
 
 def injected_in(schema: Mapping[str, Any]) -> frozenset[str]:
     """Return the injected arguments that a schema names."""
-    return INJECTED & properties(schema).keys()
+    return INJECTED & json_schema.properties(schema).keys()
 
 
 def with_injected(

@@ -18,10 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from console_app.config.files import PRIVATE_FILE, private_folder
-from console_app.domain.picture_size import picture_size, sides_sent
-from console_app.domain.safe_text import as_object, encodable, one_line
-from console_app.domain.tools import FAILED, PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
+from console_app.config.files import disk
+from console_app.domain import Artifact, Outcome, ToolResult, one_line, picture_size, safe_text
+from console_app.domain.tools import FAILED, PICTURES, ToolAnnotations
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
@@ -65,7 +64,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 def failed(error: str) -> ToolResult:
     """Return a result that says why a call failed."""
     line = one_line(error, ERROR_LENGTH)
-    return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{encodable(error)}", error=line)
+    return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{safe_text.encodable(error)}", error=line)
 
 
 async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
@@ -169,20 +168,20 @@ class ResultFiles:
             path = self._write(content, _stem(name), _extension(mime, name))
         except OSError as error:
             return f"[{what} of type {mime}, {len(content)} bytes: not saved, {error.strerror or error}]", None
-        sides = picture_size(content) if mime in PICTURES else None
+        sides = picture_size.picture_size(content) if mime in PICTURES else None
         artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content), sides=sides)
-        smaller = sides_sent(sides)
+        smaller = picture_size.sides_sent(sides)
         pixels = f"{smaller}, " if smaller else ""
         return f"[{what} of type {mime}, {pixels}{len(content)} bytes, saved as {path}]", artifact
 
     def _write(self, content: bytes, stem: str, extension: str) -> Path:
-        private_folder(self._folder)
+        disk.private_folder(self._folder)
         name = f"{stem}{extension}"
         number = self._next.get(name, 1)
         while True:
             path = self._folder / (name if number == 1 else f"{stem}-{number}{extension}")
             try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, disk.PRIVATE_FILE)
             except FileExistsError:
                 # Of an earlier run, which may have left thousands: a few steps find a number beyond them.
                 number = number + 1 if number < 10 else 2 * number
@@ -218,11 +217,11 @@ def _in_band_error(structured: Any, text: str) -> str | None:
     fields = cast("dict[str, Any]", found)
     if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
         fields = cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
-    about = as_object(fields.get("meta_data"))
+    about = safe_text.as_object(fields.get("meta_data"))
     if fields.get("is_error") is not True and about.get("is_error") is not True:
         return None
     results: Any = fields.get("results")
-    places = (as_object(results), fields, about)
+    places = (safe_text.as_object(results), fields, about)
     said = next((words for place in places if (words := _said(place))), "")
     return said or (results if isinstance(results, str) else "")
 

@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.files import read_record, texts, write_record
+from console_app.config.files import disk
 from console_app.config.servers import ServerConfig
-from console_app.domain.errors import ConfigError
-from console_app.domain.safe_text import as_object
+from console_app.domain import ConfigError, safe_text
 from console_app.mcp_client.connecting.status import RejectedTool
 from console_app.mcp_client.tools.schemas import measure
 
@@ -75,15 +74,15 @@ class Definitions:
         return True
 
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
-        servers = read_record(self._path).items()
+        servers = disk.read_record(self._path).items()
         return {
-            server: {name: texts(as_object(noted)) for name, noted in as_object(tools).items()}
+            server: {name: disk.texts(safe_text.as_object(noted)) for name, noted in safe_text.as_object(tools).items()}
             for server, tools in servers
         }
 
     def _write(self, record: Mapping[str, Any]) -> None:
         try:
-            write_record(self._path, record)
+            disk.write_record(self._path, record)
         except ConfigError as error:
             log.warning("%s", error.line)
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import faults
+from console_app.domain import one_line
+from console_app.domain import schema as json_schema
 from console_app.domain.schema.tame_patterns import matches
 from console_app.mcp_client.transport import cut_of
 
@@ -81,7 +81,7 @@ def check_schema(schema: dict[str, Any]) -> str:
     """Say why `schema` is not valid JSON Schema, in a few words, or ""."""
     size = measure(schema)
     if size.parts > _MOST_CHECKED or size.characters > _LONGEST_CHECKED:
-        return next((_invalid(where, wrong) for where, wrong in faults(schema)), "")
+        return next((_invalid(where, wrong) for where, wrong in json_schema.faults(schema)), "")
     # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for

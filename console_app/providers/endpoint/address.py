@@ -6,8 +6,8 @@ import re
 from urllib.parse import urlsplit
 
 from console_app.config.secrets import HIDDEN, Redactor
-from console_app.domain.safe_text import one_line
-from console_app.domain.settings import VENDOR_URLS, ProviderConfig, is_loopback, origin
+from console_app.domain import one_line, web_address
+from console_app.domain.settings import VENDOR_URLS, ProviderConfig
 
 _VENDOR_HOSTS = frozenset(urlsplit(url).hostname or "" for url in VENDOR_URLS.values())
 # Of a key that endpoints quote with its middle left out, or in part.
@@ -24,8 +24,8 @@ class EndpointAddress:
         self.url = config.url
         parts = urlsplit(self.url)
         self.host = one_line(parts.hostname or self.url, 120)
-        self.is_loopback = is_loopback(self.url)
-        self.is_vendor = origin(self.url) == origin(VENDOR_URLS[config.api])
+        self.is_loopback = web_address.is_loopback(self.url)
+        self.is_vendor = web_address.origin(self.url) == web_address.origin(VENDOR_URLS[config.api])
         lowered = {name.lower(): value for name, value in config.headers.items()}
         self.has_key = bool(config.api_key) or "authorization" in lowered or "x-api-key" in lowered
         secrets = {config.api_key or "", parts.password or "", *_secret_headers(lowered)}

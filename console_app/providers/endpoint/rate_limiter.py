@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
-from console_app.domain.settings import ProviderConfig, identity
+from console_app.domain.settings import ProviderConfig
 from console_app.providers.faults import waits
 
 LONGEST_WAIT = 60.0  # seconds; an endpoint that wants longer ends the turn, which says when to come back
@@ -148,7 +148,7 @@ class EndpointLimits:
 
     def of(self, config: ProviderConfig) -> RateLimiter:
         """Return the limiter of an endpoint, the same one for all who ask."""
-        place = identity(config).partition(" ")[2]
+        place = config.identity.partition(" ")[2]
         key = (place, config.api_key, *sorted(config.headers.items()))
         return self._limiters.setdefault(key, RateLimiter())
 

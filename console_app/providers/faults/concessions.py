@@ -21,10 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.config.models import Refusals
-from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolCall
+from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolMessage, UserMessage, one_line, ports
 from console_app.providers.faults import tool_schemas
 from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import Refused, longest_description, refused_part
@@ -216,7 +213,7 @@ class Concessions:
 
     # -- what goes out
 
-    def apply_to(self, request: ModelRequest) -> ModelRequest:
+    def apply_to(self, request: ports.ModelRequest) -> ports.ModelRequest:
         """Return `request` without the reasoning, ids and pictures that were refused."""
         refused = self.refused
         if refused.sees and not (refused.reasoning or refused.pictures or refused.own_ids_refused):
@@ -291,7 +288,7 @@ class Concessions:
 
     # -- what came back
 
-    def learn(self, fault: Fault, request: ModelRequest, body: dict[str, Any]) -> Concession | None:
+    def learn(self, fault: Fault, request: ports.ModelRequest, body: dict[str, Any]) -> Concession | None:
         """Give something up for the refusal of `request`, sent as `body`; None where it says nothing of the kind."""
         words = f"{fault.code} {fault.param} {fault.message}"
         most = longest_description(words) if fault.error.status in _HISTORY_STATUSES else None
@@ -346,7 +343,7 @@ class Concessions:
             case _:
                 return None
 
-    def learn_at_last(self, fault: Fault, request: ModelRequest, body: dict[str, Any]) -> Concession | None:
+    def learn_at_last(self, fault: Fault, request: ports.ModelRequest, body: dict[str, Any]) -> Concession | None:
         """Give up the tool whose schema the refusal names, or pictures: for where nothing else is to be given up."""
         return self._without_tool(fault, body) or self._without_pictures(fault, request)
 
@@ -376,7 +373,7 @@ class Concessions:
         what = f"answers of up to {asked:,} tokens" if asked is not None else "answers without a limit"
         return Concession(what, f"with {limit.tokens:,}")
 
-    def _without_pictures(self, fault: Fault, request: ModelRequest) -> Concession | None:
+    def _without_pictures(self, fault: Fault, request: ports.ModelRequest) -> Concession | None:
         words = f"{fault.code} {fault.param} {fault.message}"
         shown = {path for one in request.messages if not isinstance(one, AssistantMessage) for path in one.images}
         if not self.refused.sees or not shown:

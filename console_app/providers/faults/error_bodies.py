@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.providers.faults import waits
 from console_app.providers.stream.loose_json import arr, obj, text
 

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
-from console_app.domain.safe_text import one_line
-from console_app.domain.settings import is_loopback
+from console_app.domain import errors, one_line, web_address
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.rate_limiter import LONGEST_WAIT, HeldBack
 from console_app.providers.faults import waits
@@ -65,7 +63,7 @@ def proxy_in_use(url: str) -> str:
     from urllib.request import getproxies, proxy_bypass  # 50 ms, and only for what failed
 
     parts = urlsplit(url)
-    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
+    if web_address.is_loopback(url) or proxy_bypass(parts.hostname or ""):
         return ""
     proxies = getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all") or ""
@@ -77,7 +75,7 @@ def proxy_in_use(url: str) -> str:
 class Fault:
     """One failure: the error to show, and whether the same request may go through later."""
 
-    error: ProviderError
+    error: errors.ProviderError
     passing: bool = False
     why: str = ""  # a few words for a retry line
     most_tries: int = 99  # what is not worth the full number of tries
@@ -91,7 +89,7 @@ def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) 
     if isinstance(error, ServerFault):
         return _reported(error, where, tools_sent)
     if isinstance(error, HeldBack):
-        held = ProviderError(error.said, come_back(error.seconds), status=429, retry_after=error.seconds)
+        held = errors.ProviderError(error.said, come_back(error.seconds), status=429, retry_after=error.seconds)
         held.unavailable = True
         return Fault(held)
     response: Any = getattr(error, "response", None)
@@ -124,7 +122,7 @@ def _far(make: _Maker, what: str, found: ErrorBody) -> Fault:
     return _fault(error, False, "", found)
 
 
-def _fault(error: ProviderError, passing: bool, why: str, found: ErrorBody) -> Fault:
+def _fault(error: errors.ProviderError, passing: bool, why: str, found: ErrorBody) -> Fault:
     return Fault(error, passing, why, message=found.message, code=_codes(found), param=found.param)
 
 
@@ -143,7 +141,9 @@ class _Maker:
     status: int | None
     retry_after: float | None = None
 
-    def error(self, what: str, hint: str = "", kind: type[ProviderError] = ProviderError) -> ProviderError:
+    def error(
+        self, what: str, hint: str = "", kind: type[errors.ProviderError] = errors.ProviderError
+    ) -> errors.ProviderError:
         return kind(f"{self.where}: {what}", hint, status=self.status, retry_after=self.retry_after)
 
     @property
@@ -152,17 +152,19 @@ class _Maker:
         return self.retry_after is not None and self.retry_after > LONGEST_WAIT
 
 
-def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> ProviderError | None:
+def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> errors.ProviderError | None:
     message, code, status = found.message, _codes(found), make.status
     if is_overflow(message, code) and status in (None, 400, 413, 422, 500):
         hint = (
             "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
             "large, /undo takes it back; /new begins anew, and /model may find a larger window."
         )
-        return make.error(f"the request is larger than the model's context window: {line}", hint, ContextOverflow)
+        return make.error(
+            f"the request is larger than the model's context window: {line}", hint, errors.ContextOverflow
+        )
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
-        return make.error(f"takes no tools: {line}", hint, ToolsRefused)
+        return make.error(f"takes no tools: {line}", hint, errors.ToolsRefused)
     if tools_sent and too_many_tools(message) and status in (None, 400, 413, 422):
         return make.error(f"takes fewer tools: {line}", "Switch servers, or single tools of them, off with /mcp.")
     if is_spent(message, code) and found.wait is None:  # Gemini says so of a minute's quota, too
@@ -170,7 +172,7 @@ def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> 
     return None
 
 
-def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping[str, str]) -> ProviderError:
+def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping[str, str]) -> errors.ProviderError:
     where = make.where
     tail = f": {line}" if line else ""
     match status:
@@ -333,7 +335,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 # -- the endpoint answered with something else
 
 
-def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> ProviderError:
+def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> errors.ProviderError:
     """Return an answer that is neither a stream of events nor JSON: most often a web page."""
     make = _Maker(where, 200)
     hint = "Check the base URL: for OpenAI formats it ends in /v1, for Anthropic not."

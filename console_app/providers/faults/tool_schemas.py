@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
-from console_app.domain.schema import as_schema, item, mapped, own_types, properties, rename_members, words_in
+from console_app.domain import schema as json_schema
 from console_app.providers.stream.loose_json import arr, obj, text
 
 _LONGEST: Final = 64
@@ -32,13 +32,13 @@ def plain(name: str) -> str:
 
 def odd_in(body: Mapping[str, Any]) -> bool:
     """Tell whether a tool of `body` has a parameter with a name that is not plain."""
-    return any(plain(name) != name for holder in _schemas(body) for name in properties(holder))
+    return any(plain(name) != name for holder in _schemas(body) for name in json_schema.properties(holder))
 
 
 def make_plain(body: Mapping[str, Any]) -> None:
     """Give the parameters of all tools plain names, in the arguments of older calls too; in place."""
     for schema in _schemas(body):
-        rename_members(schema, plain)
+        json_schema.rename_members(schema, plain)
     for message in map(obj, arr(body.get("messages"))):
         for block in map(obj, arr(message.get("content"))):
             if block.get("type") == "tool_use":
@@ -47,7 +47,7 @@ def make_plain(body: Mapping[str, Any]) -> None:
 
 def own(arguments: str, schema: Mapping[str, Any]) -> str:
     """Return the text of an object of arguments, with the names that `schema` has for its parameters."""
-    known = properties(schema)
+    known = json_schema.properties(schema)
     names = {plain(name): name for name in known if plain(name) != name}
     if not names or not arguments.strip():
         return arguments
@@ -90,7 +90,7 @@ _DECLARATION = re.compile(r"function_?declarations\W{1,4}(\d{1,4})\b", re.IGNORE
 def refused_in(words: str, body: Mapping[str, Any]) -> set[str]:
     """Return the keywords that a refusal names and the tools of `body` have."""
     named = {*_QUOTED.findall(words), *_NAMED.findall(words)} & _SPARE
-    return named & set[str]().union(*map(words_in, _schemas(body)))
+    return named & set[str]().union(*map(json_schema.words_in, _schemas(body)))
 
 
 def leave_out(body: Mapping[str, Any], keywords: Set[str]) -> None:
@@ -104,12 +104,12 @@ def _change(body: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[st
         for holder in (tool, obj(tool.get("function"))):
             for name in ("parameters", "input_schema"):
                 if name in holder:
-                    holder[name] = mapped(holder[name], changed)
+                    holder[name] = json_schema.mapped(holder[name], changed)
 
 
 def bare_lists(body: Mapping[str, Any]) -> bool:
     """Tell whether a schema has a list without one schema of its items."""
-    return any(schema != mapped(schema, _with_items) for schema in _schemas(body))
+    return any(schema != json_schema.mapped(schema, _with_items) for schema in _schemas(body))
 
 
 def say_items(body: Mapping[str, Any]) -> None:
@@ -169,4 +169,8 @@ def _said_less(schema: dict[str, Any], keywords: Set[str]) -> dict[str, Any]:
 
 
 def _with_items(schema: dict[str, Any]) -> dict[str, Any]:
-    return {**schema, "items": dict(as_schema(item(schema)))} if "array" in own_types(schema) else schema
+    return (
+        {**schema, "items": dict(json_schema.as_schema(json_schema.item(schema)))}
+        if "array" in json_schema.own_types(schema)
+        else schema
+    )

@@ -49,8 +49,8 @@ _ALONE = frozenset({"x-ratelimit-reset", "ratelimit-reset", "anthropic-ratelimit
 def seconds(value: Any, now: Clock = time.time) -> float | None:
     """Return a wait in seconds from now; None where `value` is none.
 
-    It is a number, `6m0s`, "8 hours", an object of seconds and nanos, or an instant: seconds or milliseconds since 1970,
-    ISO 8601 with its zone, or an HTTP date.
+    It is a number, `6m0s`, "8 hours", an object of seconds and nanos, or an instant: seconds or milliseconds since
+    1970, ISO 8601 with its zone, or an HTTP date.
     """
     if isinstance(value, dict):
         parts = cast("dict[str, Any]", value)

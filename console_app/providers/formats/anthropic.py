@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
-from console_app.domain.schema import object_of
-from console_app.domain.settings import ProviderConfig, identity
-from console_app.domain.tools import Outcome, ToolCall, ToolSpec
+from console_app.domain import AssistantMessage, Outcome, ToolCall, ToolMessage, ToolSpec, UserMessage, ports
+from console_app.domain import schema as json_schema
+from console_app.domain.settings import ProviderConfig
 from console_app.providers.faults.concessions import Concession, refused_field, without
 from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import allowed_values
@@ -39,7 +37,13 @@ OF_FAILED = "[Fanout: the pictures that a failed result above names, in their or
 
 
 def anthropic_body(
-    request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool, images: bool = True
+    request: ports.ModelRequest,
+    config: ProviderConfig,
+    *,
+    source: str,
+    max_tokens: int,
+    eager: bool,
+    images: bool = True,
 ) -> dict[str, Any]:
     """Return the JSON body. `max_tokens` is used where nothing sets a limit, since the API wants one.
 
@@ -48,7 +52,7 @@ def anthropic_body(
     body: dict[str, Any] = {
         "model": config.model,
         "max_tokens": max_tokens,
-        "messages": anthropic_messages(request, source, identity(config), images=images),
+        "messages": anthropic_messages(request, source, config.identity, images=images),
         "stream": True,
     }
     if request.system.strip():
@@ -58,18 +62,18 @@ def anthropic_body(
         body["tool_choice"] = _tool_choice(request)
     elif names := _called_names(request):
         # Calls in the history want their tools named, even where none may be called any more.
-        body["tools"] = [{"name": name, "input_schema": object_of({})} for name in names]
+        body["tools"] = [{"name": name, "input_schema": json_schema.object_of({})} for name in names]
         body["tool_choice"] = {"type": "none"}
     return with_extra(body | parameters(request.sampling, "anthropic"), request.sampling.extra_body)
 
 
-def _called_names(request: ModelRequest) -> list[str]:
+def _called_names(request: ports.ModelRequest) -> list[str]:
     """Return the tools that the history calls, by the names that go out."""
     answers = (message for message in request.messages if isinstance(message, AssistantMessage))
     return sorted({wire_name(call.name) for answer in answers for call in answer.tool_calls})
 
 
-def _tool_choice(request: ModelRequest) -> dict[str, Any]:
+def _tool_choice(request: ports.ModelRequest) -> dict[str, Any]:
     kind = {"auto": "auto", "none": "none", "required": "any"}[request.tool_choice]
     several = request.sampling.parallel_tool_calls
     one = not request.parallel or several == "refuse"
@@ -79,7 +83,7 @@ def _tool_choice(request: ModelRequest) -> dict[str, Any]:
 
 
 def anthropic_messages(
-    request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
+    request: ports.ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
 ) -> list[dict[str, Any]]:
     """Return the history as turns that begin with the user and alternate; with `images` the pictures of messages
     too."""
@@ -206,7 +210,7 @@ class AnthropicMessagesProvider(WireProvider):
     path: ClassVar[str] = "/v1/messages"
     models_path: ClassVar[str] = "/v1/models?limit=1000"
 
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
+    def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         body = anthropic_body(
             request,
             self._config,
@@ -220,7 +224,7 @@ class AnthropicMessagesProvider(WireProvider):
         self._think(body, request)
         return without(body, self._dropped)
 
-    def _think(self, body: dict[str, Any], request: ModelRequest) -> None:
+    def _think(self, body: dict[str, Any], request: ports.ModelRequest) -> None:
         """Thinking in the words that the model knows; none beside a call that it is made to give."""
         effort = request.sampling.effort
         if effort in (None, "none") or "thinking" not in body:
@@ -236,7 +240,7 @@ class AnthropicMessagesProvider(WireProvider):
         """Tell whether its model thinks by a budget: by its name, until it was refused."""
         return bool(self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None))
 
-    def _answer(self, request: ModelRequest) -> WireAnswer:
+    def _answer(self, request: ports.ModelRequest) -> WireAnswer:
         return AnthropicAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:

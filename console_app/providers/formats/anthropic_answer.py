@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from console_app.domain.chunks import NoticeChunk, ReasoningFinished
-from console_app.domain.messages import Reasoning
-from console_app.domain.tools import ToolSpec
+from console_app.domain import Reasoning, ToolSpec
+from console_app.domain import chunks as ch
 from console_app.providers.faults.error_bodies import raise_for_error
 from console_app.providers.formats.placed_blocks import APART, placed
 from console_app.providers.formats.server_tools import anthropic_finished, anthropic_started
@@ -203,7 +202,7 @@ class AnthropicAnswer(WireAnswer):
             self.chunks.append(anthropic_finished(block.fields))
 
     def _keep(self, data: dict[str, Any], shown: str = "") -> None:
-        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
+        self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
 
     def close_reasoning(self) -> None:
         for index in list(self._open):
@@ -216,9 +215,9 @@ class AnthropicAnswer(WireAnswer):
         if not reason:
             return
         if reason == "model_context_window_exceeded":
-            self.chunks.append(NoticeChunk("The answer reached the end of the model's context window.", "warning"))
+            self.chunks.append(ch.NoticeChunk("The answer reached the end of the model's context window.", "warning"))
         if why := text(obj(delta.get("stop_details")).get("explanation")):
-            self.chunks.append(NoticeChunk(f"The model declined: {why}", "warning"))
+            self.chunks.append(ch.NoticeChunk(f"The model declined: {why}", "warning"))
         self.finish(reason)
 
     def take_usage(self, event: dict[str, Any]) -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain import AssistantMessage, ToolMessage, ToolSpec, UserMessage, ports
 from console_app.domain.settings import ProviderConfig
-from console_app.domain.tools import ToolSpec
 from console_app.providers.faults.concessions import refused_field, without
 from console_app.providers.faults.fault import Fault
 from console_app.providers.formats.cache_marks import forwards_marks, mark_chat, with_mark
@@ -34,7 +32,7 @@ OF_RESULTS = "[Fanout: the pictures that the results above name, in their order.
 
 
 def chat_body(
-    request: ModelRequest,
+    request: ports.ModelRequest,
     config: ProviderConfig,
     *,
     source: str,
@@ -85,7 +83,7 @@ def _image(picture: Picture) -> dict[str, Any]:
 
 
 def chat_messages(
-    request: ModelRequest,
+    request: ports.ModelRequest,
     source: str = "",
     *,
     endpoint: str = "",
@@ -186,7 +184,7 @@ class OpenAIChatProvider(WireProvider):
 
     path: ClassVar[str] = "/chat/completions"
 
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
+    def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         # OpenAI's newer models take only the longer name, most other servers only the shorter one.
         limit_field = str(self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1])
         body = chat_body(
@@ -203,7 +201,7 @@ class OpenAIChatProvider(WireProvider):
             mark_chat(body)
         return without(body, self._dropped)
 
-    def _answer(self, request: ModelRequest) -> WireAnswer:
+    def _answer(self, request: ports.ModelRequest) -> WireAnswer:
         return ChatAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:

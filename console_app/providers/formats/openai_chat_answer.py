@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.domain.chunks import CallClosed, Chunk, NoticeChunk, ProviderData, ReasoningFinished, ReasoningSoFar
-from console_app.domain.messages import Reasoning
-from console_app.domain.tools import ToolSpec
+from console_app.domain import Reasoning, ToolSpec
+from console_app.domain import chunks as ch
 from console_app.providers.faults.error_bodies import ServerFault, raise_for_error
 from console_app.providers.formats.openai_chat_calls import ChatCalls, Label
 from console_app.providers.stream.answer import WireAnswer
@@ -102,15 +101,15 @@ class KeptFields:
         """Add reasoning that only people read."""
         self._shown.append(piece)
 
-    def chunks(self, *, calls: bool) -> list[Chunk]:
+    def chunks(self, *, calls: bool) -> list[ch.Chunk]:
         """Return all that is kept, once; `calls` says whether the answer has any."""
-        out = self.so_far(ReasoningFinished, calls=calls)
+        out = self.so_far(ch.ReasoningFinished, calls=calls)
         self.__init__(self._source)
         return out
 
-    def so_far(self, kind: type[ReasoningFinished | ReasoningSoFar], *, calls: bool) -> list[Chunk]:
+    def so_far(self, kind: type[ch.ReasoningFinished | ch.ReasoningSoFar], *, calls: bool) -> list[ch.Chunk]:
         """Return what is kept by now, its reasoning as a chunk of `kind`."""
-        out: list[Chunk] = []
+        out: list[ch.Chunk] = []
         field = self._field or (self._blank if calls else "")
         if self or field:
             data: dict[str, Any] = {"source": self._source, "field": field}
@@ -122,7 +121,7 @@ class KeptFields:
         if self._extra:
             given["fields"] = {"extra_content": dict(self._extra)}
         if given:
-            out.append(ProviderData(given))
+            out.append(ch.ProviderData(given))
         return out
 
 
@@ -179,7 +178,7 @@ class ChatAnswer(WireAnswer):
         super().__init__(tools)
         self._fragments = ChatCalls(self.chunks, self.offered)
         self._kept = KeptFields(source)
-        self._told: list[Chunk] = []  # of what is kept, beside calls that may run already
+        self._told: list[ch.Chunk] = []  # of what is kept, beside calls that may run already
         self._choice: Any = None  # the index of the first choice: only that is the answer
         self._message: dict[str, Any] = {}  # the newest whole message, in place of deltas or beside them
 
@@ -254,7 +253,7 @@ class ChatAnswer(WireAnswer):
         self._take_message()
         if self.text_length or len(self.calls):
             self.calls.finish("an end without a finish reason")
-            self.chunks.append(NoticeChunk(NO_REASON, "warning"))
+            self.chunks.append(ch.NoticeChunk(NO_REASON, "warning"))
             self.finished = True
 
     def cut(self, why: str) -> None:
@@ -331,8 +330,8 @@ class ChatAnswer(WireAnswer):
             if not CALL_FIELDS.isdisjoint(fragment):
                 given = {name: fragment[name] for name in sorted(CALL_FIELDS) if fragment.get(name)}
                 self._fragments.keep(label, {"fields": given} if given else {})
-        if not self.finished and any(isinstance(chunk, CallClosed) for chunk in self.chunks):
-            kept = self._kept.so_far(ReasoningSoFar, calls=True)
+        if not self.finished and any(isinstance(chunk, ch.CallClosed) for chunk in self.chunks):
+            kept = self._kept.so_far(ch.ReasoningSoFar, calls=True)
             if kept != self._told:
                 self._told = kept
                 self.chunks.extend(kept)

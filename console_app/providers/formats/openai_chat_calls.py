@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from console_app.domain.chunks import ProviderData
+from console_app.domain import chunks as ch
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.calls_in_pieces import UNOWNED, CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools
@@ -244,7 +244,7 @@ class ChatCalls(CallsInPieces):
             return
         call.data |= data
         if call.opened:
-            self._out.append(ProviderData(dict(call.data), call.index))
+            self._out.append(ch.ProviderData(dict(call.data), call.index))
 
     def _drop_tentative(self) -> None:
         if self._open and self._open[-1].tentative and not self._open[-1].pieces:

@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
-from console_app.domain.settings import ProviderConfig, identity
-from console_app.domain.tools import ToolCall, ToolSpec
+from console_app.domain import AssistantMessage, ToolCall, ToolMessage, ToolSpec, UserMessage, ports
+from console_app.domain.settings import ProviderConfig
 from console_app.providers.faults.concessions import refused_field, without
 from console_app.providers.faults.fault import Fault
 from console_app.providers.formats.openai_responses_answer import FORMAT, ResponsesAnswer
@@ -38,12 +36,12 @@ ENCRYPTED = "reasoning.encrypted_content"
 
 
 def responses_body(
-    request: ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
+    request: ports.ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
 ) -> dict[str, Any]:
     """Return the JSON body."""
     body: dict[str, Any] = {
         "model": config.model,
-        "input": responses_input(request, source, identity(config), images=images),
+        "input": responses_input(request, source, config.identity, images=images),
         "stream": True,
         "store": False,
         "include": [ENCRYPTED],
@@ -70,7 +68,7 @@ def _content(message: UserMessage | ToolMessage, images: bool) -> str | list[dic
 
 
 def responses_input(
-    request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
+    request: ports.ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
 ) -> list[dict[str, Any]]:
     """Return the history as input items; with `images` the pictures of messages too."""
     ids = call_ids(request.messages, endpoint)
@@ -146,7 +144,7 @@ class OpenAIResponsesProvider(WireProvider):
 
     path: ClassVar[str] = "/responses"
 
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
+    def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         body = responses_body(request, self._config, source=self._source, images=self._sees)
         if self._where.is_vendor and _REASONS.match(self.model):
             # Without it nothing of the reasoning is shown.
@@ -156,7 +154,7 @@ class OpenAIResponsesProvider(WireProvider):
             body.pop("prompt_cache_key", None)
         return body if body.get("reasoning", True) else without(body, ("reasoning",))
 
-    def _answer(self, request: ModelRequest) -> WireAnswer:
+    def _answer(self, request: ports.ModelRequest) -> WireAnswer:
         return ResponsesAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from console_app.domain.chunks import NoticeChunk, ReasoningFinished
-from console_app.domain.messages import Reasoning
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolSpec
+from console_app.domain import Reasoning, ToolSpec, one_line
+from console_app.domain import chunks as ch
 from console_app.providers.faults.error_bodies import ServerFault, raise_for_error, read_error
 from console_app.providers.formats.placed_blocks import APART, placed
 from console_app.providers.formats.server_tools import RESPONSES_CALLS, responses_finished, responses_started
@@ -235,7 +233,7 @@ class ResponsesAnswer(WireAnswer):
                 if kind and not known.done:
                     known.done = True
                     what = f"The answer holds a {one_line(kind, 60)}, which is not known here: it is left out."
-                    self.chunks.append(NoticeChunk(what, "warning"))
+                    self.chunks.append(ch.NoticeChunk(what, "warning"))
 
     def _listed(self, output: list[Any], *, complete: bool) -> None:
         """The whole output, as the last event repeats it."""
@@ -287,7 +285,7 @@ class ResponsesAnswer(WireAnswer):
         fields = {"phase": item.phase} if item.phase else {}
         gap = {"gap": item.gap} if item.gap else {}
         data = placed(self._source, *position, text=fields, **gap)
-        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, data=data)))
+        self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, data=data)))
 
     # -- what goes back as it came
 
@@ -317,14 +315,14 @@ class ResponsesAnswer(WireAnswer):
     def _keep(self, known: Item, item: dict[str, Any], shown: str = "") -> None:
         known.done = known.kept = True
         data = placed(self._source, *known.began, block=item)
-        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
+        self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
 
     def close_reasoning(self) -> None:
         """An item that never ended is kept for people only: without its encrypted content it can't be sent back."""
         for item in self._items:
             if item.thinking and not item.kept:
                 item.kept = True
-                self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text="".join(item.thinking))))
+                self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, text="".join(item.thinking))))
 
     # -- the end
 

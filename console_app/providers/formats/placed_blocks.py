@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from console_app.domain.messages import AssistantMessage, Reasoning
-from console_app.domain.tools import ToolCall
+from console_app.domain import AssistantMessage, Reasoning, ToolCall
 from console_app.providers.stream.loose_json import obj
 
 APART = "\n\n"  # between two texts of an answer that something else stands between

@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from console_app.domain.messages import AssistantMessage, Message, Reasoning
-from console_app.domain.schema import object_of, properties
+from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec
+from console_app.domain import schema as json_schema
 from console_app.domain.settings import Api, Effort, Sampling
-from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.stream.loose_json import arr, no_constant
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
@@ -107,7 +106,7 @@ _ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")
 def tool_schema(spec: ToolSpec) -> dict[str, Any]:
     """Return the input schema, as an object with properties at its top: the APIs take no alternatives there."""
     schema = {name: value for name, value in spec.input_schema.items() if name not in _ALTERNATIVES}
-    return {**schema, **object_of(properties(schema))}
+    return {**schema, **json_schema.object_of(json_schema.properties(schema))}
 
 
 def reasoning_blocks(message: AssistantMessage, wire_format: str, source: str) -> list[Reasoning]:

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from console_app.domain.chunks import ProviderCallFinished, ProviderCallStarted
-from console_app.domain.tools import Outcome
+from console_app.domain import Outcome
+from console_app.domain import chunks as ch
 from console_app.providers.stream.loose_json import arr, obj, text
 
 MOST_SHOWN = 20_000  # characters of a result in a panel
@@ -28,19 +28,19 @@ _READABLE = ("text", "stdout", "stderr", "output", "logs", "title", "filename", 
 _NEVER_SHOWN = frozenset({"encrypted_content", "encrypted_stdout", "data", "result", "type", "id", "signature"})
 
 
-def responses_started(item: dict[str, Any], id: str) -> ProviderCallStarted:
+def responses_started(item: dict[str, Any], id: str) -> ch.ProviderCallStarted:
     """Read an `output_item.added`."""
     kind = text(item.get("type"))
     name = RESPONSES_CALLS.get(kind) or text(item.get("name")) or kind
-    return ProviderCallStarted(id, name, text(item.get("server_label")))
+    return ch.ProviderCallStarted(id, name, text(item.get("server_label")))
 
 
-def responses_finished(item: dict[str, Any], id: str) -> ProviderCallFinished:
+def responses_finished(item: dict[str, Any], id: str) -> ch.ProviderCallFinished:
     """Read an item that is done."""
     failed = item.get("status") in ("failed", "incomplete") or item.get("error") not in (None, "")
     shown = [text(item.get("output")), *(_lines(item.get(name)) for name in ("outputs", "results", "tools", "error"))]
     content = "\n".join(part for part in shown if part)
-    return ProviderCallFinished(id, _outcome(failed), content[:MOST_SHOWN], _responses_arguments(item))
+    return ch.ProviderCallFinished(id, _outcome(failed), content[:MOST_SHOWN], _responses_arguments(item))
 
 
 def _responses_arguments(item: dict[str, Any]) -> str:
@@ -56,18 +56,18 @@ def _responses_arguments(item: dict[str, Any]) -> str:
             return _json(obj(arguments)) if isinstance(arguments, dict) else text(arguments)
 
 
-def anthropic_started(block: dict[str, Any]) -> ProviderCallStarted:
+def anthropic_started(block: dict[str, Any]) -> ch.ProviderCallStarted:
     """Read a `server_tool_use` or `mcp_tool_use` block that is whole."""
     name, server = text(block.get("name")), text(block.get("server_name"))
-    return ProviderCallStarted(text(block.get("id")), name, server, _json(obj(block.get("input"))))
+    return ch.ProviderCallStarted(text(block.get("id")), name, server, _json(obj(block.get("input"))))
 
 
-def anthropic_finished(block: dict[str, Any]) -> ProviderCallFinished:
+def anthropic_finished(block: dict[str, Any]) -> ch.ProviderCallFinished:
     """Read a `…_tool_result` block."""
     content = block.get("content")
     code = obj(content).get("return_code")
     failed = bool(block.get("is_error")) or text(obj(content).get("type")).endswith("_error") or code not in (None, 0)
-    return ProviderCallFinished(text(block.get("tool_use_id")), _outcome(failed), _lines(content)[:MOST_SHOWN])
+    return ch.ProviderCallFinished(text(block.get("tool_use_id")), _outcome(failed), _lines(content)[:MOST_SHOWN])
 
 
 def _outcome(failed: bool) -> Outcome:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console_app.domain.ports import ModelRequest
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import FAILED, Outcome
+from console_app.domain import Outcome, one_line, ports, visible
+from console_app.domain.tools import FAILED
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
 from console_app.providers.offline.planner import RULES, Plan, plan_all
 from console_app.providers.offline.rule import BRIEF, ENABLE, NUMBERS, AskedPrompt, OfflineTools, PlannedCall, code
@@ -135,7 +134,7 @@ class OfflineAnswer:
     calls: tuple[PlannedCall, ...] = ()
 
 
-def answer(request: ModelRequest) -> OfflineAnswer:
+def answer(request: ports.ModelRequest) -> OfflineAnswer:
     """Return the answer to `request`. It depends on nothing but the request."""
     tools = OfflineTools(request.tools)
     turn = open_turn(request.messages)
@@ -226,7 +225,7 @@ def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) ->
 
 
 def _last(
-    request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: OfflineTools
+    request: ports.ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: OfflineTools
 ) -> OfflineAnswer:
     """Return the answer that ends the turn, by the completion tool where there is one."""
     prompt = turn.prompts[-1][0] if turn.prompts else ""

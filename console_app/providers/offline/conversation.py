@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain import AssistantMessage, Message, Outcome, ToolCall, ToolMessage, UserMessage
 
 History = Sequence[Message]
 FINISHED = "finished"  # the completion tool of the strategies that end a turn by a call

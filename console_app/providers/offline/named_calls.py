@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import required
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec, one_line
+from console_app.domain import schema as json_schema
 from console_app.providers.offline.rule import AnswerRule, AskedPrompt, OfflineTools, PlannedCall, RuleFinding
 from console_app.providers.stream.loose_json import no_constant
 
@@ -32,7 +31,7 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
             at = max(at, finding.span[1])
     for line in _ALONE.finditer(asked.text):
         if spec := tools.lookup(line[1]):
-            lacking = required(spec.input_schema)
+            lacking = json_schema.required(spec.input_schema)
             if lacking:
                 yield RuleFinding(line.span(), problem=_lacks(spec, lacking))
             else:
@@ -57,7 +56,7 @@ def _with_json(text: str, found: re.Match[str], tools: OfflineTools) -> RuleFind
         known = ", ".join(f"`{one_line(tool.label, 60)}`" for tool in tools.tools[:8]) or "none"
         problem = f"There is no tool `{one_line(name, 80)}` on. Those that are on: {known}."
         return RuleFinding((start, end), problem=problem, server=name.partition(".")[0])
-    lacking = [key for key in required(spec.input_schema) if key not in cast("dict[str, Any]", value)]
+    lacking = [key for key in json_schema.required(spec.input_schema) if key not in cast("dict[str, Any]", value)]
     if lacking:
         return RuleFinding((start, end), problem=_lacks(spec, lacking))
     return RuleFinding((start, end), (PlannedCall(spec, text[found.end() : end]),))

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.messages import Message
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import as_schema, choices, properties, required, types
-from console_app.domain.tools import ToolSpec
+from console_app.domain import Message, ToolSpec, one_line
+from console_app.domain import schema as json_schema
 
 ENABLE = "enable_server"  # the tool that asks the user for a server
 
@@ -41,7 +39,7 @@ class Match:
 
     def kind(self, parameter: str) -> str:
         """Return the JSON type that the tool's schema gives the parameter, or ""."""
-        return kind_of(properties(self.spec.input_schema).get(self.keys[parameter]))
+        return kind_of(json_schema.properties(self.spec.input_schema).get(self.keys[parameter]))
 
     def call(self, **values: Any) -> PlannedCall:
         """Return the call with these values, each as the type the schema asks for; what the tool doesn't take is left
@@ -58,8 +56,14 @@ class OfflineTools:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
         self._enable = self.find((ENABLE,), server=("server",))
-        offered = properties(self._enable.spec.input_schema).get(self._enable.keys["server"]) if self._enable else None
-        self.off = tuple(map(str, choices(as_schema(offered))))  # the servers that are off and can be asked for
+        offered = (
+            json_schema.properties(self._enable.spec.input_schema).get(self._enable.keys["server"])
+            if self._enable
+            else None
+        )
+        self.off = tuple(
+            map(str, json_schema.choices(json_schema.as_schema(offered)))
+        )  # the servers that are off and can be asked for
 
     def switch_on(self, server: str) -> PlannedCall | None:
         """Return the call that asks for a server that is off; None where there is none such."""
@@ -93,11 +97,11 @@ class OfflineTools:
 
 def kind_of(schema: Any) -> str:
     """Return the JSON type of a schema; of several the first that isn't null; "" where it says none."""
-    return next((kind for kind in types(schema) if kind != "null"), "")
+    return next((kind for kind in json_schema.types(schema) if kind != "null"), "")
 
 
 def _match(spec: ToolSpec, parameters: Mapping[str, Iterable[str]]) -> Match | None:
-    has = properties(spec.input_schema)
+    has = json_schema.properties(spec.input_schema)
     keys: dict[str, str] = {}
     for name, candidates in parameters.items():
         key = next((one for one in candidates if one in has), None)
@@ -105,7 +109,7 @@ def _match(spec: ToolSpec, parameters: Mapping[str, Iterable[str]]) -> Match | N
             keys[name.removeprefix("maybe_")] = key
         elif not name.startswith("maybe_"):
             return None
-    return Match(spec, keys) if set(required(spec.input_schema)) <= set(keys.values()) else None
+    return Match(spec, keys) if set(json_schema.required(spec.input_schema)) <= set(keys.values()) else None
 
 
 def _fit(value: Any, kind: str) -> Any:

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console_app.domain.messages import AssistantMessage, ToolMessage
-from console_app.domain.schema import as_schema, choices, item, properties
-from console_app.domain.tools import Outcome
+from console_app.domain import AssistantMessage, Outcome, ToolMessage
+from console_app.domain import schema as json_schema
 from console_app.providers.offline.rule import (
     QUOTED,
     AnswerRule,
@@ -123,12 +122,12 @@ def _parsed(arguments: str, key: str) -> list[_Item]:
 
 def _written(items: Sequence[_Item], tool: Match) -> Any:
     """Return the list in the shape that the tool's schema gives it."""
-    schema = as_schema(properties(tool.spec.input_schema).get(tool.keys["items"]))
+    schema = json_schema.as_schema(json_schema.properties(tool.spec.input_schema).get(tool.keys["items"]))
     if kind_of(schema) == "string":
         return "\n".join(f"{_MARKS[one.state]} {one.text}" for one in items)
-    if kind_of(item(schema)) == "string":
+    if kind_of(json_schema.item(schema)) == "string":
         return [one.text for one in items]
-    fields = properties(as_schema(item(schema)))
+    fields = json_schema.properties(json_schema.as_schema(json_schema.item(schema)))
     text_key = next((name for name in _TEXTS if name in fields), "content")
     state_key = next((name for name in _STATES if name in fields), "status")
     written: list[dict[str, Any]] = []
@@ -140,7 +139,7 @@ def _written(items: Sequence[_Item], tool: Match) -> Any:
 
 
 def _state(state: str, schema: object) -> str:
-    return next((word for word in _WORDS[state] if word in choices(as_schema(schema))), state)
+    return next((word for word in _WORDS[state] if word in json_schema.choices(json_schema.as_schema(schema))), state)
 
 
 TODO = AnswerRule(

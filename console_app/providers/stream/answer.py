@@ -6,17 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Protocol
 
-from console_app.domain.chunks import (
-    CallDelta,
-    Chunk,
-    FinishChunk,
-    FinishReason,
-    NoticeChunk,
-    ReasoningChunk,
-    TextChunk,
-)
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec, one_line
+from console_app.domain import chunks as ch
 from console_app.providers.faults.wordings import is_failed_call
 from console_app.providers.stream.loose_json import may_hold_arguments, obj
 from console_app.providers.stream.offered_tools import OfferedTools
@@ -33,25 +24,25 @@ class ChunkBuffer:
     def __init__(self) -> None:
         self.urgent = False
         self.grown = 0
-        self._chunks: list[Chunk] = []
+        self._chunks: list[ch.Chunk] = []
         self._pieces: list[str] = []  # of what grows at the end
-        self._grows: type[TextChunk | ReasoningChunk] | int | None = None  # a number: the arguments of that call
+        self._grows: type[ch.TextChunk | ch.ReasoningChunk] | int | None = None  # a number: the arguments of that call
 
-    def __iter__(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Iterator[ch.Chunk]:
         self._join()
         return iter(self._chunks)
 
     def add_text(self, piece: str) -> None:
-        if self._grows is not TextChunk:
+        if self._grows is not ch.TextChunk:
             self._join()
-            self._grows = TextChunk
+            self._grows = ch.TextChunk
         self._pieces.append(piece)
         self.grown += len(piece)
 
     def add_reasoning(self, piece: str) -> None:
-        if self._grows is not ReasoningChunk:
+        if self._grows is not ch.ReasoningChunk:
             self._join()
-            self._grows = ReasoningChunk
+            self._grows = ch.ReasoningChunk
         self._pieces.append(piece)
         self.grown += len(piece)
 
@@ -63,17 +54,17 @@ class ChunkBuffer:
         self._pieces.append(piece)
         self.grown += len(piece)
 
-    def append(self, chunk: Chunk) -> None:
+    def append(self, chunk: ch.Chunk) -> None:
         """Add a chunk that is more of nothing."""
         self._join()
         self._chunks.append(chunk)
         self.urgent = True
 
-    def extend(self, chunks: Iterable[Chunk]) -> None:
+    def extend(self, chunks: Iterable[ch.Chunk]) -> None:
         for chunk in chunks:
             self.append(chunk)
 
-    def take(self) -> list[Chunk]:
+    def take(self) -> list[ch.Chunk]:
         """Return the chunks since the last time."""
         self._join()
         chunks, self._chunks, self.urgent = self._chunks, [], False
@@ -85,11 +76,11 @@ class ChunkBuffer:
             return
         whole, self._grows = "".join(self._pieces), None
         self._pieces.clear()
-        self._chunks.append(CallDelta(grows, whole) if isinstance(grows, int) else grows(whole))
+        self._chunks.append(ch.CallDelta(grows, whole) if isinstance(grows, int) else grows(whole))
 
 
 # A normal end: what the model has begun, it has finished.
-_ENDS: dict[str, FinishReason] = {
+_ENDS: dict[str, ch.FinishReason] = {
     "stop": "stop",
     "end_turn": "stop",
     "completed": "stop",
@@ -99,7 +90,7 @@ _ENDS: dict[str, FinishReason] = {
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
 }
-_CUTS: dict[str, FinishReason] = {
+_CUTS: dict[str, ch.FinishReason] = {
     "stop_sequence": "stop",  # it may stand inside of a call
     "length": "length",
     "max_tokens": "length",
@@ -146,7 +137,7 @@ class WireAnswer(ABC):
         self.text_length = 0
         self.usage: dict[str, Any] = {}
         self.said = ""  # why the model stopped, in the endpoint's words
-        self._reason: FinishReason = "stop"
+        self._reason: ch.FinishReason = "stop"
 
     @property
     @abstractmethod
@@ -178,7 +169,7 @@ class WireAnswer(ABC):
     def close_reasoning(self) -> None:
         """Append the reasoning that is to be kept, as far as it came."""
 
-    def take(self) -> list[Chunk]:
+    def take(self) -> list[ch.Chunk]:
         return self.chunks.take()
 
     def done_marker(self) -> None:
@@ -212,23 +203,23 @@ class WireAnswer(ABC):
         self._reason = end or _CUTS.get(known, "stop")
         self.finished = True
         if end is None and known not in _CUTS and not is_failed_call(known):
-            self.chunks.append(NoticeChunk(f"The model stopped for a reason that is not known: {shown}.", "warning"))
+            self.chunks.append(ch.NoticeChunk(f"The model stopped for a reason that is not known: {shown}.", "warning"))
         if end is not None:
             self.calls.finish()
         else:
             self.calls.finish("the token limit" if self._reason == "length" else f"the finish reason “{shown}”")
 
-    def end(self) -> FinishChunk:
+    def end(self) -> ch.FinishChunk:
         """Append what was still open, as the stream is over after a finish, and return the last chunk."""
         self.calls.over()
         self.close_reasoning()
         reason = self._reason
         if reason == "tool_calls" and not len(self.calls):
-            self.chunks.append(NoticeChunk("The model said that it calls tools, but named none.", "warning"))
+            self.chunks.append(ch.NoticeChunk("The model said that it calls tools, but named none.", "warning"))
             reason = "stop"
         elif reason == "stop" and len(self.calls):
             reason = "tool_calls"
-        return FinishChunk(reason)
+        return ch.FinishChunk(reason)
 
     def cut(self, why: str) -> None:
         """Break open calls, as the stream broke off; reasoning is kept as far as it came."""

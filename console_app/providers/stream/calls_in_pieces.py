@@ -14,8 +14,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, ProviderData
-from console_app.domain.safe_text import one_line
+from console_app.domain import chunks as ch
+from console_app.domain import one_line
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.loose_json import object_problem
 from console_app.providers.stream.offered_tools import OfferedTools
@@ -139,9 +139,9 @@ class CallsInPieces:
         if call.opened:
             return
         call.opened = True
-        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
+        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name)))
         if call.data:
-            self._out.append(ProviderData(dict(call.data), call.index))
+            self._out.append(ch.ProviderData(dict(call.data), call.index))
         if call.pieces:
             self._out.add_arguments(call.index, call.arguments)
 
@@ -159,13 +159,13 @@ class CallsInPieces:
             problem = f"cut off by {cut} after {len(text):,} characters"
         elif not call.name:
             problem = "the call names no tool"
-        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
-        runs_empty = isinstance(end, CallClosed) and is_empty(end.arguments)
+        end = ch.CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        runs_empty = isinstance(end, ch.CallClosed) and is_empty(end.arguments)
         if runs_empty or (call.empty and call.name and not cut):
-            end = CallBroken(call.index, self._unowned.doubt, text) if self._unowned.doubt else end
-        elif isinstance(end, CallBroken) and not cut:
+            end = ch.CallBroken(call.index, self._unowned.doubt, text) if self._unowned.doubt else end
+        elif isinstance(end, ch.CallBroken) and not cut:
             self._unowned.doubt = self._unowned.doubt or ANOTHER
-        if isinstance(end, CallClosed) and must_ask:
+        if isinstance(end, ch.CallClosed) and must_ask:
             end = replace(end, must_ask=end.must_ask or must_ask)
         self._out.append(end)
 
@@ -186,4 +186,4 @@ def is_empty(arguments: str) -> bool:
 def _complete(call: CallInPieces, tools: OfferedTools) -> bool:
     if call.empty or call.whole:
         return not call.empty
-    return not isinstance(tools.read(call.index, call.name, call.arguments), CallBroken)
+    return not isinstance(tools.read(call.index, call.name, call.arguments), ch.CallBroken)

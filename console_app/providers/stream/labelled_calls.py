@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from console_app.domain.chunks import NoticeChunk
+from console_app.domain import chunks as ch
 from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.calls_in_pieces import INCOMPLETE, TWICE, CallInPieces, CallsInPieces, arguments_text
 from console_app.providers.stream.offered_tools import OfferedTools
@@ -181,7 +181,7 @@ class LabelledCalls(CallsInPieces):
         for call in sorted(self.open, key=lambda call: call.empty):
             self._end(call, "" if call.index < self._whole else "the end of the answer")
         if unowned:
-            self._out.append(NoticeChunk(NEVER_BEGUN, "warning"))
+            self._out.append(ch.NoticeChunk(NEVER_BEGUN, "warning"))
 
     @property
     def open(self) -> list[LabelledCall]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from console_app.domain.safe_text import encodable
+from console_app.domain import safe_text
 
 _NEVER_CUT = frozenset(("id", "item_id", "call_id", "name"))
 
@@ -94,7 +94,7 @@ class HalfCharacters:
             value = self.held.pop(at, "") + value
             if "\ud800" <= value[-1:] <= "\udbff" and (not at or at[-1] not in _NEVER_CUT):
                 self.held[at], value = value[-1], value[:-1]
-            mended = encodable(value)
+            mended = safe_text.encodable(value)
             self.replaced = self.replaced or mended.count("\ufffd") > value.count("\ufffd")
             return mended
         if isinstance(value, list):
@@ -103,5 +103,5 @@ class HalfCharacters:
             item = obj(value)
             place = (item.get("index"), item.get("output_index"), None if at else item.get("type"))
             at = (*at, *(label for label in place if isinstance(label, int | str)))
-            return {encodable(name): self.mend(field, (*at, name)) for name, field in item.items()}
+            return {safe_text.encodable(name): self.mend(field, (*at, name)) for name, field in item.items()}
         return value

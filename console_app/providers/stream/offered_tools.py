@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from console_app.domain.chunks import CallBroken, CallClosed
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec
+from console_app.domain import chunks as ch
 from console_app.providers.faults.tool_schemas import own
 from console_app.providers.stream.loose_json import object_problem
 from console_app.textcalls import ToolSchemas, ToolSignature, decode_json
@@ -75,14 +75,14 @@ class OfferedTools:
         bare = written.partition("<|")[0]  # a token of the model's own format, left behind the name (gpt-oss)
         return self._schemas.resolve(_DEFAULT_API.sub("functions.", bare)) or written
 
-    def read(self, index: int, written: str, text: str) -> CallClosed | CallBroken:
+    def read(self, index: int, written: str, text: str) -> ch.CallClosed | ch.CallBroken:
         """Return the end of the call `index`: `text` are its arguments, complete by the endpoint's own word."""
         name = self.called(written)
         read = Mended("" if text.strip() in ("", "null") else text, (), "")
         if problem := object_problem(text):
             mended = self.mended(name, text)
             if mended is None:
-                return CallBroken(index, problem, text)
+                return ch.CallBroken(index, problem, text)
             read = mended
         arguments, repaired, must_ask = read
         arguments = own(arguments, self._schema(name))
@@ -91,7 +91,7 @@ class OfferedTools:
             repaired = (*repaired, f"the name, written {written}")
         if _half_characters(arguments) or (self.replaced and "\ufffd" in arguments):
             repaired, must_ask, raw = (*repaired, HALVES), must_ask or LOST, text
-        return CallClosed(index, arguments, raw, repaired, must_ask=must_ask)
+        return ch.CallClosed(index, arguments, raw, repaired, must_ask=must_ask)
 
     def _schema(self, name: str) -> Mapping[str, Any]:
         none: Mapping[str, Any] = {}

@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Final, Protocol
 
-from console_app.domain.chunks import NoticeChunk
-from console_app.domain.errors import ProviderError
+from console_app.domain import chunks as ch
+from console_app.domain import errors
 from console_app.providers.faults.error_bodies import ServerFault, read_error
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import HalfCharacters, obj, parse_mended
@@ -232,7 +232,7 @@ class _Stream:
         self._held += size
         if self._held > LARGEST_HELD:
             what = f"the answer holds more than {LARGEST_HELD // 2**20} MB that is neither text nor arguments of a call"
-            raise ProviderError(what, "The rest of it is not read.")
+            raise errors.ProviderError(what, "The rest of it is not read.")
 
     def end(self) -> None:
         self._rest()
@@ -316,7 +316,9 @@ class _Stream:
         self._answer.offered.replaced = True
         if what not in self._noted:
             self._noted.add(what)
-            self._answer.chunks.append(NoticeChunk(f"The endpoint sent {what}; they are shown as \ufffd.", "warning"))
+            self._answer.chunks.append(
+                ch.NoticeChunk(f"The endpoint sent {what}; they are shown as \ufffd.", "warning")
+            )
 
     def _take_whole(self, data: bytes) -> None:
         start = data[:SHOWN].decode("utf-8", "replace")

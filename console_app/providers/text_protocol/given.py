@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL, Outcome, ToolSpec
+from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports
+from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
 from console_app.providers.stream.loose_json import obj, text
 from console_app.textcalls import GivenText
 
@@ -39,7 +38,7 @@ class SaidOfTools:
         return [text for _, texts in self._texts.values() for text in texts]
 
 
-def inputs(request: ModelRequest) -> list[GivenText]:
+def inputs(request: ports.ModelRequest) -> list[GivenText]:
     """Return the instructions, what tools returned, also those of the provider, what was attached or pasted, what the
     user wrote.
 
@@ -74,7 +73,7 @@ def found_by_provider(content: str) -> GivenText:
     return GivenText(_OF_PROVIDER, content)
 
 
-def known_of_before(request: ModelRequest) -> list[GivenText]:
+def known_of_before(request: ports.ModelRequest) -> list[GivenText]:
     """Return what the model was given in a conversation that goes on and a summary stands for, and what it has said: it
     may have quoted a text that a shorter one has taken the place of since. Whoever reads its next answer has seen
     neither."""

@@ -19,34 +19,10 @@ from itertools import groupby
 from typing import Any
 
 from console_app.config.models import KnownDialects
-from console_app.domain.chunks import (
-    CallBroken,
-    CallClosed,
-    CallDelta,
-    CallOpened,
-    Chunk,
-    FinishChunk,
-    FinishReason,
-    NoticeChunk,
-    ProviderCallFinished,
-    ReasoningChunk,
-    TextChunk,
-)
-from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from console_app.domain.ports import (
-    LearnsRefusals,
-    ModelRequest,
-    ProtocolMode,
-    Provider,
-    effort_for,
-    endpoint_of,
-    no_pictures,
-    speaks,
-)
-from console_app.domain.schema import properties
+from console_app.domain import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage, errors, ports
+from console_app.domain import chunks as ch
+from console_app.domain import schema as json_schema
 from console_app.domain.settings import Effort, Sampling
-from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.text_protocol.given import (
     SaidOfTools,
     found_by_provider,
@@ -90,7 +66,7 @@ class _Result:
     content: str
 
 
-def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
+def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
     """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
     system = request.system
     if request.tools and request.tool_choice != "none":
@@ -111,7 +87,7 @@ def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
     )
 
 
-def _messages(request: ModelRequest, dialect: str) -> tuple[Message, ...]:
+def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
     out: list[Message] = []
     results: list[_Result] = []
     images: list[str] = []
@@ -196,8 +172,8 @@ class TextProtocol:
 
     def __init__(
         self,
-        inner: Provider,
-        mode: ProtocolMode = "auto",
+        inner: ports.Provider,
+        mode: ports.ProtocolMode = "auto",
         *,
         dialect: str | None = None,
         official: bool = False,
@@ -221,19 +197,19 @@ class TextProtocol:
             self._by_text = self._learnt = True
             self._dialect = learnt
 
-    def _begin(self, mode: ProtocolMode) -> None:
-        self._mode: ProtocolMode = mode
+    def _begin(self, mode: ports.ProtocolMode) -> None:
+        self._mode: ports.ProtocolMode = mode
         self._by_text = mode in ("text", "xml")
         self._learnt = False  # it goes by text because a call of its dialect was approved
         self._dialect = self._configured or (XML if mode == "xml" else None)
 
-    def choose(self, mode: ProtocolMode) -> None:
+    def choose(self, mode: ports.ProtocolMode) -> None:
         """Choose another protocol from the next request on; what was known of the model is forgotten."""
-        if speaks(self._inner, LearnsRefusals):
+        if ports.speaks(self._inner, ports.LearnsRefusals):
             self._inner.forget_refusals()
         self._rewrite(mode)
 
-    def _rewrite(self, mode: ProtocolMode) -> None:
+    def _rewrite(self, mode: ports.ProtocolMode) -> None:
         if self._known is not None:
             self._known.drop(self._place)
         self._begin(mode)
@@ -260,7 +236,7 @@ class TextProtocol:
         return f"{self._key} at {self._at}"
 
     @property
-    def inner(self) -> Provider:
+    def inner(self) -> ports.Provider:
         return self._inner
 
     @property
@@ -273,14 +249,14 @@ class TextProtocol:
 
     @property
     def endpoint(self) -> str:
-        return endpoint_of(self._inner)
+        return ports.endpoint_of(self._inner)
 
     @property
     def no_pictures(self) -> str:
-        return no_pictures(self._inner)
+        return ports.no_pictures(self._inner)
 
     def effort_for(self, asked: Effort | None) -> str:
-        return effort_for(self._inner, asked)
+        return ports.effort_for(self._inner, asked)
 
     @property
     def protocol(self) -> str:
@@ -302,7 +278,7 @@ class TextProtocol:
         return self._dialect
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
         """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
@@ -314,24 +290,24 @@ class TextProtocol:
     def _key(self) -> str:
         return f"{self._inner.name}/{self._inner.model}"
 
-    async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+    async def _chunks(self, request: ports.ModelRequest) -> AsyncGenerator[ch.Chunk]:
         if not self._by_text:
             try:
                 async with aclosing(self._read(request, None)) as chunks:
                     async for chunk in chunks:
                         yield chunk
                 return
-            except ToolsRefused:
+            except errors.ToolsRefused:
                 if self._mode == "native":
                     raise
                 self._by_text = True
                 dialect = self._dialect_for(request.tools)
-                yield NoticeChunk(f"{self._key} takes no tools: they are offered as text ({dialect}) from now on.")
+                yield ch.NoticeChunk(f"{self._key} takes no tools: they are offered as text ({dialect}) from now on.")
         async with aclosing(self._read(request, self._dialect_for(request.tools))) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
+    async def _read(self, request: ports.ModelRequest, dialect: str | None) -> AsyncGenerator[ch.Chunk]:
         """Send one request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
         if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
@@ -350,27 +326,27 @@ class TextProtocol:
                     if reader is None or pace is None:
                         yield chunk
                         continue
-                    if not isinstance(chunk, TextChunk):
+                    if not isinstance(chunk, ch.TextChunk):
                         for read in await pace.rest():
                             yield read
                     match chunk:
-                        case TextChunk(text):
+                        case ch.TextChunk(text):
                             async for read in pace.feed(text):
                                 yield read
-                        case ReasoningChunk(text):
+                        case ch.ReasoningChunk(text):
                             reader.reasoned(text)
                             yield chunk
-                        case CallOpened() | CallDelta() | CallClosed() | CallBroken():
+                        case ch.CallOpened() | ch.CallDelta() | ch.CallClosed() | ch.CallBroken():
                             # The API's own calls count, and then none that is only written.
                             self._called()
                             for read in reader.withdraw():
                                 yield read
                             reader = None
                             yield chunk
-                        case ProviderCallFinished():
+                        case ch.ProviderCallFinished():
                             self._provenance.add(found_by_provider(chunk.content))
                             yield chunk
-                        case FinishChunk():
+                        case ch.FinishChunk():
                             finished = True
                             for count, read in enumerate(await self._end(reader, chunk), 1):
                                 yield read
@@ -378,13 +354,13 @@ class TextProtocol:
                                     await asyncio.sleep(0)
                         case _:
                             yield chunk
-        except ProviderError:
+        except errors.ProviderError:
             if reader is not None and pace is not None and not finished:
                 for read in [*await pace.rest(), *(await _finished(reader, None))[0]]:
                     yield read
             raise
 
-    def _reader(self, request: ModelRequest, dialect: str | None) -> AnswerReader | None:
+    def _reader(self, request: ports.ModelRequest, dialect: str | None) -> AnswerReader | None:
         if not request.tools or request.tool_choice == "none":
             return None
         if request.conversation != self._conversation:
@@ -409,7 +385,7 @@ class TextProtocol:
         self._called_natively = False
         self._provenance.forget()
 
-    def _stands_called(self, request: ModelRequest) -> bool:
+    def _stands_called(self, request: ports.ModelRequest) -> bool:
         """Tell whether the history holds a native call of this model; one of an old session, that names none, is its
         own."""
         return not request.called_before.isdisjoint(("", self._key)) or any(
@@ -419,19 +395,19 @@ class TextProtocol:
             for call in message.tool_calls
         )
 
-    async def _end(self, reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
+    async def _end(self, reader: AnswerReader, finish: ch.FinishChunk) -> list[ch.Chunk]:
         chunks, asked = await _finished(reader, finish.reason)
         self._unheard = reader.unheard
-        return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+        return [*chunks, ch.FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
 
 
-async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
+async def _finished(reader: AnswerReader, reason: ch.FinishReason | None) -> tuple[list[ch.Chunk], bool]:
     if reader.length > LONG:
         return await asyncio.to_thread(reader.finish, reason)
     return reader.finish(reason)
 
 
-def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
+def _told(request: ports.ModelRequest, unheard: str, first: str) -> ports.ModelRequest:
     """Return the request, with a note behind the newest prompt that says why the answer before it called nothing.
     `first`: how the request for that answer began."""
     messages = list(request.messages)
@@ -453,7 +429,7 @@ def _writable(dialect: str) -> bool:
 
 
 def _takes_code(spec: ToolSpec) -> bool:
-    return not _CODE_PARAMETERS.isdisjoint(properties(spec.input_schema))
+    return not _CODE_PARAMETERS.isdisjoint(json_schema.properties(spec.input_schema))
 
 
 _CODE_PARAMETERS = frozenset({"code", "new_string", "old_string", "new_text", "old_text", "patch", "diff", "script"})

@@ -11,21 +11,8 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Literal
 
-from console_app.domain.amounts import plural
-from console_app.domain.chunks import (
-    CallBroken,
-    CallClosed,
-    CallDelta,
-    CallOpened,
-    CallWithdrawn,
-    Chunk,
-    FinishReason,
-    NoticeChunk,
-    ReasoningChunk,
-    TextChunk,
-    TextReplaced,
-)
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec, plural
+from console_app.domain import chunks as ch
 from console_app.textcalls import ParsedCall, Provenance, ReadingLevel, Scanner, ToolSignature, model, unread
 
 QUOTED = "maybe quoted"
@@ -79,24 +66,24 @@ class AnswerReader:
         """Return what `feed` may cost next, as the scanner tells it."""
         return self._scanner.work(text)
 
-    def feed(self, text: str) -> list[Chunk]:
+    def feed(self, text: str) -> list[ch.Chunk]:
         """Return the chunks that more text gives."""
         self._raw.append(text)
         self.length += len(text)
         chunks = self._chunks(self._scanner.feed(text))
-        return [TextChunk(text)] if self._as_is else chunks
+        return [ch.TextChunk(text)] if self._as_is else chunks
 
-    def finish(self, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
+    def finish(self, reason: ch.FinishReason | None) -> tuple[list[ch.Chunk], bool]:
         """Return the chunks that the end gives, and whether the answer asked for calls. None: the answer was cut
         off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
             left = _left_as_text(result.problems) or self._unread()
-            self.unheard = "\n".join(one.text for one in left if isinstance(one, NoticeChunk))
+            self.unheard = "\n".join(one.text for one in left if isinstance(one, ch.NoticeChunk))
             return left, False
         chunks = self._chunks(self._scanner.tail_events, ended=True)
         if reasoning := result.reasoning.strip().removeprefix(self._thought).strip():
-            chunks.append(ReasoningChunk(reasoning))
+            chunks.append(ch.ReasoningChunk(reasoning))
         calls = self._calls(result)
         notices = [*_notices(result), *_left_as_text(result.problems)]
         if not calls and not result.calls and not notices and not result.content and self.raw.strip():
@@ -104,60 +91,60 @@ class AnswerReader:
         if not calls and not result.calls and not notices:
             notices += self._unread()
         self.unheard = (
-            "\n".join(one.text for one in notices if isinstance(one, NoticeChunk)) if not result.calls else ""
+            "\n".join(one.text for one in notices if isinstance(one, ch.NoticeChunk)) if not result.calls else ""
         )
         return [*chunks, *calls, *notices], bool(self._names)
 
-    def withdraw(self) -> list[Chunk]:
+    def withdraw(self) -> list[ch.Chunk]:
         """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
         if self._as_is:
             return []
-        chunks: list[Chunk] = [CallWithdrawn(index) for index in self._names]
+        chunks: list[ch.Chunk] = [ch.CallWithdrawn(index) for index in self._names]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
         if not raw.startswith(shown):
-            chunks.append(TextReplaced(raw))
+            chunks.append(ch.TextReplaced(raw))
         elif raw != shown:
-            chunks.append(TextChunk(raw[len(shown) :]))
+            chunks.append(ch.TextChunk(raw[len(shown) :]))
         return chunks
 
-    def _chunks(self, events: Sequence[model.ScanEvent], *, ended: bool = False) -> list[Chunk]:
-        chunks: list[Chunk] = []
+    def _chunks(self, events: Sequence[model.ScanEvent], *, ended: bool = False) -> list[ch.Chunk]:
+        chunks: list[ch.Chunk] = []
         for event in events:
             match event:
                 case model.VisibleText(text):
                     self._shown.append(text)
-                    chunks.append(TextChunk(text))
+                    chunks.append(ch.TextChunk(text))
                 case model.CallNamed(index, name, dialect):
                     chunks += self._open(index, name, dialect)
                 case model.CallArgumentsDelta(index, text):
                     if index in self._names:
-                        chunks.append(CallDelta(index, text))
+                        chunks.append(ch.CallDelta(index, text))
                 case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
-                        chunks.append(CallWithdrawn(index))
+                        chunks.append(ch.CallWithdrawn(index))
                 case model.Rewritten(content):
                     shown = "".join(self._shown).strip()
                     if not ended and not self._thought and self.raw.lstrip().startswith(shown):
                         self._thought = shown
-                        chunks.append(ReasoningChunk(shown))
+                        chunks.append(ch.ReasoningChunk(shown))
                     self._shown = [content]
-                    chunks.append(TextReplaced(content))
+                    chunks.append(ch.TextReplaced(content))
         return chunks
 
-    def _closed(self, call: ParsedCall) -> CallClosed:
+    def _closed(self, call: ParsedCall) -> ch.CallClosed:
         arguments = json.dumps(call.arguments, ensure_ascii=False)
         why = self._must_ask(call)
-        return CallClosed(call.index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)
+        return ch.CallClosed(call.index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)
 
-    def _open(self, index: int, name: str, dialect: str = "") -> list[Chunk]:
+    def _open(self, index: int, name: str, dialect: str = "") -> list[ch.Chunk]:
         if self._names.get(index) == name:
             return []
-        before: list[Chunk] = [CallWithdrawn(index)] if index in self._names else []
+        before: list[ch.Chunk] = [ch.CallWithdrawn(index)] if index in self._names else []
         self._names[index] = name
-        return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
+        return [*before, ch.CallOpened(index, "", name, origin="text", dialect=dialect)]
 
-    def _calls(self, result: model.ScanResult) -> list[Chunk]:
+    def _calls(self, result: model.ScanResult) -> list[ch.Chunk]:
         """Return every call attempted, in order: whole ones closed, the others broken with what was wrong and what
         ran."""
         calls = {call.index: call for call in result.calls}
@@ -166,8 +153,8 @@ class AnswerReader:
             for problem in result.problems
             if problem.index is not None and problem.index not in calls and problem.kind in ("truncated", "invalid")
         }
-        chunks: list[Chunk] = [
-            CallWithdrawn(index) for index in self._names if index not in calls and index not in broken
+        chunks: list[ch.Chunk] = [
+            ch.CallWithdrawn(index) for index in self._names if index not in calls and index not in broken
         ]
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
@@ -177,14 +164,14 @@ class AnswerReader:
             else:
                 problem = broken[index]
                 chunks += self._open(index, problem.name or "unreadable")
-                chunks.append(CallBroken(index, _sentence(problem, result.calls), raw=problem.raw))
+                chunks.append(ch.CallBroken(index, _sentence(problem, result.calls), raw=problem.raw))
         return chunks
 
-    def _unread(self) -> list[Chunk]:
+    def _unread(self) -> list[ch.Chunk]:
         """Return what seems to be a call although the scanner saw no mark of it."""
         if (one := unread(self.raw, self._tools)) is None:
             return []
-        return _left_as_text((one,)) or [NoticeChunk(f"{one.message.removesuffix('.')}; nothing was run.")]
+        return _left_as_text((one,)) or [ch.NoticeChunk(f"{one.message.removesuffix('.')}; nothing was run.")]
 
     def _must_ask(self, call: ParsedCall) -> str:
         where = self._provenance.where(call) if self._provenance is not None else ""
@@ -208,22 +195,22 @@ def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
     return f"{what} (line {problem.line}, column {problem.column}).{cut} Call {number} was NOT run. {others}"
 
 
-def _notices(result: model.ScanResult) -> list[Chunk]:
+def _notices(result: model.ScanResult) -> list[ch.Chunk]:
     """Return what could not be read and has no place among the calls."""
     return [
-        NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
+        ch.NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
         if problem.index is None and (problem.kind in ("truncated", "invalid") or problem.is_told)
     ]
 
 
-def _empty(result: model.ScanResult) -> Chunk:
+def _empty(result: model.ScanResult) -> ch.Chunk:
     """Say why nothing of an answer is to be seen."""
     why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
-    return NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
+    return ch.NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
-def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[Chunk]:
+def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[ch.Chunk]:
     """Return what seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
     left = [
         problem
@@ -236,7 +223,7 @@ def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[Chunk]:
     more = f" So {'does' if others == 1 else 'do'} {plural(others, 'more place')}." if others else ""
     where = "reasoning" if first.thought else f"text (line {first.line})"
     return [
-        NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
+        ch.NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
     ]
 
 
@@ -254,7 +241,7 @@ class ReadingPace:
         self._kept = ""
         self._since = 0  # characters since others had their turn: pieces may all have come at once
 
-    async def feed(self, text: str) -> AsyncGenerator[Chunk]:
+    async def feed(self, text: str) -> AsyncGenerator[ch.Chunk]:
         """Return the chunks that more text gives, with a turn for others between any two slices."""
         for start in range(0, len(text), SLICE):
             if self._since >= SLICE:
@@ -269,10 +256,10 @@ class ReadingPace:
             for chunk in await self._read(piece, alone=work == "none"):
                 yield chunk
 
-    async def rest(self) -> list[Chunk]:
+    async def rest(self) -> list[ch.Chunk]:
         """Return the chunks that what was kept gives: for when something else than text comes."""
         piece, self._kept = self._kept, ""
         return await self._read(piece, alone=False) if piece else []
 
-    async def _read(self, piece: str, *, alone: bool) -> list[Chunk]:
+    async def _read(self, piece: str, *, alone: bool) -> list[ch.Chunk]:
         return self._reader.feed(piece) if alone else await asyncio.to_thread(self._reader.feed, piece)

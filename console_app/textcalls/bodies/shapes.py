@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain.schema import as_schema, declares_members
+from console_app.domain import schema as json_schema
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.model import Arguments, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
@@ -116,7 +116,7 @@ def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bo
     if "inputSchema" in value or "input_schema" in value:
         return True
     arguments = [value[key] for key in ARGUMENT_KEYS if key in value]
-    declared = any(declares_members(as_schema(schema)) for schema in arguments)
+    declared = any(json_schema.declares_members(json_schema.as_schema(schema)) for schema in arguments)
     if not declared and "description" not in value:
         return False
     properties = tools.properties(tools.resolve(name) or "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any, Literal, Protocol
 
-from console_app.domain.schema import type_of
+from console_app.domain import schema as json_schema
 from console_app.textcalls.model import is_list, is_object
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas
@@ -79,7 +79,7 @@ class Form:
         if self.values == "raw" and isinstance(value, str):
             text = self._raw(name, value, tools.types(name, key))
         string = "true" if isinstance(value, str) else "false"
-        kind = type_of(value).replace("integer", "number")
+        kind = json_schema.type_of(value).replace("integer", "number")
         return Template(self.param).substitute(key=key, value=text, type=kind, string=string)
 
     def _raw(self, name: str, value: str, types: frozenset[str]) -> str:

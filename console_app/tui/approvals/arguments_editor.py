@@ -18,9 +18,9 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.schema import Schema, as_schema, properties, required
-from console_app.domain.schema.forms import form_of
+from console_app.domain import one_line, visible
+from console_app.domain import schema as json_schema
+from console_app.domain.schema import forms
 from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.settled_keys import SETTLE
@@ -87,7 +87,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
     async def _fill_form(self, arguments: Mapping[str, Any]) -> bool:
         """Shows them as a form. False, and nothing is shown, where a form would not say the same."""
-        place, field = self.query_one(VerticalScroll), form_of(self._schema)
+        place, field = self.query_one(VerticalScroll), forms.form_of(self._schema)
         await place.remove_children()
         if field.kind != "object" or not field.fields:
             return False
@@ -198,13 +198,13 @@ def written(arguments: Mapping[str, Any]) -> str:
     return "".join(character if character == visible(character) else json.dumps(character)[1:-1] for character in text)
 
 
-def schema_lines(schema: Schema) -> list[Content]:
+def schema_lines(schema: json_schema.Schema) -> list[Content]:
     """A line an argument of the tool: its name, type, whether it must be there, and what it is for."""
-    known, needed = properties(schema), required(schema)
+    known, needed = json_schema.properties(schema), json_schema.required(schema)
     widest = min(max((len(one_line(name, 24)) for name in known), default=0), 24)
     lines: list[Content] = []
     for name, declared in list(known.items())[:MOST_LISTED]:
-        rule = as_schema(declared)
+        rule = json_schema.as_schema(declared)
         kind = one_line(str(rule.get("type", "any")), 16) + ("" if name in needed else "?")
         line = Content.styled(f"{one_line(name, 24):<{widest}}", "$secondary")
         line += Content.styled(f"  {kind:<9}", "$accent")

@@ -14,9 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.domain.amounts import plural
-from console_app.domain.displayed import ArgumentLine
-from console_app.domain.safe_text import is_blank
+from console_app.domain import displayed, plural, safe_text
 from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
 
 
@@ -24,18 +22,18 @@ from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
 class ArgumentRow:
     """One row on screen; `wrapped` when it goes on with the line above."""
 
-    line: ArgumentLine
+    line: displayed.ArgumentLine
     name: str
     text: str
     wrapped: bool
 
 
-def name_column(lines: list[ArgumentLine]) -> int:
+def name_column(lines: list[displayed.ArgumentLine]) -> int:
     """Cells that the names take."""
     return min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
 
 
-def rows(lines: list[ArgumentLine], width: int) -> list[ArgumentRow]:
+def rows(lines: list[displayed.ArgumentLine], width: int) -> list[ArgumentRow]:
     """The lines as rows of which no text is wider than what `width` cells leave beside marks and names."""
     column = name_column(lines)
     room = max(width - column - 5, 8)
@@ -79,7 +77,7 @@ class ArgumentsView(ScrollView, can_focus=False):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._lines: list[ArgumentLine] = []
+        self._lines: list[displayed.ArgumentLine] = []
         self._whole: list[ArgumentRow] = []
         self._rows: list[ArgumentRow] = []  # those of them that are shown, in so many lines
         self._height = 0
@@ -87,7 +85,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         self._hunks: list[int] = []  # the lines at which the parts of a diff begin
         self._laid_out_for = 0
 
-    def show(self, lines: list[ArgumentLine], hunks: Sequence[int] = ()) -> None:
+    def show(self, lines: list[displayed.ArgumentLine], hunks: Sequence[int] = ()) -> None:
         """Other lines, from the first on; `hunks` are those at which the parts of a diff begin."""
         self._hunks = [*hunks]
         if lines == self._lines:
@@ -138,7 +136,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         said = f"{plural(first, 'line')} above" if first else ""
         if below:
             said = f"{said}, {len(below):,} below" if said else f"{plural(len(below), 'line')} below"
-            written = sum(not is_blank(row.text) for row in below)
+            written = sum(not safe_text.is_blank(row.text) for row in below)
             said += f", {written:,} not blank" if written < len(below) else ""
         if len(starts := self._starts()) > 1:
             here = max(sum(start < first + height for start in starts), 1)

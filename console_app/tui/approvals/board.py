@@ -20,10 +20,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.console.files.file_changes import FileChanges
-from console_app.console.pending import Pending
-from console_app.console.timing import Timing
-from console_app.domain.displayed import ArgumentLine, digest, hidden_characters
+from console_app.console import Pending, Timing, files
+from console_app.domain import displayed
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
@@ -193,9 +191,9 @@ class ApprovalBoard(FoldingBoard):
         self.can_focus = not replayed
         self._first = 0  # row at the top
         self._height = SteadyHeight()
-        self._lines: list[ArgumentLine] | None = None  # that are displayed of the selected call
+        self._lines: list[displayed.ArgumentLine] | None = None  # that are displayed of the selected call
         self._calls_shown = 0  # that have a row
-        self._changes = FileChanges(folder or Path())
+        self._changes = files.FileChanges(folder or Path())
         self._compared: Pending | None = None  # the call whose file was looked at last
         self._clockwork: Timer | None = None
 
@@ -328,12 +326,12 @@ class ApprovalBoard(FoldingBoard):
         for n in range(self._first, min(self._first + self._calls_shown, len(selection.waiting))):
             approval = selection.waiting[n]
             if n != selection.selected and approval.call.id not in selection.seen and says_all(approval, sizes, now):
-                selection.seen[approval.call.id] = digest(approval.lines())
+                selection.seen[approval.call.id] = displayed.digest(approval.lines())
         approval = selection.current
         if approval is None or self._lines is None or approval.call.id in selection.seen:
             return
         if view.at_end or view.has_class("-in-row"):
-            selection.seen[approval.call.id] = digest(self._lines)
+            selection.seen[approval.call.id] = displayed.digest(self._lines)
 
     def action_leave(self) -> None:
         """Escape: first out of the words or the rule, then out of the board."""
@@ -440,7 +438,7 @@ class ApprovalBoard(FoldingBoard):
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
         hidden, words = (
-            hidden_characters(approval.call.arguments or {}),
+            displayed.hidden_characters(approval.call.arguments or {}),
             "" if line else selection.comment,
         )  # the field has them
         head = header(approval, hidden, sizes, words, many=many)

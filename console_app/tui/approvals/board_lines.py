@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from console_app.console.files.file_changes import FileChange
-from console_app.console.pending import Pending
-from console_app.domain.safe_text import is_safe, one_line
+from console_app.console import Pending, files
+from console_app.domain import one_line, safe_text
 from console_app.domain.tools import RiskWord
 from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview import brief_arguments
@@ -128,7 +127,7 @@ def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
     for name, value in arguments.items():
         plain = isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= PLAIN)
         if not plain or not all(
-            is_safe(text) and text.isprintable() and "  " not in text for text in (str(name), str(value))
+            safe_text.is_safe(text) and text.isprintable() and "  " not in text for text in (str(name), str(value))
         ):
             return False
     return cell_len(brief_arguments(arguments, 1000)) <= _room(sizes, *_beside(approval, sizes, now))
@@ -186,7 +185,7 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
     return lines
 
 
-def warned(change: FileChange | None, sizes: RowSizes) -> list[Content]:
+def warned(change: files.FileChange | None, sizes: RowSizes) -> list[Content]:
     """What is to be known of the file that a call would change, beside the diff or where there is none."""
     words = change.warning if change is not None else ""
     return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []

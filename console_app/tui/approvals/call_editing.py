@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, ToolSpec
+from console_app.domain import CallState, ToolSpec, one_line
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 

@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from textual.content import Content
 
-from console_app.console.permissions import Permissions
-from console_app.console.timing import Later, Timing
-from console_app.domain.approvals import ApprovalMode
+from console_app.console import Later, Permissions, Timing
+from console_app.domain import ApprovalMode
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 

@@ -12,9 +12,9 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.console.permissions import MODES, SESSION, PermissionRow, Permissions
+from console_app.console import MODES, PermissionRow, Permissions
+from console_app.domain import one_line
 from console_app.domain.rules import parse_rule
-from console_app.domain.safe_text import one_line
 from console_app.engine import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.widgets.dialog import Dialog, DialogBox
@@ -93,8 +93,7 @@ class PermissionsScreen(Dialog[None]):
         elif row.source.startswith("project"):
             self._note(f"A rule of the project is changed in its file: {one_line(row.rule.source, 200)}")
         elif self._permissions.remove_rule(row.rule):
-            lasting = row.source == SESSION or row.source.startswith("yours")
-            self._note("Removed." if lasting else "Removed until you leave: the next start has it again.")
+            self._note("Removed." if row.lasting else "Removed until you leave: the next start has it again.")
             self._fill()
             self._changed()
 

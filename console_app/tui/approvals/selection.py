@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from console_app.console.pending import Pending
-from console_app.console.permissions import ApprovalDecision, Scope
-from console_app.domain.events import Decision
-from console_app.domain.safe_text import one_line
+from console_app.console import ApprovalDecision, Pending, Scope
+from console_app.domain import Decision, one_line
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 BESIDE = 1.0  # seconds in which two digits are one number

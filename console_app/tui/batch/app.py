@@ -14,10 +14,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import ProgressBar, Static
 
-from console_app.domain.batch import BatchSnapshot, Lane, RunningItem, duration
-from console_app.domain.events import Event
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain import CallState, Event, Outcome, batch, one_line
 from console_app.tui.batch.feed import BatchFeed
 from console_app.tui.batch.item_screen import ItemScreen
 from console_app.tui.lineview import spinner
@@ -42,7 +39,7 @@ class RunningList(RowList):
 
     def __init__(self) -> None:
         super().__init__(id="running")
-        self._items: Sequence[RunningItem] = ()
+        self._items: Sequence[batch.RunningItem] = ()
         self._now = 0.0
 
     @property
@@ -50,7 +47,7 @@ class RunningList(RowList):
         """The id of the item under the cursor."""
         return self._items[self.cursor].id if 0 <= self.cursor < len(self._items) else None
 
-    def show(self, items: Sequence[RunningItem], now: float) -> None:
+    def show(self, items: Sequence[batch.RunningItem], now: float) -> None:
         """These run now."""
         before = self.selected
         self._items, self._now = items, now
@@ -61,7 +58,7 @@ class RunningList(RowList):
         """`ID  TIME  LANES  what the newest call is`."""
         item = self._items[row]
         name = _column(one_line(item.id), _ID, palette.strong)
-        took = _column(duration(max(self._now - item.started_at, 0.0)), _TIME, palette.muted)
+        took = _column(batch.duration(max(self._now - item.started_at, 0.0)), _TIME, palette.muted)
         pieces: list[Piece] = [*name, *took]
         lanes = item.lanes[-_MOST_LANES:]
         pieces += [_mark(lane, self._now, palette) for lane in lanes]
@@ -76,7 +73,7 @@ def _column(text: str, cells: int, style: Style) -> list[Piece]:
     return [*pieces, (" " * (cells - pieces_width(pieces)), style)]
 
 
-def _mark(lane: Lane, now: float, palette: Palette) -> Piece:
+def _mark(lane: batch.Lane, now: float, palette: Palette) -> Piece:
     match lane.outcome:
         case None if lane.state is CallState.RUNNING:
             return spinner(palette.turning(now)), palette.primary
@@ -214,5 +211,5 @@ class BatchApp(App[None]):
             self.action_open()
 
 
-def _causes(run: BatchSnapshot) -> list[str]:
+def _causes(run: batch.BatchSnapshot) -> list[str]:
     return [f"✗ {cause.count} {cause.status.replace('_', ' ')}: {cause.words}" for cause in run.causes[:_CAUSES]]

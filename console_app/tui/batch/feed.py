@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from console_app.domain.batch import BatchSnapshot
+from console_app.domain import batch
 
 
 class BatchFeed(Protocol):
     """A run that goes on."""
 
-    def snapshot(self) -> BatchSnapshot:
+    def snapshot(self) -> batch.BatchSnapshot:
         """As it is now. Cheap."""
         ...
 

@@ -10,8 +10,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from console_app.domain.events import Event
-from console_app.domain.safe_text import one_line
+from console_app.domain import Event, one_line
 from console_app.domain.transcript import Transcript
 from console_app.tui.batch.feed import BatchFeed
 from console_app.tui.lineview import ConversationView, EventRouter

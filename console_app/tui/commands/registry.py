@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from console_app.console.commands import Commands
-from console_app.console.completion import Completion, Token
-from console_app.console.console import Console
-from console_app.console.intents.table import Bound
-from console_app.console.slash_commands import parse
-from console_app.mcp_client import command_of
+from console_app.console import Console
+from console_app.console.intents import Bound, Commands, parse
+from console_app.mcp_client.offering import typed_names
+from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt_box import choices
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.fuzzy import best
@@ -29,7 +27,7 @@ class CommandLine:
 
     def read(self, text: str) -> tuple[str, str] | None:
         """(name, rest) of a prompt that is a command; None for one that only looks like it."""
-        asked = command_of(text)
+        asked = typed_names.command_of(text)
         return asked if asked is not None and self._is_prompt(asked[0]) else parse(text)
 
     def find(self, name: str) -> Bound | None:

@@ -22,11 +22,9 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker
 
-from console_app.console.connecting import Connecting, Listing
-from console_app.domain.amounts import measured, plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.domain.settings import VENDOR_URLS, origin
+from console_app.console import Connecting, Listing
+from console_app.domain import FanoutError, amounts, one_line, plural, web_address
+from console_app.domain.settings import VENDOR_URLS
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.hinted_input import HintedInput
@@ -281,7 +279,7 @@ class ConnectScreen(Dialog[str | None]):
             seconds = await self._connecting.try_out(listing.connection, model)
             self._keeping = True
             self.refresh_bindings()
-            answered = f"{model} answered in {measured(seconds)}."
+            answered = f"{model} answered in {amounts.measured(seconds)}."
             self._say(f"{answered} Keeping it …", "-done")
             kept = await self._connecting.keep(listing.connection, model)
         except FanoutError as error:
@@ -343,6 +341,6 @@ def _amount(models: Sequence[str] | None) -> str:
 
 def _origin(address: str) -> tuple[str, str, int | None]:
     try:
-        return origin(address if "://" in address else f"https://{address}")
+        return web_address.origin(address if "://" in address else f"https://{address}")
     except ValueError:
         return "", address, None

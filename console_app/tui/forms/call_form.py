@@ -15,12 +15,10 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.console.earlier import EarlierCalls
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema.forms import Field, form_of
-from console_app.domain.tools import ToolSpec
+from console_app.domain import ToolSpec, one_line, plural
+from console_app.domain.schema import forms
 from console_app.engine import ManualCall
+from console_app.tui.forms.earlier import EarlierCalls
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog
@@ -130,8 +128,8 @@ class CallForm(Dialog[Filled | None]):
     ) -> None:
         super().__init__()
         self._spec = spec
-        self._form = form_of(spec.input_schema)
-        self._raw = Field("", "json", required=True)
+        self._form = forms.form_of(spec.input_schema)
+        self._raw = forms.Field("", "json", required=True)
         self._earlier = earlier
         self._batch = batch
         first: Any = {} if self._form.kind == "json" else LEFT_OUT  # of a tool that names no arguments: none

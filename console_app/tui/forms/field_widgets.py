@@ -19,8 +19,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from console_app.domain.safe_text import is_safe, one_line
-from console_app.domain.schema.forms import Field, parse_scalar
+from console_app.domain import one_line, safe_text
+from console_app.domain.schema import forms
 
 MOST_LINES = 8  # that are shown at once
 
@@ -187,7 +187,7 @@ class FieldWidget(Vertical):
     FieldWidget { height: auto; }
     """
 
-    def __init__(self, field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> None:
+    def __init__(self, field: forms.Field, value: Any = LEFT_OUT, *, label: str | None = None) -> None:
         super().__init__()
         self.field = field
         self.value = value
@@ -273,7 +273,7 @@ class LineWidget(FieldWidget):
         return not self._text
 
     def take(self) -> tuple[Any, str]:
-        return parse_scalar(self.field, self._text)
+        return forms.parse_scalar(self.field, self._text)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -291,7 +291,7 @@ class LinesWidget(FieldWidget):
             text = ""
         elif self.field.kind == "json" or not isinstance(value, str):
             text = json.dumps(value, indent=2, ensure_ascii=False)
-            if not is_safe(text):
+            if not safe_text.is_safe(text):
                 text = json.dumps(value, indent=2)
         else:
             text = value
@@ -307,7 +307,7 @@ class LinesWidget(FieldWidget):
         return not self._text.strip() if self.field.kind == "json" else not self._text
 
     def take(self) -> tuple[Any, str]:
-        return parse_scalar(self.field, self._text)
+        return forms.parse_scalar(self.field, self._text)
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
@@ -466,10 +466,10 @@ def _button(label: str, name: str) -> Button:
     return button
 
 
-def widget_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> FieldWidget:
+def widget_for(field: forms.Field, value: Any = LEFT_OUT, *, label: str | None = None) -> FieldWidget:
     """The widget of a field; a value that its own control can't show is shown as JSON."""
     if value is not LEFT_OUT and value is not None and not _shows(field, value):
-        as_json = Field(field.name, "json", field.title, field.about, field.required, field.nullable)
+        as_json = forms.Field(field.name, "json", field.title, field.about, field.required, field.nullable)
         return LinesWidget(as_json, value, label=label)
     match field.kind:
         case "text" if isinstance(value, str) and ("\n" in value or "\t" in value):
@@ -488,12 +488,12 @@ def widget_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None)
             return ChoicesWidget(field, value, label=label)
 
 
-def _shows(field: Field, value: Any) -> bool:
+def _shows(field: forms.Field, value: Any) -> bool:
     match field.kind:
         case "text":
-            return isinstance(value, str) and is_safe(value)
+            return isinstance(value, str) and safe_text.is_safe(value)
         case "lines":
-            return isinstance(value, str) and is_safe(value)
+            return isinstance(value, str) and safe_text.is_safe(value)
         case "number" | "integer":
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "switch":
@@ -514,10 +514,10 @@ def _shows(field: Field, value: Any) -> bool:
 
 def one_line_if_unsafe(text: str) -> str:
     """What a line can hold: a text with line breaks or unseen characters is no such text, and is shown as JSON."""
-    return text if is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
+    return text if safe_text.is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
 
 
-def _initial(field: Field) -> Any:
+def _initial(field: forms.Field) -> Any:
     return LEFT_OUT if field.default is None else field.default
 
 

@@ -18,9 +18,9 @@ from textual.suggester import Suggester
 from textual.types import CSSPathType
 from textual.widgets import Input
 
-from console_app.domain.safe_text import is_safe, one_line
-from console_app.domain.schema import object_of
-from console_app.domain.schema.forms import form_of
+from console_app.domain import one_line, safe_text
+from console_app.domain import schema as json_schema
+from console_app.domain.schema import forms
 from console_app.mcp_client import PromptArgument
 from console_app.tui.forms.field_widgets import FieldWidget, LineWidget, widget_for
 from console_app.tui.widgets.dialog import Dialog
@@ -64,8 +64,8 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         self._about = about
         self._propose = propose
         members = {one.name: {"type": "string", "description": one.description} for one in arguments}
-        schema = object_of(members, [one.name for one in arguments if one.required])
-        self._widget: FieldWidget = widget_for(form_of(schema), dict(initial), label="")
+        schema = json_schema.object_of(members, [one.name for one in arguments if one.required])
+        self._widget: FieldWidget = widget_for(forms.form_of(schema), dict(initial), label="")
 
     def compose(self) -> ComposeResult:
         """What it is for, the fields, the keys."""
@@ -128,6 +128,6 @@ class _Proposals(Suggester):
         if self._line.query_one(Input).value != value:
             return None
         for proposed in await self._form.proposals(self._line, value):
-            if proposed.startswith(value) and is_safe(proposed) and proposed.isprintable():
+            if proposed.startswith(value) and safe_text.is_safe(proposed) and proposed.isprintable():
                 return proposed
         return None

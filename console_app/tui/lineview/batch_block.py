@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from console_app.domain.call_description import NEEDS
-from console_app.domain.transcript.times import covered, elapsed, runs
+from console_app.domain import amounts, call_description
+from console_app.domain.transcript import times
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_group import CallGroup
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.wording import COUNTED, counted, counted_as, measured, seconds
+from console_app.tui.lineview.wording import COUNTED, counted, counted_as
 
 WORTH_SAYING = 0.1  # seconds saved
 FAILURES = ("failed", "timed out", "invalid", "interrupted")
@@ -71,9 +71,14 @@ class BatchBlock(Block):
         if wall is None:
             return []
         dot: Piece = (" · ", palette.faint)
-        said: list[list[Piece]] = [[dot, (seconds(wall) if self.group.is_open else measured(wall), palette.base)]]
+        said: list[list[Piece]] = [
+            [dot, (amounts.seconds(wall) if self.group.is_open else amounts.measured(wall), palette.base)]
+        ]
         if saved > WORTH_SAYING:
-            said += [[dot, (f"{seconds(saved)} faster", palette.success)], [(" than sequential", palette.muted)]]
+            said += [
+                [dot, (f"{amounts.seconds(saved)} faster", palette.success)],
+                [(" than sequential", palette.muted)],
+            ]
         return said
 
     def _counts(self) -> list[tuple[int, str]]:
@@ -93,7 +98,7 @@ class BatchBlock(Block):
     def _ink(self, word: str, palette: Palette) -> Style:
         if word in FAILURES:
             return palette.error
-        if word in NEEDS:
+        if word in call_description.NEEDS:
             return palette.warning
         return palette.secondary if word == "running" else palette.muted
 
@@ -101,7 +106,7 @@ class BatchBlock(Block):
         """How long it took in seconds, None before anything ran, and how much longer one after the other would have
         taken. What only waited for a person is in neither."""
         calls = self.group.calls
-        ran = [stretch for call in calls for stretch in runs(call, now)]
+        ran = [stretch for call in calls for stretch in times.runs(call, now)]
         if not ran:
             return None, 0.0
-        return elapsed(calls, now), sum(end - since for since, end in ran) - covered(ran)
+        return times.elapsed(calls, now), sum(end - since for since, end in ran) - times.covered(ran)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
+from console_app.domain import Artifact, one_line
 from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.lines import Line, Piece, Row, fit
 from console_app.tui.lineview.palette import Palette

@@ -12,16 +12,13 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from console_app.domain.displayed import Mark, diff_lines, edits_of
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState
+from console_app.domain import CallState, displayed, one_line, plural
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import INDENT
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
-from console_app.tui.lineview.wording import plural
 
 CHANGE = "change"  # in the column of names, before the lines that a replacement changes
 _GAP = 2  # cells behind the names
@@ -35,7 +32,7 @@ class _Line:
 
     name: str
     text: str
-    mark: Mark = " "
+    mark: displayed.Mark = " "
     is_json: bool = False
     is_note: bool = False
 
@@ -88,14 +85,14 @@ def argument_rows(arguments: Mapping[str, Any], width: int, palette: Palette) ->
 
 
 def _lines(arguments: Mapping[str, Any]) -> Iterator[_Line]:
-    edits, said = edits_of(arguments)
+    edits, said = displayed.edits_of(arguments)
     if any(max(old.count("\n"), new.count("\n")) >= FIRST_PAGE for old, new in edits):
         said = frozenset[str]()
     for name, value in arguments.items():
         if name not in said:
             yield from _value(one_line(str(name), 200), value)
     for old, new in edits if said else ():
-        changed, _ = diff_lines(old.split("\n"), new.split("\n"))
+        changed, _ = displayed.diff_lines(old.split("\n"), new.split("\n"))
         while not changed[-1].text and changed[-1].mark == " ":
             changed.pop()  # behind the last line end
         for number, line in enumerate(changed):

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
-from console_app.domain.call_description import Act, refusal
-from console_app.domain.tools import Artifact, CallState
-from console_app.domain.transcript import CallView, without_remarks
+from console_app.domain import Artifact, CallState, call_description
+from console_app.domain.transcript import CallView, results
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
@@ -65,12 +64,12 @@ class CallBlock(Panel):
         if action == "retry_all":
             group = self.group
             return group.newest and not (group.settled or group.is_open) and any(c.was_cut_off for c in group.calls)
-        return not refusal(self.call, Act(action), siblings_run=self.group.is_open)
+        return not call_description.refusal(self.call, call_description.Act(action), siblings_run=self.group.is_open)
 
     @property
     def allowed(self) -> frozenset[str]:
         """The keys that do something now."""
-        return frozenset(action for action in (*Act, "retry_all") if self.allows(action))
+        return frozenset(action for action in (*call_description.Act, "retry_all") if self.allows(action))
 
     @property
     def gap(self) -> int:
@@ -79,7 +78,7 @@ class CallBlock(Panel):
     @property
     def copy_text(self) -> str:
         return (
-            without_remarks(self.call.content, self.call.outcome)
+            results.without_remarks(self.call.content, self.call.outcome)
             if self.finished
             else self.call.arguments_text or brief_of(self.call, 400)
         )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import CallOrigin, CallState, Outcome
-from console_app.domain.transcript import CallView, LogLine, shown_text, without_remarks
+from console_app.domain import CallState, Outcome, amounts, one_line, plural, visible
+from console_app.domain.tools import CallOrigin
+from console_app.domain.transcript import CallView, LogLine, results
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.call_arguments import argument_rows, arguments_text, arrived_lines
@@ -25,7 +25,6 @@ from console_app.tui.lineview.results.records import records_of
 from console_app.tui.lineview.results.saying_the_same import says_the_same
 from console_app.tui.lineview.results.windows import INDENT, indented
 from console_app.tui.lineview.text_page import FIRST_PAGE, TextPage
-from console_app.tui.lineview.wording import plural, seconds, size
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
@@ -57,7 +56,7 @@ class CallDetail:
             return frozenset()
         found = self.body.found
         other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
-        other = other or self._is_said or self._text != without_remarks(self._call.content, self._call.outcome)
+        other = other or self._is_said or self._text != results.without_remarks(self._call.content, self._call.outcome)
         able = {"more": any(one.left for one in self._shown), "raw": other and not self.raw, "rendered": self.raw,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
@@ -85,7 +84,10 @@ class CallDetail:
     def own_page(self) -> TextPage:
         """The result's own text, without what is said to the model alone."""
         if self._source is None or self._source[0] is not self._call.content:
-            self._source = (self._call.content, TextPage(without_remarks(self._call.content, self._call.outcome)))
+            self._source = (
+                self._call.content,
+                TextPage(results.without_remarks(self._call.content, self._call.outcome)),
+            )
         return self._source[1]
 
     @property
@@ -189,7 +191,7 @@ class CallDetail:
     @property
     def _text(self) -> str:
         """The result's own text, without what is said to the model alone."""
-        return shown_text(self._call)
+        return results.shown_text(self._call)
 
     @property
     def _is_said(self) -> bool:
@@ -229,7 +231,9 @@ class CallDetail:
 
     def _structured(self) -> ResultBody | None:
         call = self._call
-        if call.structured is None or (not self.raw and says_the_same(without_remarks(call.content), call.structured)):
+        if call.structured is None or (
+            not self.raw and says_the_same(results.without_remarks(call.content), call.structured)
+        ):
             return None
         text, records = json_view.dump(call.structured), records_of(call.structured)
         if self.raw:
@@ -285,7 +289,7 @@ class CallDetail:
             ink = {"warning": palette.warning, "debug": palette.muted}.get(entry.level)
             ink = ink or (palette.base if entry.level in ("info", "notice") else palette.error)
             painter = AnsiPainter(ink, palette)
-            stamp: Piece = (f"{seconds(entry.at - begin):>7}  ", palette.muted)
+            stamp: Piece = (f"{amounts.seconds(entry.at - begin):>7}  ", palette.muted)
             for number, line in enumerate(entry.text.split("\n")):
                 lead: Piece = stamp if number == 0 else (" " * len(stamp[0]), palette.base)
                 rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
@@ -322,7 +326,9 @@ class CallDetail:
             where = artifact.path or artifact.uri or "not saved"
             picture = artifact.path in drawn
             facts = (
-                [artifact.picture_facts] if picture else [artifact.mime, size(artifact.size) if artifact.size else ""]
+                [artifact.picture_facts]
+                if picture
+                else [artifact.mime, amounts.size(artifact.size) if artifact.size else ""]
             )
             told = " · ".join(one_line(part) for part in facts if part)
             name, path = one_line(artifact.name), one_line(where)

@@ -8,10 +8,8 @@ from typing import Any, cast
 
 from rich.cells import cell_len
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState
-from console_app.domain.transcript import BatchView, CallView, ToModel
-from console_app.domain.transcript.times import OwnTime, only_waiting
+from console_app.domain import CallState, one_line
+from console_app.domain.transcript import BatchView, CallView, ToModel, times
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_arguments import is_marked, without_marks
 from console_app.tui.lineview.json_view import brief_arguments
@@ -79,7 +77,7 @@ class CallGroup:
         self._outgrown = False
         self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
         self._widths: tuple[int, Widths] | None = None
-        self._scale = (-1, 0.0, OwnTime(0.0, 0.0))  # for a version and a moment
+        self._scale = (-1, 0.0, times.OwnTime(0.0, 0.0))  # for a version and a moment
         self._known: tuple[int, float, float, bool] | None = None  # version, begin, end, open
 
     @property
@@ -144,12 +142,12 @@ class CallGroup:
         """A call was announced or changed its state: columns and scale may move, rows fold or unfold."""
         self.version += 1
 
-    def scale(self, now: float) -> OwnTime:
+    def scale(self, now: float) -> times.OwnTime:
         """The time that the lanes of the batch show: all but what only waited for a person."""
         version, begin, end, is_open = self._facts()
         if self._scale[:2] != (version, now):
-            left_out = tuple(only_waiting(self.calls, now))
-            self._scale = (version, now, OwnTime(begin, now if is_open else end, left_out))
+            left_out = tuple(times.only_waiting(self.calls, now))
+            self._scale = (version, now, times.OwnTime(begin, now if is_open else end, left_out))
         return self._scale[2]
 
     def _facts(self) -> tuple[int, float, float, bool]:

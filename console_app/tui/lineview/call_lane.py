@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from console_app.domain.tools import CallState
-from console_app.domain.transcript import CallView, VerdictWord
-from console_app.domain.transcript.times import OwnTime
+from console_app.domain import CallState
+from console_app.domain.transcript import CallView, times, verdicts
 from console_app.tui.lineview.call_group import lane_start
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette
@@ -25,7 +24,7 @@ RUN_LATE, RUN_EARLY = "╶", "╴"  # the halves of a cell, where a run begins o
 def state_style(call: CallView, palette: Palette) -> Style:
     """The colour of a call's state. What you decided yourself is neutral."""
     if (verdict := call.verdict) is not None:
-        if verdict.word is VerdictWord.SAID_NO:
+        if verdict.word is verdicts.VerdictWord.SAID_NO:
             return palette.warning
         return palette.success if verdict.is_good else palette.error if verdict.needs_an_eye else palette.muted
     if call.waits_for_you:
@@ -33,7 +32,7 @@ def state_style(call: CallView, palette: Palette) -> Style:
     return palette.secondary if call.state is CallState.RUNNING else palette.muted
 
 
-def lane(call: CallView, width: int, scale: OwnTime, now: float, palette: Palette) -> list[Piece]:
+def lane(call: CallView, width: int, scale: times.OwnTime, now: float, palette: Palette) -> list[Piece]:
     """The lane as pieces that fill exactly `width` cells. Nothing stands where the call was not there, or is over: a
     line with a rail under it would be read as how far it is."""
     if width <= 0:

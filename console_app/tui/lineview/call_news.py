@@ -7,16 +7,15 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import CallView, own_error, pictures_in_words, shown_text
+from console_app.domain import CallState, Outcome, amounts, one_line, plural
+from console_app.domain.transcript import CallView, results
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.lines import Piece, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import json_size
 from console_app.tui.lineview.results.brief import brief, says_all
-from console_app.tui.lineview.wording import number, plural, size
+from console_app.tui.lineview.wording import number
 
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
@@ -65,7 +64,7 @@ def _arriving(call: CallView, palette: Palette) -> list[Piece]:
         return [("about to start", palette.muted)]
     if not call.arguments_text:
         return [("arguments arriving", palette.muted)]
-    return [(f"arguments arriving · {size(len(call.arguments_text))}", palette.muted)]
+    return [(f"arguments arriving · {amounts.size(len(call.arguments_text))}", palette.muted)]
 
 
 def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Piece]:
@@ -137,7 +136,7 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
     style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
     brief, rest = _brief(call, room, palette, style, detail)
     if not brief and pictures:
-        brief = [(one_line(pictures_in_words(pictures), 80), style)]
+        brief = [(one_line(results.pictures_in_words(pictures), 80), style)]
     elif not brief and not files:
         brief = [("no output", palette.muted)]
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
@@ -152,8 +151,8 @@ def _brief(
 ) -> tuple[list[Piece], list[Piece]]:
     """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
     if call.outcome is not Outcome.SUCCEEDED:
-        source = (call.error or _in_your_words(call) or shown_text(call))[:_BRIEF_SOURCE]
-        line = own_error(source)
+        source = (call.error or _in_your_words(call) or results.shown_text(call))[:_BRIEF_SOURCE]
+        line = results.own_error(source)
         said = AnsiPainter(style, palette).line(line.strip()[:600])
         return said, [] if line == _in_your_words(call) else _rest(
             call, max(room - pieces_width(said), 0), palette, detail
@@ -179,7 +178,7 @@ def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> li
         more = f"  {json_size(body.found.value)}"
     else:
         more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""
-    measure = size(page.bytes)
+    measure = amounts.size(page.bytes)
     variants = (f"{more} · {measure}", more, f"  {measure}") if more else (f"  {measure}",)
     return [(text, palette.muted) for text in variants if len(text) <= room][:1]
 

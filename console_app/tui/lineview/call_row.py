@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from console_app.domain.tools import CallState
+from console_app.domain import CallState, amounts
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview.call_detail import CallDetail
 from console_app.tui.lineview.call_group import CallGroup, Widths, badges, label_of
@@ -18,7 +18,7 @@ from console_app.tui.lineview.call_lane import lane, state_style
 from console_app.tui.lineview.call_news import RUNNING, news
 from console_app.tui.lineview.lines import Piece, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.wording import measured, seconds, state_of
+from console_app.tui.lineview.wording import state_of
 
 TIME_WIDTH = 8
 MIN_LANE, MAX_LANE = 8, 30
@@ -108,8 +108,10 @@ def took(call: CallView, now: float) -> str:
     if call.started_at is None:
         return ""
     if call.state is not CallState.FINISHED:
-        return seconds(now - call.started_at)
-    return measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)
+        return amounts.seconds(now - call.started_at)
+    return amounts.measured(
+        call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at
+    )
 
 
 def _filled(pieces: list[Piece], cells: int, palette: Palette) -> list[Piece]:

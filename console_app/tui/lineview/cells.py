@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from rich.cells import get_character_cell_size
 
-from console_app.domain.safe_text import ascii_length
+from console_app.domain import safe_text
 from console_app.tui.lineview.rich_internals import cell_table
 
 _JOINED = re.compile("\u200d(?<=[^\n]\u200d)[^\n]")  # a joiner and what it joins take no cells of their own
@@ -24,7 +24,7 @@ _SETTLED = bytes.maketrans(b"\4\5", b"\0\1")
 
 def widths(text: str) -> bytes:
     """The cells of each character: 0, 1 or 2; of a newline 10, which is itself."""
-    plain = ascii_length(text)
+    plain = safe_text.ascii_length(text)
     if plain == len(text):
         return _plain_widths(text)
     plain = max(plain - 1, 0)  # what is behind a sign may make it another

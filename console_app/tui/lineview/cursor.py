@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from console_app.domain.tools import CallState
+from console_app.domain import CallState
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.call_block import CallBlock
 from console_app.tui.lineview.call_group import CallGroup, Panel

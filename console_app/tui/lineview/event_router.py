@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from console_app.domain import event_news
 from console_app.domain import events as ev
-from console_app.domain.event_news import News
 from console_app.domain.transcript import GO_ON, Transcript
 from console_app.tui.lineview.batch_block import BatchBlock
 from console_app.tui.lineview.block import Block
@@ -58,7 +58,9 @@ class EventRouter:
     def show(self, event: ev.Event) -> None:
         """Folds one event in and shows what came of it. Events of calls nobody knows change nothing."""
         self._transcript.apply(event)
-        if self._retry is not None and not News.of(event) & (News.BESIDE | News.RETRIES):
+        if self._retry is not None and not event_news.News.of(event) & (
+            event_news.News.BESIDE | event_news.News.RETRIES
+        ):
             self._tried(self._retry, event)
         match event:
             case ev.TextDelta():

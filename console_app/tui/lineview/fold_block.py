@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from console_app.domain.tools import CallState
+from console_app.domain import CallState
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.call_group import CallGroup, Fold

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 

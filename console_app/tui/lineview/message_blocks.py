@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
-from console_app.domain.messages import ThoughtLabel
-from console_app.domain.safe_text import one_line
+from console_app.domain import ThoughtLabel, amounts, one_line
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
@@ -20,7 +19,7 @@ from console_app.tui.lineview.markdown_tail import mend
 from console_app.tui.lineview.markdown_units import Mark, TextLook
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import LinesPassage, Passage, passage_of
-from console_app.tui.lineview.wording import seconds, spinner
+from console_app.tui.lineview.wording import spinner
 
 _MARKERS = re.compile(r"[*_`#]+(?=\S)|(?<=\S)[*_`]+")
 LABEL = 9  # cells of the column in which the labels of thoughts stand
@@ -213,11 +212,14 @@ class ReasoningBlock(Block):
 
     def _head(self, ink: Palette, now: float) -> list[Piece]:
         if self.live:
-            spent = seconds(now - (self.started_at or now))
+            spent = amounts.seconds(now - (self.started_at or now))
             return [(spinner(ink.turning(now)), ink.secondary), (f" thinking {spent}", ink.muted)]
         fold = "▾" if self.open else "▸"
         if self.started_at is not None and self.ended_at is not None:
-            return [(fold, ink.secondary), (f" thought for {seconds(self.ended_at - self.started_at)}", ink.muted)]
+            return [
+                (fold, ink.secondary),
+                (f" thought for {amounts.seconds(self.ended_at - self.started_at)}", ink.muted),
+            ]
         return [(fold, ink.secondary), (" thought", ink.muted)]
 
     def _newest(self, room: int) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rich.style import Style
 
-from console_app.domain.events import HistoryCompacted, Level, RetryScheduled, TurnOutcome
-from console_app.domain.safe_text import one_line
+from console_app.domain import Level, amounts, one_line, plural
+from console_app.domain import events as ev
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.passages import Passage, passage_of
-from console_app.tui.lineview.wording import counted, counted_as, number, plural, seconds
+from console_app.tui.lineview.wording import counted, counted_as, number
 
 Waits = Callable[[float], str]
 """What is waited for at a time, in words; "" for nothing."""
@@ -59,7 +59,7 @@ class CompactionBlock(NoticeBlock):
 
     is_stop = True
 
-    def __init__(self, event: HistoryCompacted) -> None:
+    def __init__(self, event: ev.HistoryCompacted) -> None:
         super().__init__("info", "")
         self.event = event
         self.opens = bool(event.covers)
@@ -95,11 +95,11 @@ class CompactionBlock(NoticeBlock):
 class RetryBlock(NoticeBlock):
     """Why a request is tried again, and which try that is; when, the activity line counts down."""
 
-    def __init__(self, event: RetryScheduled) -> None:
+    def __init__(self, event: ev.RetryScheduled) -> None:
         super().__init__("warning", "")
         self.again(event)
 
-    def again(self, event: RetryScheduled) -> None:
+    def again(self, event: ev.RetryScheduled) -> None:
         """It failed once more."""
         self._attempt = f"attempt {event.attempt}" + (f" of {event.most}" if event.most else "")
         self._why = event.why.rstrip(".")
@@ -150,7 +150,7 @@ class TurnEndBlock(Block):
 
     def __init__(
         self,
-        outcome: TurnOutcome,
+        outcome: ev.TurnOutcome,
         *,
         error: str | None = None,
         took: float = 0.0,
@@ -187,7 +187,7 @@ class TurnEndBlock(Block):
             "failed": palette.error,
             "step_limit": palette.warning,
         }[self.outcome]
-        facts = [seconds(self.took)]
+        facts = [amounts.seconds(self.took)]
         if self.tokens:
             facts.append(f"{number(self.tokens)} tokens")
         if self.cost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.tui.lineview.wording import plural, size
+from console_app.domain import amounts, plural
 
 FIRST_PAGE = 200  # lines of a result when it is opened
 LONGEST_LINE = 4000  # characters of one line that are shown
@@ -22,7 +22,7 @@ class TextPage:
     @property
     def measure(self) -> str:
         """How much there is, in words: `3 lines · 1.2 KB`."""
-        return f"{plural(self.count, 'line')} · {size(self.bytes)}"
+        return f"{plural(self.count, 'line')} · {amounts.size(self.bytes)}"
 
     def show_longer(self) -> bool:
         """Much more of the lines that are cut; False where none is, or no more can be shown of any."""
@@ -54,7 +54,7 @@ class TextPage:
             end = past if end < 0 else end
             line = self.text[at : min(end, at + self.longest)].rstrip("\r")
             if end - at > self.longest:
-                line += f" … {size(end - at - self.longest)} more on this line"
+                line += f" … {amounts.size(end - at - self.longest)} more on this line"
             lines.append(line)
             at = end + 1
         return lines, at

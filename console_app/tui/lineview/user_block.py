@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console_app.domain.messages import Attachment
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
+from console_app.domain import Artifact, Attachment, amounts, one_line, plural
 from console_app.tui.lineview.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.lineview.message_blocks import bar
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
 from console_app.tui.lineview.text_page import TextPage
-from console_app.tui.lineview.wording import plural, size
 
 USER_LINES = 12  # of the words while folded
 ATTACHMENT_LINES = 40  # of an attachment's text while open
@@ -164,4 +161,6 @@ def _facts(one: Attachment) -> str:
     if not one.server:
         return one.costs
     saved = "saved" if one.path else ""
-    return " · ".join(part for part in (one_line(one.mime, 60), size(one.size) if one.size else "empty", saved) if part)
+    return " · ".join(
+        part for part in (one_line(one.mime, 60), amounts.size(one.size) if one.size else "empty", saved) if part
+    )

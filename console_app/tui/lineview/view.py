@@ -11,11 +11,8 @@ from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 
-from console_app.domain.call_description import Act, refusal
-from console_app.domain.events import Level
-from console_app.domain.safe_text import one_line
+from console_app.domain import Artifact, Level, call_description, one_line
 from console_app.domain.steady_time import steady_time
-from console_app.domain.tools import Artifact
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview.block import Block
 from console_app.tui.lineview.block_scroll import BlockScroll
@@ -275,7 +272,7 @@ class ConversationView(BlockScroll, can_focus=True):
             key = one_line(event.character or "", 20) or event.key
             why = f"{key} does nothing here now. esc goes to the prompt."
             if isinstance(self.cursor, CallBlock) and self.cursor.call.origin == "provider":
-                why = f"{refusal(self.cursor.call, Act.RETRY)} {why}"
+                why = f"{call_description.refusal(self.cursor.call, call_description.Act.RETRY)} {why}"
         self.post_message(self.Refused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

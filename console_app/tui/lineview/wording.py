@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from console_app.domain import call_description as description
-from console_app.domain.amounts import measured as measured
-from console_app.domain.amounts import plural as plural
-from console_app.domain.amounts import seconds as seconds
-from console_app.domain.amounts import size as size
-from console_app.domain.transcript import CallView, VerdictWord
+from console_app.domain.transcript import CallView, verdicts
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_RATE = 10  # steps a second
 STILL = "◐"  # in its place where nothing is to move
 
 # In the order in which a batch counts them.
-COUNTED = ("running", "preparing", "queued", *VerdictWord, *description.NEEDS)
+COUNTED = ("running", "preparing", "queued", *verdicts.VerdictWord, *description.NEEDS)
 
 
 def spinner(now: float | None) -> str:

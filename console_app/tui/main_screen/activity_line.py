@@ -8,9 +8,9 @@ from textual import getters
 from textual.content import Content
 from textual.widget import Widget
 
-from console_app.console.activity import Doing
+from console_app.console import Doing
+from console_app.domain import amounts
 from console_app.tui.lineview import spinner
-from console_app.tui.main_screen.status_bar import tokens
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.motion import is_still
 from console_app.tui.widgets.typed_app import typed_app
@@ -105,7 +105,7 @@ def _details(doing: Doing) -> list[Content]:
     if doing.late:
         parts.append(Content.styled(f" · {LATE}", "$warning"))
     if doing.tokens:
-        parts.append(Content.styled(f"   {tokens(doing.tokens)} tokens", "$muted"))
+        parts.append(Content.styled(f"   {amounts.tokens(doing.tokens)} tokens", "$muted"))
         if doing.cost:
             parts.append(
                 Content.styled(f" · ${doing.cost:.3f}" if doing.cost < 1 else f" · ${doing.cost:.2f}", "$muted")

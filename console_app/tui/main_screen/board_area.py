@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from console_app.console.console import Console
+from console_app.console import Console
 from console_app.domain.transcript import CallView
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView

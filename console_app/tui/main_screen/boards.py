@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from console_app.console.pending import PendingCalls
-from console_app.console.talk.question_queue import PendingQuestion, QuestionQueue
-from console_app.console.timing import Later, Timing
+from console_app.console import Console, Later, PendingQuestion, QuestionQueue, Timing
 from console_app.domain.transcript import Transcript
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.prompt.prompt import Prompt
@@ -39,7 +37,7 @@ class WaitingBoards:
         questions: QuestionQueue,
         prompt: Prompt,
         transcript: Transcript,
-        pending: PendingCalls,
+        console: Console,
         timing: Timing,
     ) -> None:
         self._board = boards.approvals
@@ -48,7 +46,7 @@ class WaitingBoards:
         self._queue = questions
         self._prompt = prompt
         self._transcript = transcript
-        self._pending = pending
+        self._pending = console.pending
         self._timing = timing
         self._waiting: set[str] = set()
         self._asking: set[str | PendingQuestion] = set()

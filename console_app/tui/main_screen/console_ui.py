@@ -11,12 +11,8 @@ from typing import ParamSpec, TypeVar
 from textual.app import App
 from textual.screen import Screen
 
-from console_app.console.console import Console
-from console_app.console.services import Services
-from console_app.domain.amounts import plural
-from console_app.domain.event_news import News, call_of
-from console_app.domain.events import Event, Level
-from console_app.domain.tools import CallState
+from console_app.console import Console, Services
+from console_app.domain import CallState, Event, Level, event_news, plural
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
@@ -90,7 +86,7 @@ class ConsoleUi(Ui):
             self.talking = True
             self.shown.show(event)
             self._call_back(event)
-            if News.of(event) & News.FIGURES:
+            if event_news.News.of(event) & event_news.News.FIGURES:
                 self.changed()
         except Exception as error:
             if not self.goes_on(error):
@@ -98,14 +94,14 @@ class ConsoleUi(Ui):
 
     def _call_back(self, event: Event) -> None:
         """Tells whoever looks at another window of what waits for them, and of the turn's end."""
-        news = News.of(event)
-        if news & News.WAITS:
-            call = self.transcript.calls.get(call_of(event))
+        news = event_news.News.of(event)
+        if news & event_news.News.WAITS:
+            call = self.transcript.calls.get(event_news.call_of(event))
             approval = call is not None and call.state is CallState.WAITING
             self._attention.waits("a call needs approval" if approval else "a question needs your answer")
-        elif news & News.DECIDED:
+        elif news & event_news.News.DECIDED:
             self._attention.decided()
-        elif news & News.ENDS and (turn := self.transcript.turn) is not None:
+        elif news & event_news.News.ENDS and (turn := self.transcript.turn) is not None:
             self._attention.ended(f"the turn is {_came_to(turn)}")
         else:
             return

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from console_app.console.reports.copies import (
-    Copy,
-    as_csv,
-    copies_of_answer,
-    copies_of_texts,
-    copy_of,
-    measure,
-    result_copy,
-    table_size,
-)
-from console_app.domain.safe_text import one_line
+from console_app.console.reports import copies
+from console_app.domain import one_line
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, Table, UserBlock, dump
 from console_app.tui.main_screen.console_ui import ConsoleUi
 
@@ -42,7 +33,7 @@ async def copy_part(ui: ConsoleUi, block: Block) -> None:
     await pick(ui, [*copies[1:], *copies[:1]])
 
 
-async def pick(ui: ConsoleUi, copies: Sequence[Copy], words: str = "") -> None:
+async def pick(ui: ConsoleUi, copies: Sequence[copies.Copy], words: str = "") -> None:
     """Copies one of `copies`: the only one, the first with all of `words` in its name, or the one that is picked."""
     from console_app.tui.widgets.pick_list import Choice, PickList
 
@@ -70,36 +61,39 @@ def name_of(block: Block | None, text: str) -> str:
     return next((copy.what for copy in parts if copy.text == text), "")
 
 
-def _others(blocks: Sequence[Block], answer: Block | None) -> list[Copy]:
+def _others(blocks: Sequence[Block], answer: Block | None) -> list[copies.Copy]:
     """What else of the conversation can be copied, the newest first."""
     able = [block for block in reversed(blocks) if isinstance(block, AssistantBlock | CallBlock | UserBlock)]
     return [copy for block in able[:MOST_BLOCKS] if block is not answer for copy in copies_of(block)]
 
 
-def copies_of(block: Block) -> list[Copy]:
+def copies_of(block: Block) -> list[copies.Copy]:
     """Everything of a block that can be copied by itself, first what a plain copy takes."""
     if isinstance(block, AssistantBlock):
-        return copies_of_answer(block.markdown.text)
+        return copies.copies_of_answer(block.markdown.text)
     if isinstance(block, CallBlock):
         return [copy for copy in _of_call(block) if copy.text]
     if isinstance(block, UserBlock):
-        attached = (Copy(f"attachment {one.name or one.uri}", measure(one.text), one.text) for one in block.attachments)
-        return [copy_of("message", block.text), *(copy for copy in attached if copy.text)]
-    return [copy_of("text", block.copy_text)]
+        attached = (
+            copies.Copy(f"attachment {one.name or one.uri}", copies.measure(one.text), one.text)
+            for one in block.attachments
+        )
+        return [copies.copy_of("message", block.text), *(copy for copy in attached if copy.text)]
+    return [copies.copy_of("text", block.copy_text)]
 
 
-def _of_call(block: CallBlock) -> Iterator[Copy]:
+def _of_call(block: CallBlock) -> Iterator[copies.Copy]:
     call = block.call
     if block.finished:
-        yield result_copy(call)
+        yield copies.result_copy(call)
         body = block.detail.body
         if body.found.kind == "markdown" and len(body.found.text) <= MOST_MARKDOWN:
-            yield from copies_of_answer(body.found.text)[1:]
+            yield from copies.copies_of_answer(body.found.text)[1:]
         for body in (block.detail.body, block.detail.beside):
             if body is not None and body.found.kind == "table":
                 table = cast("Table", body.found.value)
                 rows = [list(table.columns), *table.rows(0, table.count)]
-                about = f"{table_size(rows)} · {one_line(', '.join(table.columns), 60)}"
-                yield Copy("table as CSV", about, as_csv(rows))
+                about = f"{copies.table_size(rows)} · {one_line(', '.join(table.columns), 60)}"
+                yield copies.Copy("table as CSV", about, copies.as_csv(rows))
     arguments = call.arguments_text if call.arguments is None else dump(call.arguments)
-    yield from copies_of_texts(call, arguments)
+    yield from copies.copies_of_texts(call, arguments)

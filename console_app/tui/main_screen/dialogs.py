@@ -8,13 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.settings import OwnSettings
-from console_app.console.console import Console
-from console_app.console.reports.call_text import call_text
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
-from console_app.domain.transcript import MANUAL, CallView, Transcript
+from console_app.console import Console
+from console_app.console.reports import call_text
+from console_app.domain import ApprovalMode, Artifact, FanoutError, one_line
+from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.themes import LoadedTheme
@@ -24,7 +21,7 @@ from console_app.tui.widgets.motion import use_motion
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from console_app.console.intents.table import Bound
+    from console_app.console.intents import Bound
     from console_app.tui.commands.registry import CommandRegistry
 
 
@@ -173,7 +170,7 @@ class Dialogs:
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
         calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
         if calls:
-            self._console.conversation.send(f"{MANUAL}{' '.join(map(str, calls))}")
+            self._console.call_by_hand(" ".join(map(str, calls)))
         return bool(calls)
 
     async def timeline(

@@ -26,7 +26,7 @@ from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.textual_internals import end_work
 
 if TYPE_CHECKING:
-    from console_app.console.services import Services
+    from console_app.console import Services
     from console_app.tui.main_screen.screen import ChatScreen
 
 INTERRUPT, QUIT_IF_EMPTY = "screen.interrupt", "delete_or_quit"  # what Ctrl+C and Ctrl+D do in the prompt

@@ -14,7 +14,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from console_app.console.intents.table import Bound
+from console_app.console.intents import Bound
 from console_app.tui.widgets.dialog import Dialog
 
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console_app.console.models import Models
-from console_app.domain.errors import FanoutError
+from console_app.console import Models
+from console_app.domain import FanoutError
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.pick_list import Choice, PickList
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from console_app.console.calls import Calls
-from console_app.domain.tools import CallState
+from console_app.console import Console
+from console_app.domain import CallState
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi
@@ -11,7 +11,7 @@ from console_app.tui.main_screen.dialogs import Dialogs
 
 
 def act_on_call(
-    event: ConversationView.CallAction, ui: ConsoleUi, calls: Calls, dialogs: Dialogs, boards: BoardArea
+    event: ConversationView.CallAction, ui: ConsoleUi, console: Console, dialogs: Dialogs, boards: BoardArea
 ) -> None:
     """Does what was asked for on a call, if it is still there."""
     call = ui.shown.transcript.calls.get(event.call_id)
@@ -19,18 +19,18 @@ def act_on_call(
         return
     match event.action:
         case "cancel":
-            calls.cancel(call.id)
+            console.calls.cancel(call.id)
         case "inspect":
             ui.open(dialogs.inspect, call)
         case "retry":
-            calls.run_again(call.id)
+            console.calls.run_again(call.id)
         case "retry_all":
-            calls.run_cut_off_again()
+            console.calls.run_cut_off_again()
         case "edit" if call.state is CallState.WAITING:
             boards.edit_waiting(call)
         case "edit":
-            ui.open(dialogs.edit_arguments, call, "runs it again with these", calls.run_again)
+            ui.open(dialogs.edit_arguments, call, "runs it again with these", console.calls.run_again)
         case "extend":
-            calls.extend(call.id)
+            console.calls.extend(call.id)
         case "send":
-            calls.send_now()
+            console.calls.send_now()

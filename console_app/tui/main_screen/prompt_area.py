@@ -13,9 +13,7 @@ from textual.geometry import Spacing
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from console_app.console.console import Console
-from console_app.console.talk.queued import Around
-from console_app.console.talk.sessions import READ_ONLY
+from console_app.console import Around, Console
 from console_app.tui.commands.registry import CommandLine
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.activity_line import ActivityLine
@@ -106,8 +104,7 @@ class PromptArea(Vertical):
         """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be, and says
         whether it could."""
         command = self._command_line.read(text)
-        if command is None and self._program.sessions.read_only:
-            self._ui.toast(READ_ONLY)
+        if command is None and not self._program.may_send():
             return False
         if command is None:
             taken()

@@ -10,12 +10,9 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 
-from console_app.console.commands import Commands
-from console_app.console.console import Console
-from console_app.console.permissions import MODES
-from console_app.console.services import Services
-from console_app.domain.amounts import plural
-from console_app.domain.approvals import ApprovalMode
+from console_app.console import MODES, Console, Services
+from console_app.console.intents import Commands
+from console_app.domain import ApprovalMode, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import ConversationView
@@ -104,7 +101,7 @@ class ChatScreen(MainScreen):
             services.human,
             boards.todo,
             self.prompt,
-            self.console.pending,
+            self.console,
             services.timing,
         )
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
@@ -156,7 +153,7 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CallAction)
     def _call_action(self, event: ConversationView.CallAction) -> None:
-        act_on_call(event, self.ui, self.console.calls, self.dialogs, self.boards)
+        act_on_call(event, self.ui, self.console, self.dialogs, self.boards)
 
     @on(ConversationView.FilesRequested)
     def _open_files(self, event: ConversationView.FilesRequested) -> None:

@@ -17,8 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.config.settings import BrokenSettings, OwnSettings, Setting
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.pick_list import Choice, PickList, list_keys, move_highlight
 

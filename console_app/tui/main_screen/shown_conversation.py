@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from console_app.console.pending import PendingCalls
-from console_app.console.talk.question_queue import QuestionQueue
-from console_app.console.timing import Timing
+from console_app.console import Console, QuestionQueue, Timing
+from console_app.domain import event_news
 from console_app.domain import events as ev
-from console_app.domain.event_news import News
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
@@ -29,7 +27,7 @@ class ShownConversation:
         questions: QuestionQueue,
         todo: TodoPane,
         prompt: Prompt,
-        pending: PendingCalls,
+        console: Console,
         timing: Timing,
     ) -> None:
         self._view = view
@@ -37,7 +35,7 @@ class ShownConversation:
         self._questions = questions
         self._todo = todo
         self._prompt = prompt
-        self._pending = pending
+        self._console = console
         self._timing = timing
         self._loading = False
         self._begin()
@@ -51,7 +49,7 @@ class ShownConversation:
         self.transcript = Transcript()
         self._router = EventRouter(self._view, self.transcript)
         self.boards = WaitingBoards(
-            self._boards, self._questions, self._prompt, self.transcript, self._pending, self._timing
+            self._boards, self._questions, self._prompt, self.transcript, self._console, self._timing
         )
 
     def sending(self, text: str | None, waits: Waits) -> None:
@@ -62,10 +60,10 @@ class ShownConversation:
     def show(self, event: ev.Event) -> None:
         """Shows one event of a turn."""
         self._router.show(event)
-        news = News.of(event)
-        if news & News.TODO:
+        news = event_news.News.of(event)
+        if news & event_news.News.TODO:
             self._todo.show(self.transcript.todo)
-        if news & (News.WAITS | News.DECIDED | News.OVER | News.ENDS):
+        if news & (event_news.News.WAITS | event_news.News.DECIDED | event_news.News.OVER | event_news.News.ENDS):
             self.boards.sync()
 
     def take_unpainted(self, most: int) -> bool:

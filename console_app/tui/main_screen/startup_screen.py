@@ -15,11 +15,11 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from console_app.console.completion import Completion, Token
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.sent_preview import SentPreview
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from console_app.console.services import Services
-from console_app.domain.ports import effort_for, protocol_label
+from console_app.console import Services
+from console_app.domain import ports
 from console_app.domain.transcript import Transcript
 from console_app.tui.main_screen.status_bar import Status
 
@@ -17,14 +17,14 @@ def read_status(services: Services, transcript: Transcript) -> Status:
         model=model or "…",
         provider=f"{provider} at {host}" if host else provider,
         strategy=engine.settings.strategy,
-        effort=effort_for(engine.provider, engine.settings.effort),
+        effort=ports.effort_for(engine.provider, engine.settings.effort),
         policy=engine.settings.policy_for(engine.provider.protocol).value,
         mode=engine.gate.mode,
         servers_ready=states.count("ready"),
         servers_starting=states.count("starting") + states.count("reconnecting"),
         servers_failed=states.count("failed"),
         tools=len(engine.toolset.tools()),
-        protocol=protocol_label(engine.provider),
+        protocol=ports.protocol_label(engine.provider),
         context=_context(services, transcript),
         context_window=services.models.window,
         cost=transcript.usage.cost,

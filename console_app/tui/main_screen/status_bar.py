@@ -14,9 +14,7 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from console_app.domain.amounts import plural, tokens
-from console_app.domain.approvals import ApprovalMode
-from console_app.domain.safe_text import one_line
+from console_app.domain import ApprovalMode, amounts, one_line, plural
 
 BAR_CELLS = 10
 NAME = Content.styled("fanout", "bold $primary")
@@ -163,8 +161,9 @@ def _context(status: Status, *, words: bool = True, bar: bool = True) -> Content
     window = status.context_window
     # Without a limit the number alone would read as what was spent, which other lines say in tokens.
     name = (("context ", "$foreground"),) if words or not window else ()
+    used = amounts.tokens(status.context)
     if not window:
-        return _line(*name, (tokens(status.context), "$muted"))
+        return _line(*name, (used, "$muted"))
     share = min(status.context / window, 1.0)
     filled = min(BAR_CELLS, round(share * BAR_CELLS) or (1 if status.context else 0))
     colour = "$error" if share > 0.9 else "$warning" if share > 0.75 else "$secondary"
@@ -172,9 +171,8 @@ def _context(status: Status, *, words: bool = True, bar: bool = True) -> Content
     return _line(
         *name,
         *drawn,
-        (f"{tokens(status.context)} of {tokens(window)}" if words else f"{tokens(status.context)}/{tokens(window)}",
-         "$muted" if share <= 0.75 else colour),
-    )  # fmt: skip
+        (used + (" of " if words else "/") + amounts.tokens(window), "$muted" if share <= 0.75 else colour),
+    )
 
 
 class StatusBar(Widget):

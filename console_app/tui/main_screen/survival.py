@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 MANY = 12  # errors
 SOON = 10.0  # seconds

@@ -18,8 +18,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from console_app.domain.events import TodoItem, TodoStatus
-from console_app.domain.safe_text import one_line
+from console_app.domain import events as ev
+from console_app.domain import one_line
 from console_app.tui.widgets.key_hints import key_lines
 
 GLANCE = 5  # items shown without the focus
@@ -27,14 +27,14 @@ MOST_SHOWN = 10  # with it
 HIGH = 34  # lines of a screen on which it needs no folding
 
 _LOOKS = {
-    TodoStatus.PENDING: ("○", "to do", "$muted"),
-    TodoStatus.IN_PROGRESS: ("◐", "in progress", "$warning"),
-    TodoStatus.COMPLETED: ("●", "done", "$success"),
+    ev.TodoStatus.PENDING: ("○", "to do", "$muted"),
+    ev.TodoStatus.IN_PROGRESS: ("◐", "in progress", "$warning"),
+    ev.TodoStatus.COMPLETED: ("●", "done", "$success"),
 }
 _NEXT = {
-    TodoStatus.PENDING: TodoStatus.IN_PROGRESS,
-    TodoStatus.IN_PROGRESS: TodoStatus.COMPLETED,
-    TodoStatus.COMPLETED: TodoStatus.PENDING,
+    ev.TodoStatus.PENDING: ev.TodoStatus.IN_PROGRESS,
+    ev.TodoStatus.IN_PROGRESS: ev.TodoStatus.COMPLETED,
+    ev.TodoStatus.COMPLETED: ev.TodoStatus.PENDING,
 }
 _KEYS = (("space", "state"), ("e", "edit"), ("a", "add"), ("d", "delete"), ("o", "fold"), ("esc", "back"))
 _WRITING = (("enter", "save"), ("esc", "cancel"))
@@ -71,14 +71,14 @@ class TodoPane(Vertical, can_focus=True):
     class Edited(Message):
         """The list as you want it."""
 
-        items: tuple[TodoItem, ...]
+        items: tuple[ev.TodoItem, ...]
 
     class Left(Message):
         """Escape: the focus should go back to the prompt."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.items: tuple[TodoItem, ...] = ()
+        self.items: tuple[ev.TodoItem, ...] = ()
         self._cursor = 0
         self._size_shown = (0, 0)  # its width and the height of the screen, when last looked at
         self._folded = False
@@ -90,7 +90,7 @@ class TodoPane(Vertical, can_focus=True):
         yield Input(placeholder="What is to be done", select_on_focus=False)
         yield Static(classes="todo--keys")
 
-    def show(self, items: Sequence[TodoItem]) -> None:
+    def show(self, items: Sequence[ev.TodoItem]) -> None:
         """The list as it is now."""
         if self._adds and len(items) > len(self.items):
             self._cursor = len(items) - 1
@@ -167,7 +167,7 @@ class TodoPane(Vertical, can_focus=True):
         self._stop_writing()
         if words and adds:
             self._adds = True
-            self.post_message(self.Edited((*self.items, TodoItem(content=words))))
+            self.post_message(self.Edited((*self.items, ev.TodoItem(content=words))))
         elif words and self.items:
             self._put(self.items[self._cursor].model_copy(update={"content": words}))
 
@@ -180,7 +180,7 @@ class TodoPane(Vertical, can_focus=True):
         """Who leaves the line leaves what was written in it."""
         self.call_later(self.refresh_pane)
 
-    def _put(self, item: TodoItem) -> None:
+    def _put(self, item: ev.TodoItem) -> None:
         at = self._cursor
         self.post_message(self.Edited((*self.items[:at], item, *self.items[at + 1 :])))
 
@@ -204,7 +204,7 @@ class TodoPane(Vertical, can_focus=True):
             return
         here = self.has_focus or self.has_focus_within
         self.set_class(bool(self.items) or here, "-shown")
-        done = sum(item.status is TodoStatus.COMPLETED for item in self.items)
+        done = sum(item.status is ev.TodoStatus.COMPLETED for item in self.items)
         self.border_title = f"To-do · {done} of {len(self.items)} done" if self.items else "To-do"
         keys = self.query_one(".todo--keys", Static)
         keys.display = here
@@ -229,7 +229,7 @@ class TodoPane(Vertical, can_focus=True):
     @property
     def _now(self) -> int:
         """The item that is being worked on, else the first that is not done."""
-        for wanted in (TodoStatus.IN_PROGRESS, TodoStatus.PENDING):
+        for wanted in (ev.TodoStatus.IN_PROGRESS, ev.TodoStatus.PENDING):
             for n, item in enumerate(self.items):
                 if item.status is wanted:
                     return n
@@ -245,11 +245,11 @@ class TodoPane(Vertical, can_focus=True):
         return line
 
 
-def _item(item: TodoItem, selected: bool) -> Content:
+def _item(item: ev.TodoItem, selected: bool) -> Content:
     glyph, word, style = _LOOKS[item.status]
     line = Content.styled("▸ " if selected else "  ", "bold $secondary")
     line += Content.styled(f"{glyph} {word:<11}  ", style)
-    done = item.status is TodoStatus.COMPLETED
+    done = item.status is ev.TodoStatus.COMPLETED
     return line + Content.styled(
         one_line(item.content, 200), "bold $foreground" if selected else "$muted" if done else "$foreground"
     )

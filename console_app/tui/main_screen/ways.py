@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from console_app.console.console import RUNNING, Console
-from console_app.console.intents import settings, talk
-from console_app.console.intents.intent import Cannot, Key, Slash, Ways
-from console_app.domain.errors import UsageError
+from console_app.console import Console
+from console_app.console.intents import RUNNING, Cannot, Key, Slash, Ways
+from console_app.domain import UsageError
 from console_app.tui.lineview import CallBlock
 
 if TYPE_CHECKING:
@@ -44,18 +43,18 @@ def screen_ways(
     """The ways of one chat screen. `places` are the widgets whose keys help lists, each with its title."""
 
     async def model(console: Console, rest: str) -> None:
-        await settings.use_model(console, rest or await dialogs.pick_model())
+        await console.use_model(rest or await dialogs.pick_model())
 
     async def call(console: Console, rest: str) -> None:
         if "{" in rest:
-            talk.call(console, rest)
+            console.call_by_hand(rest)
         else:
             await dialogs.call(rest)
 
     async def sessions(console: Console, rest: str) -> None:
         from console_app.tui.sessions.browse import browse
 
-        await browse(console.sessions, ui, console.services.clock, rest)
+        await browse(console, ui, rest)
 
     async def resume(console: Console, rest: str) -> None:
         await (console.sessions.resume(rest) if rest else sessions(console, ""))

@@ -15,11 +15,11 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.tui.lineview.lines import break_points
 
 if TYPE_CHECKING:
-    from console_app.domain.events import Level  # pydantic, which the first paint has no use for
+    from console_app.domain import Level  # pydantic, which the first paint has no use for
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.console.services import Services
+from console_app.console import Services
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.servers.offers import ServerOffers

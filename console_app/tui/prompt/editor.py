@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 from textual.app import App, SuspendNotSupported
 
-from console_app.console.files.own_editor import EditorError, edited
+from console_app.console import files
 
 
 async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:
     """`text` as it was saved in the editor; raises EditorError when there is none or it failed."""
     try:
-        return await edited(text, _suspended(app), suffix=suffix)
+        return await files.edited(text, _suspended(app), suffix=suffix)
     except SuspendNotSupported:
-        raise EditorError("this terminal can't be handed over to it.") from None
+        raise files.EditorError("this terminal can't be handed over to it.") from None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from textual.fuzzy import FuzzySearch
 
-from console_app.console.files.project_files import Walk, walk
+from console_app.console import files
 
 MOST_FILES = 200_000
 LONGEST_WALK = 20.0  # seconds
@@ -29,7 +29,7 @@ class FileIndex:
         self._folder = folder
         self._paths: list[str] = []  # grows while the first walk goes on
         self._walked_at = float("-inf")
-        self._walk: asyncio.Task[Walk] | None = None
+        self._walk: asyncio.Task[files.Walk] | None = None
         self._closed = False
         self._search = FuzzySearch()
         self._narrowed: tuple[str, list[str], int, Sequence[str]] = ("", [], 0, ())  # what the last query left
@@ -60,10 +60,10 @@ class FileIndex:
         if self._walk is not None or self._closed or time.monotonic() - self._walked_at <= FRESH_FOR:
             return
         into: list[str] = [] if self._paths else self._paths
-        walking = asyncio.to_thread(walk, self._folder, MOST_FILES, LONGEST_WALK, into, self._goes_on)
+        walking = asyncio.to_thread(files.walk, self._folder, MOST_FILES, LONGEST_WALK, into, self._goes_on)
         self._walk = asyncio.create_task(walking, name="files")
 
-        def walked(_task: asyncio.Task[Walk]) -> None:
+        def walked(_task: asyncio.Task[files.Walk]) -> None:
             self._paths, self._walk, self._walked_at = into, None, time.monotonic()
 
         self._walk.add_done_callback(walked)

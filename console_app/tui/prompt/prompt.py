@@ -21,10 +21,10 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
-from console_app.console.files.dropped_files import looks_dropped, mentions_of
-from console_app.console.history import PromptHistory
-from console_app.console.pastes import Pastes
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
+from console_app.tui.prompt.dropped_files import looks_dropped, mentions_of
+from console_app.tui.prompt.history import PromptHistory
+from console_app.tui.prompt.pastes import Pastes
 from console_app.tui.terminal.key_names import writes_text
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual import getters, on
@@ -25,17 +24,13 @@ from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from console_app.config.machine import page_in_use
-from console_app.console.completion import Completion, Completions, Token, token_before
-from console_app.console.files.file_mentions import file_mentions, written_path
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.console import files
+from console_app.domain import FanoutError, one_line
+from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.typed_app import typed_app
-
-if TYPE_CHECKING:
-    from console_app.console.files.attachments import Chip
 
 GAP = "   "
 MOST = 500  # cells that a chip takes at most, which no terminal has
@@ -55,9 +50,9 @@ class AttachmentChips(Widget):
     AttachmentChips.-some { display: block; }
     """
 
-    chips: reactive[tuple[Chip, ...]] = reactive(())
+    chips: reactive[tuple[files.Chip, ...]] = reactive(())
 
-    def show(self, chips: Sequence[Chip]) -> None:
+    def show(self, chips: Sequence[files.Chip]) -> None:
         """What goes along now."""
         self.set_class(bool(chips), "-some")
         self.chips = tuple(chips)
@@ -87,7 +82,7 @@ class AttachmentChips(Widget):
         return line + Content.styled(f"{GAP}+ {len(waiting)} more" if waiting else "", "$muted")
 
 
-def _piece(chip: Chip, room: int) -> Content:
+def _piece(chip: files.Chip, room: int) -> Content:
     """One chip in at most `room` cells. The folders of a path give way first, then what is said of it, a part after the
     other from behind; why it can't go stays."""
     mark, ink = ("! ", "$warning") if chip.refused else ("+ ", "$primary")
@@ -120,10 +115,10 @@ async def on_clipboard(keep: Callable[[bytes], Awaitable[str]] | None) -> tuple[
     """What names the clipboard's picture once `keep` has it, else its text, else why there is neither."""
     if page_in_use() is not None:
         return "", "", IN_A_BROWSER  # the desktop of this machine is not that of who looks at the page
-    from console_app.console.files.clipboard import read_clipboard
+    from console_app.console import files
 
     try:
-        clip = await read_clipboard(os.environ)
+        clip = await files.read_clipboard(os.environ)
         if clip.picture:
             return ("", "", STARTING) if keep is None else (await keep(clip.picture), "", "")
     except FanoutError as error:
@@ -213,7 +208,7 @@ Completer = Callable[[Token], Sequence[Completion]]
 """Completions of a command or an argument; the screen knows them."""
 Later = Callable[[Token], AsyncIterator[Completions]]
 """Completions of a value, and of what lies beside files behind `@`: more of them each time, as servers answer."""
-Look = Callable[[str], "Awaitable[Sequence[Chip]]"]
+Look = Callable[[str], "Awaitable[Sequence[files.Chip]]"]
 """What would go along with a text."""
 Keep = Callable[[bytes], Awaitable[str]]
 """Keeps a picture, and gives what names it. Raises FanoutError."""
@@ -356,7 +351,7 @@ class PromptBox(Vertical):
         token = token_before(prompt.document[row], column, row == 0) if prompt.selection.is_empty else None
         if token is None or token.kind != "file" or not (self._seeking or self.popup.is_open):
             return ()
-        return [mention.shown for mention in file_mentions(f"@{token.query}")]
+        return [mention.shown for mention in files.file_mentions(f"@{token.query}")]
 
     def _look_if_left(self) -> None:
         """What was half typed is no more: now it is missing, where there is no such file."""
@@ -416,14 +411,16 @@ class PromptBox(Vertical):
 
     async def _list(self, token: Token) -> None:
         paths = await self._files.find(token.query) if token.kind == "file" else []
-        files = [Completion(path, f"@{written_path(path)}" + ("" if path.endswith("/") else " ")) for path in paths]
+        named = [
+            Completion(path, f"@{files.written_path(path)}" + ("" if path.endswith("/") else " ")) for path in paths
+        ]
         async for found in self._later(token):
             prompt = self.prompt
             row, column = prompt.cursor_location
             over = prompt.text in (self._closed_for, prompt.recalled)
             if over or token_before(prompt.document[row], column, row == 0) != token:
                 return  # typed on meanwhile
-            new = [*files, *found.completions]
+            new = [*named, *found.completions]
             # What was listed still fits; taking it away until the rest is there would take your choice with it.
             kept = [one for one in self.popup.completions if one not in new] if found.more else []
             self._show([*kept, *new], token, found.title)

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 MOST_LINES = 3
 

@@ -18,10 +18,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console_app.console.talk.question_queue import PendingQuestion, Reply
-from console_app.console.timing import Timing
-from console_app.domain.questions import Elicitation, SamplingRequest, first_words, one_of
-from console_app.domain.safe_text import one_line
+from console_app.console import PendingQuestion, Reply, Timing
+from console_app.domain import one_line, questions
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import KeyLines, key_lines
@@ -354,17 +352,17 @@ class HumanBoard(FoldingBoard):
         left = "" if view.withdrawn or view.asked.left is None else f" · ends in {view.asked.left:.0f} s"
         self.border_title = Content(f"{who} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
 
-    def _who(self, question: Elicitation | SamplingRequest) -> str:
+    def _who(self, question: questions.Elicitation | questions.SamplingRequest) -> str:
         """The call that asks, else its server and of how many calls one does."""
         if named := self._label(question.call_id):
             return named
-        which = "" if question.call_id else one_of(question.candidates)
+        which = "" if question.call_id else questions.one_of(question.candidates)
         return f"{question.server}: {which}" if which else question.server
 
     def in_brief(self, width: int, framed: bool) -> Content:
         """Who asks, and the beginning of what."""
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
-        said = "" if self._withdrawn or self._view is None else first_words(self._view.asked.question)
+        said = "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
         return title + Content.styled(one_line(said, width), "bold $foreground")
 
     def say_place(self) -> None:

@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from console_app.console.timing import Timing
-from console_app.domain.safe_text import one_line, visible
+from console_app.console import Timing
+from console_app.domain import one_line, visible
 from console_app.domain.transcript import CallView
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard

@@ -14,12 +14,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from console_app.console.talk.question_queue import PendingQuestion, Reply
-from console_app.domain.amounts import plural
-from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
-from console_app.domain.safe_text import one_line, visible
-from console_app.domain.schema.forms import fields_asked
-from console_app.domain.web_address import read_address
+from console_app.console import PendingQuestion, Reply
+from console_app.domain import (
+    one_line,
+    plural,
+    questions,
+    visible,
+    web_address,
+)
+from console_app.domain.schema import forms
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, widget_for
 from console_app.tui.widgets.text_view import TextView
 
@@ -129,11 +132,11 @@ class FormView(AskedView):
     wants = "asks you"
     choices = (("y", "accept"), ("n", "decline"), ("x", "cancel"))
 
-    def __init__(self, asked: PendingQuestion, question: Elicitation) -> None:
+    def __init__(self, asked: PendingQuestion, question: questions.Elicitation) -> None:
         super().__init__(asked)
         self.add_class("form")
         self._question = question
-        asked_for = fields_asked(question.schema)
+        asked_for = forms.fields_asked(question.schema)
         self._fields = [one for place, one in enumerate(asked_for) if place < MOST_FIELDS or one.required]
         self._left_out = len(asked_for) - len(self._fields)
         self._widgets: list[FieldWidget] = []
@@ -175,13 +178,13 @@ class FormView(AskedView):
         """`y` only with values that fit; else the cursor goes to what is wrong."""
         match key:
             case "n":
-                return ElicitationAnswer("decline")
+                return questions.ElicitationAnswer("decline")
             case "x":
-                return ElicitationAnswer("cancel")
+                return questions.ElicitationAnswer("cancel")
             case _:
                 return self._filled_in()
 
-    def _filled_in(self) -> ElicitationAnswer | None:
+    def _filled_in(self) -> questions.ElicitationAnswer | None:
         if not self.is_ready:
             return None
         values: dict[str, Any] = {widget.field.name: widget.read() for widget in self._widgets}
@@ -190,7 +193,9 @@ class FormView(AskedView):
             wrong.focus_control()
             self.call_after_refresh(wrong.scroll_visible, animate=False)  # its problem has a line of its own now
             return None
-        return ElicitationAnswer("accept", {name: value for name, value in values.items() if value is not LEFT_OUT})
+        return questions.ElicitationAnswer(
+            "accept", {name: value for name, value in values.items() if value is not LEFT_OUT}
+        )
 
     def lay_out(self, width: int, room: int) -> None:
         """Where there is little room, fields stand close together."""
@@ -217,7 +222,7 @@ class ModelView(AskedView):
     wants = "wants to use the model"
     choices = (("y", "allow once"), ("a", "allow for session"), ("n", "deny"))
 
-    def __init__(self, asked: PendingQuestion, request: SamplingRequest, model: str) -> None:
+    def __init__(self, asked: PendingQuestion, request: questions.SamplingRequest, model: str) -> None:
         super().__init__(asked)
         self._request = request
         self._model = model
@@ -260,7 +265,7 @@ class ModelView(AskedView):
                 return None
 
 
-def _parts(request: SamplingRequest) -> Iterator[str]:
+def _parts(request: questions.SamplingRequest) -> Iterator[str]:
     if request.system:
         yield f"system\n{_indented(request.system)}"
     for message in request.messages:
@@ -281,7 +286,7 @@ class PageView(AskedView):
     wants = "wants you to open a page"
     choices = (("y", "open in the browser"), ("c", "copy"), ("n", "decline"), ("x", "cancel"))
 
-    def __init__(self, asked: PendingQuestion, question: Elicitation) -> None:
+    def __init__(self, asked: PendingQuestion, question: questions.Elicitation) -> None:
         super().__init__(asked)
         self._question = question
 
@@ -292,7 +297,7 @@ class PageView(AskedView):
 
     def compose(self) -> ComposeResult:
         """The message, the address, warnings."""
-        address = read_address(self._question.url)
+        address = web_address.read_address(self._question.url)
         with VerticalScroll(can_focus=False):
             yield Static(message_of(self._question.message))
             if address is None:
@@ -308,11 +313,11 @@ class PageView(AskedView):
         """`y` opens it."""
         match key:
             case "n":
-                return ElicitationAnswer("decline")
+                return questions.ElicitationAnswer("decline")
             case "x":
-                return ElicitationAnswer("cancel")
+                return questions.ElicitationAnswer("cancel")
             case "y":
-                return ElicitationAnswer("accept")
+                return questions.ElicitationAnswer("accept")
             case _:
                 return None
 
@@ -320,6 +325,6 @@ class PageView(AskedView):
 def view_of(asked: PendingQuestion, model: str) -> AskedView:
     """The view of a question; `model` is the one that answers servers now."""
     question = asked.question
-    if not isinstance(question, Elicitation):
+    if not isinstance(question, questions.Elicitation):
         return ModelView(asked, question, model)
     return PageView(asked, question) if question.mode == "url" else FormView(asked, question)

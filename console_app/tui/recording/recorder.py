@@ -11,9 +11,8 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 
-from console_app.console.services import Services
-from console_app.console.timing import Timers, Timing
-from console_app.domain.events import Event
+from console_app.console import Services, Timers, Timing
+from console_app.domain import Event
 from console_app.sessions import Replay
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import ConversationView

@@ -16,7 +16,7 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 
 @dataclass(frozen=True, slots=True)

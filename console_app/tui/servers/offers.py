@@ -9,21 +9,21 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from console_app.console.completion import Completions, Token
-from console_app.console.console import Console
-from console_app.console.intents.table import Bound
-from console_app.console.servers.completing import ServerCompletion, proposals
-from console_app.console.servers.wording import intent_of
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, ServerPrompt, written_arguments
+from console_app.console import Console
+from console_app.console.intents import Bound
+from console_app.console.servers import intent_of
+from console_app.domain import FanoutError, one_line
+from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, ServerPrompt
+from console_app.mcp_client.offering import typed_names
 from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.prompt.completion import Completions, Token
+from console_app.tui.servers.completing import ServerCompletion, proposals
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.fuzzy import best
 
 if TYPE_CHECKING:
     from console_app.config.servers import Item
-    from console_app.console.servers.switches import Offered
+    from console_app.console.servers import Offered
     from console_app.tui.servers.workbench import Workbench
 
 
@@ -114,9 +114,9 @@ class ServerOffers:
         propose = partial(proposals, self._hub, prompt)
         values = await self._ui.push(ValuesForm(f"/{typed}", prompt.description, prompt.arguments, filled, propose))
         if values is None:
-            self._ui.put(f"/{typed} {written_arguments(filled)}".rstrip())
+            self._ui.put(f"/{typed} {typed_names.written_arguments(filled)}".rstrip())
         else:
-            self._send(f"/{typed} {written_arguments(values)}".rstrip())
+            self._send(f"/{typed} {typed_names.written_arguments(values)}".rstrip())
 
     async def _open_prompt(self, hub: Hub, item: Offered) -> bool:
         from console_app.tui.servers.prompt_screen import PromptScreen

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.machine import BrowserPage, page_in_use
-from console_app.console.files.opened_files import open_file
-from console_app.domain.amounts import size
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
+from console_app.console import files
+from console_app.domain import Artifact, amounts, one_line
 from console_app.tui.lineview import is_web_link
 from console_app.tui.widgets.pick_list import Choice, PickList
 
@@ -47,7 +45,7 @@ async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, 
 
 
 def _facts(one: Artifact) -> str:
-    return " · ".join(part for part in (one.name, one.mime, size(one.size) if one.size else "") if part)
+    return " · ".join(part for part in (one.name, one.mime, amounts.size(one.size) if one.size else "") if part)
 
 
 async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
@@ -59,7 +57,7 @@ async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
     if one.path and (page := page_in_use()) is not None:
         tell(_download(page, one.path))
         return
-    problem = "it is no web address" if not one.path else await asyncio.to_thread(open_file, one.path)
+    problem = "it is no web address" if not one.path else await asyncio.to_thread(files.open_file, one.path)
     if problem:
         app.copy_to_clipboard(one.path or one.uri)
         tell(f"Not opened: {problem}. Copied instead: {one_line(one.path or one.uri, 200)}")

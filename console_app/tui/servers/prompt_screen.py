@@ -10,17 +10,16 @@ from typing import ClassVar
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
-from console_app.console.servers.completing import proposals
-from console_app.console.servers.uses import OfferUse, uses_in_brief, uses_of
-from console_app.domain.amounts import CHARACTERS_A_TOKEN, measured, plural, size
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt, written_arguments
+from console_app.domain import FanoutError, amounts, one_line, plural
+from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt
+from console_app.mcp_client.offering import typed_names
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.completing import proposals
 from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.uses import OfferUse, uses_in_brief, uses_of
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 LONGEST = 20_000  # characters of a description
@@ -87,7 +86,8 @@ class PromptScreen(TreeDialog[str]):
 
     def _what_it_makes(self) -> Node:
         characters = sum(len(one.text) + sum(len(part.text) for part in one.contents) for one in self._made)
-        words = f"~{plural(max(characters // CHARACTERS_A_TOKEN, 1), 'token')} in {plural(len(self._made), 'message')}"
+        tokens = max(characters // amounts.CHARACTERS_A_TOKEN, 1)
+        words = f"~{plural(tokens, 'token')} in {plural(len(self._made), 'message')}"
         nodes = [node for message in self._made for node in self._message(message)]
         return Node(
             lambda palette: [("What it makes", palette.heading), (f"  {words}, once sent", palette.muted)],
@@ -102,11 +102,11 @@ class PromptScreen(TreeDialog[str]):
         for part in message.contents:
             file = part.artifact
             what = f"{message.role}, embedded {one_line(part.uri or part.mime or 'content', 80)}"
-            texts.append((what if file is None else f"{what} · {size(file.size)}", part.text))
+            texts.append((what if file is None else f"{what} · {amounts.size(file.size)}", part.text))
         return [rendered(title, kind_of(text, None), tree.size.width - 8, tree.palette) for title, text in texts]
 
     def action_attach(self) -> None:
-        self.dismiss(f"/{self._typed} {written_arguments(self._values)}".rstrip() + " ")
+        self.dismiss(f"/{self._typed} {typed_names.written_arguments(self._values)}".rstrip() + " ")
 
     def action_copy(self) -> None:
         """c: the texts of all messages."""
@@ -184,7 +184,7 @@ def _use(use: OfferUse) -> Node:
     answer = use.answer
     failed = answer is not None and answer.kind == "error"
     word = "✗ failed" if failed else "✓ done" if answer is not None else "○ open"
-    took = measured(answer.seconds) if answer is not None and answer.seconds is not None else ""
+    took = amounts.measured(answer.seconds) if answer is not None and answer.seconds is not None else ""
     said = one_line(str(answer.data["error"].get("message", "")), 200) if failed and answer is not None else ""
 
     def paint(palette: Palette) -> Sequence[Piece]:
@@ -195,7 +195,7 @@ def _use(use: OfferUse) -> Node:
             (f"{took:>8}  ", palette.base),
             (brief_arguments(use.arguments, 60) or "no arguments", palette.base),
             (
-                f"  {said or (size(answer.size) if answer is not None else '')}",
+                f"  {said or (amounts.size(answer.size) if answer is not None else '')}",
                 palette.error if failed else palette.muted,
             ),
         ]

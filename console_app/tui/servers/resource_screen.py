@@ -13,17 +13,13 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
 
-from console_app.console.servers.uses import uses_in_brief, uses_of
-from console_app.console.servers.watching import Watching
-from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural, size
-from console_app.domain.errors import FanoutError
-from console_app.domain.messages import Attachment
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Artifact
+from console_app.console.servers import Watching
+from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, read_attachments
 from console_app.tui.lineview import kind_of
 from console_app.tui.servers.open_files import choose_and_open
 from console_app.tui.servers.prompt_screen import rendered
+from console_app.tui.servers.uses import uses_in_brief, uses_of
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
@@ -122,7 +118,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         """Fill the line above the text: the newest thing to know, then what it is."""
         mark = self._watching.mark(self._server, self._uri)
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
-        tokens = plural(max(len(self._text) // CHARACTERS_A_TOKEN, 1), "token")
+        tokens = plural(max(len(self._text) // amounts.CHARACTERS_A_TOKEN, 1), "token")
         cost = [f"~{tokens} when attached"] if self._text else []
         facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, uses_in_brief(uses)]), "$muted")
         if self._reading:
@@ -183,8 +179,10 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
 def _first(text: str) -> str:
     if len(text) <= MOST_SHOWN:
         return text
-    return f"{text[:MOST_SHOWN]}\n… {size(len(text) - MOST_SHOWN)} more are not shown; c copies all."
+    return f"{text[:MOST_SHOWN]}\n… {amounts.size(len(text) - MOST_SHOWN)} more are not shown; c copies all."
 
 
 def _facts(one: Attachment) -> str:
-    return " · ".join(part for part in (one_line(one.mime, 60), size(one.size) if one.size else "empty") if part)
+    return " · ".join(
+        part for part in (one_line(one.mime, 60), amounts.size(one.size) if one.size else "empty") if part
+    )

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import Schema, as_schema, followed, text
-from console_app.domain.schema.words import SchemaPart, inside, limits, type_words
+from console_app.domain import one_line
+from console_app.domain import schema as json_schema
+from console_app.domain.schema import words
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.folding_tree import Node, Paint
@@ -64,19 +64,19 @@ def _scalar(key: str, value: Any) -> Paint:
     return paint
 
 
-def schema_nodes(schema: Schema) -> list[Node]:
+def schema_nodes(schema: json_schema.Schema) -> list[Node]:
     """Return what a schema says of an object's properties, and whatever else it says."""
     return _inside(schema, schema, 0)
 
 
-def _inside(schema: Schema, root: Schema, depth: int) -> list[Node]:
+def _inside(schema: json_schema.Schema, root: json_schema.Schema, depth: int) -> list[Node]:
     return [
         _heading(place, root, depth) if place.is_heading else _place(place, root, depth)
-        for place in inside(schema, root)
+        for place in words.inside(schema, root)
     ]
 
 
-def _heading(place: SchemaPart, root: Schema, depth: int) -> Node:
+def _heading(place: words.SchemaPart, root: json_schema.Schema, depth: int) -> Node:
     if not place.below:
         return _note(place.name)
     return Node(
@@ -86,20 +86,24 @@ def _heading(place: SchemaPart, root: Schema, depth: int) -> Node:
     )
 
 
-def _place(place: SchemaPart, root: Schema, depth: int) -> Node:
-    own, found = as_schema(place.schema), followed(as_schema(place.schema), root)
+def _place(place: words.SchemaPart, root: json_schema.Schema, depth: int) -> Node:
+    own, found = json_schema.as_schema(place.schema), json_schema.followed(json_schema.as_schema(place.schema), root)
 
     def paint(palette: Palette) -> Sequence[Piece]:
-        about = text(own, "description") or text(found, "description") or text(found, "title")
+        about = (
+            json_schema.text(own, "description")
+            or json_schema.text(found, "description")
+            or json_schema.text(found, "title")
+        )
         return [
             (one_line(place.name, 80), palette.strong),
-            (f"  {type_words(found) if place.schema is not False else 'nothing'}", palette.secondary),
+            (f"  {words.type_words(found) if place.schema is not False else 'nothing'}", palette.secondary),
             (" · required" if place.required else "", palette.warning),
-            ("".join(f" · {one}" for one in limits(found)), palette.muted),
+            ("".join(f" · {one}" for one in words.limits(found)), palette.muted),
             (f"\n{clean(about[:LONGEST])}" if about else "", palette.base),
         ]
 
-    folds = bool(inside(found, root))
+    folds = bool(words.inside(found, root))
     below: Callable[[], Sequence[Node]] | None = (lambda: _inside(found, root, depth + 1)) if folds else None
     return Node(paint, below, open=folds and depth < OPEN_DEPTH - 1)
 

@@ -15,7 +15,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
 from console_app.config.servers import Typed
-from console_app.domain.safe_text import is_safe, one_line, visible
+from console_app.domain import one_line, safe_text, visible
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
@@ -98,7 +98,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
     def _tell(self) -> dict[str, str]:
         typed = self._typed
         wrong = typed.problems(self._taken)
-        if not is_safe(typed.name):
+        if not safe_text.is_safe(typed.name):
             wrong.setdefault("name", "has characters that can't be seen")
         for field in ("name", "target", "lines"):
             # Before the first try a field that is still empty is no mistake.

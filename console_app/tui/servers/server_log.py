@@ -9,10 +9,8 @@ from typing import ClassVar, cast, get_args
 
 from textual.binding import Binding, BindingType
 
-from console_app.console.reports.text_files import tail
-from console_app.domain.errors import FanoutError
-from console_app.domain.events import Level
-from console_app.domain.safe_text import one_line
+from console_app.console.reports import tail
+from console_app.domain import FanoutError, Level, one_line
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.text_dialog import TextDialog
 

@@ -11,13 +11,10 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from console_app.console.permissions import source_of
-from console_app.console.servers.switches import tokens_of
-from console_app.console.servers.uses import calls_in_brief
-from console_app.domain.amounts import measured, plural, seconds
-from console_app.domain.safe_text import one_line
-from console_app.domain.schema import properties, required
-from console_app.domain.tools import ToolSpec
+from console_app.console import source_of
+from console_app.console.servers import tokens_of
+from console_app.domain import ToolSpec, amounts, one_line, plural
+from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import brief_arguments, state_of, state_style
@@ -25,6 +22,7 @@ from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import schema_nodes
 from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.uses import calls_in_brief
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 MOST_CALLS = 50  # of the newest that are listed
@@ -124,7 +122,7 @@ def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
     nodes = schema_nodes(schema) if schema else []
     if not nodes:
         return Node(lambda palette: [(title, palette.heading), (f"  {nothing}", palette.muted)], key=title)
-    count, needed = len(properties(schema or {})), len(required(schema or {}))
+    count, needed = len(json_schema.properties(schema or {})), len(json_schema.required(schema or {}))
     words = plural(count, "field") if count else "see below"
     words += f", {needed} required" if needed else ""
     return Node(
@@ -153,9 +151,9 @@ def _call(call: CallView, now: float) -> Node:
         failed = call.verdict is not None and call.verdict.needs_an_eye
         ink = state_style(call, palette)
         at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
-        took = measured(call.duration_ms / 1000) if call.duration_ms else ""
+        took = amounts.measured(call.duration_ms / 1000) if call.duration_ms else ""
         if call.outcome is None and call.started_at is not None:
-            took = seconds(now - call.started_at)
+            took = amounts.seconds(now - call.started_at)
         arguments = brief_arguments(call.arguments or {}, 60) or "no arguments"
         result = call.error or call.content if call.outcome is not None else call.message
         return [

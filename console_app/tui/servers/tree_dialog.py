@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.types import CSSPathType
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints

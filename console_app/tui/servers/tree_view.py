@@ -9,12 +9,11 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console_app.console.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
-from console_app.domain.amounts import plural
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line, plural
 from console_app.tui.lineview import spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.tree import ItemRow, Mark, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:

@@ -17,10 +17,8 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.console.reports.wire_text import Redact, WireRows, brief, export, export_path, redacted, subject
-from console_app.domain.amounts import measured, plural, size
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.console.reports import wire_text
+from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import RawMessage, Traffic
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -42,7 +40,7 @@ SUBJECT = 6  # cells below which nothing of what a message is about is to be see
 class WireList(RowList):
     """The rows, kept up by `look`."""
 
-    def __init__(self, rows: WireRows, redact: Redact) -> None:
+    def __init__(self, rows: wire_text.WireRows, redact: wire_text.Redact) -> None:
         super().__init__()
         self._wire = rows
         self._redact = redact
@@ -87,13 +85,13 @@ class WireScreen(Dialog[None]):
         Binding("escape,q", "leave", "back", id="wire.back"),
     ]
 
-    def __init__(self, server: str, traffic: Traffic, redact: Redact, folder: Path) -> None:
+    def __init__(self, server: str, traffic: Traffic, redact: wire_text.Redact, folder: Path) -> None:
         super().__init__()
         self._server = server
         self._traffic = traffic
         self._redact = redact
         self._folder = folder
-        self._rows = WireRows(traffic)
+        self._rows = wire_text.WireRows(traffic)
         self._list = WireList(self._rows, redact)
         self._paused = False
 
@@ -182,9 +180,9 @@ class WireScreen(Dialog[None]):
 
     async def _export(self) -> None:
         rows = list(self._rows.rows)
-        path = export_path(self._folder, self._server)
+        path = wire_text.export_path(self._folder, self._server)
         try:
-            await asyncio.to_thread(export, path, rows, self._redact)
+            await asyncio.to_thread(wire_text.export, path, rows, self._redact)
         except FanoutError as error:
             self.notify(one_line(error.line, 300), severity="error", markup=False)
             return
@@ -224,18 +222,18 @@ class MessageScreen(Dialog[None]):
         Binding("escape,q,enter", "leave", "back", id="message.back"),
     ]
 
-    def __init__(self, server: str, message: RawMessage, redact: Redact) -> None:
+    def __init__(self, server: str, message: RawMessage, redact: wire_text.Redact) -> None:
         super().__init__()
         self._server = server
         self._message = message
-        self._data = redacted(message.data, redact)
+        self._data = wire_text.redacted(message.data, redact)
 
     def compose(self) -> ComposeResult:
         """Lay out what it is, what it holds, and the keys."""
         one = self._message
         way = f"→ to {one_line(self._server, 40)}" if one.sent else f"← from {one_line(self._server, 40)}"
-        facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), size(one.size)]
-        facts += [f"answered in {measured(one.seconds)}"] if one.seconds is not None else []
+        facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), amounts.size(one.size)]
+        facts += [f"answered in {amounts.measured(one.seconds)}"] if one.seconds is not None else []
         facts += ["cut: it was too large to be kept whole"] if one.size > len(one.raw) else []
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(one_line(one.method or "a message", 80))  # pyright: ignore[reportAttributeAccessIssue]
@@ -251,13 +249,13 @@ class MessageScreen(Dialog[None]):
         self.dismiss(None)
 
 
-def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact, *, chosen: bool) -> Line:
+def _paint_row(message: RawMessage, width: int, palette: Palette, redact: wire_text.Redact, *, chosen: bool) -> Line:
     """Return one message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
     arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
     kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
     at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
     id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
-    took = measured(message.seconds) if message.seconds is not None else ""
+    took = amounts.measured(message.seconds) if message.seconds is not None else ""
     left: list[Piece] = [
         ("▌" if chosen else " ", palette.primary),
         (f"{at} ", palette.muted),
@@ -267,13 +265,17 @@ def _paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact
     ]
     room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
     gap = room - pieces_width(left)
-    if width < WIDE and gap > SUBJECT and (about := one_line(redact(subject(message)), gap - 1)):
+    if width < WIDE and gap > SUBJECT and (about := one_line(redact(wire_text.subject(message)), gap - 1)):
         left.append((f" {about}", palette.muted))
         gap = room - pieces_width(left)
     if gap > 0:
         left.append((" " * gap, palette.base))
     left = crop(left, room)
-    left += [(f" {id:<6}", palette.muted), (f"{took:>7}", palette.base), (f" {size(message.size):>7}", palette.muted)]
+    left += [
+        (f" {id:<6}", palette.muted),
+        (f"{took:>7}", palette.base),
+        (f" {amounts.size(message.size):>7}", palette.muted),
+    ]
     if width >= WIDE:
-        left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))
+        left.append((f"  {one_line(wire_text.brief(message, redact), width)}", palette.muted))
     return fit(crop(left, width - 1), width, palette.base)

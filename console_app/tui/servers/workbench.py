@@ -6,17 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from console_app.console.servers.pings import Pings
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolSpec
+from console_app.console.servers import Pings
+from console_app.domain import FanoutError, ToolSpec, one_line
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
-    from console_app.console.servers.switches import Offered
+    from console_app.console.servers import Offered
     from console_app.mcp_client import ServerStatus
 
 

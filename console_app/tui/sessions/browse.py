@@ -18,14 +18,11 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.console.talk.sessions import Sessions
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.events import MessageAdded
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import Outcome, ToolCall
-from console_app.domain.transcript import ToModel, own_error, without_remarks
-from console_app.sessions import Library, SearchHit, SessionInfo, Store, StoreError
+from console_app.console import Console
+from console_app.domain import FanoutError, Outcome, ToolCall, one_line, plural
+from console_app.domain import events as ev
+from console_app.domain.transcript import ToModel, results
+from console_app.sessions import SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.dialog import Dialog, DialogBox
@@ -37,7 +34,7 @@ _Line = Callable[[int], Content]  # of a width
 
 
 def preview_lines(
-    info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[MessageAdded], width: int, height: int
+    info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[ev.MessageAdded], width: int, height: int
 ) -> list[Content]:
     """At most `height` lines of `width` cells; of more messages than fit the middle is left out."""
     calls, cost = counts
@@ -55,7 +52,7 @@ def preview_lines(
     return [*lines, *began, Content.styled("  ⋯", "$muted"), *ended][:height]
 
 
-def _lines(message: MessageAdded) -> list[_Line]:
+def _lines(message: ev.MessageAdded) -> list[_Line]:
     """A message may have thousands of calls: a line is made only where it is shown."""
     mark, style = _WHO[message.role]
     text = message.source or message.content
@@ -75,7 +72,11 @@ def _came(outcome: Outcome | None, text: str) -> str:
     word = "" if outcome is None else outcome.value.replace("_", " ")
     if outcome is Outcome.SUCCEEDED:
         return f"{word}: {text[:400]}"
-    said = "" if outcome is Outcome.CANCELLED else own_error(without_remarks(text).removeprefix(ToModel.DENIED)).strip()
+    said = (
+        ""
+        if outcome is Outcome.CANCELLED
+        else results.own_error(results.without_remarks(text).removeprefix(ToModel.DENIED)).strip()
+    )
     return f"{word}: {said[:400]}" if said else f"{word} by you"
 
 
@@ -299,26 +300,28 @@ def when(at: float, now: float) -> str:
     return datetime.fromtimestamp(at).strftime("%d %b" if ago < 300 * 86_400 else "%Y-%m-%d")
 
 
-async def browse(sessions: Sessions, ui: Ui, clock: Callable[[], float], query: str = "") -> None:
+async def browse(console: Console, ui: Ui, query: str = "") -> None:
     """Opens the list with `query` typed; to be run by `Ui.open`."""
-    library, select = sessions.stored(), ""
+    library, select = console.sessions.stored(), ""
     while library is not None:
         picked = await ui.push(
-            SessionsScreen(library.store, current=library.session_id, query=query, select=select, clock=clock)
+            SessionsScreen(
+                library.store, current=library.session_id, query=query, select=select, clock=console.services.clock
+            )
         )
         if picked is None:
             return
         query, select = picked.query, picked.info.id
         try:
-            if not await _act(picked, sessions, library):
+            if not await _act(picked, console):
                 return
         except FanoutError as error:
             ui.toast(error.line, seconds=8)
 
 
-async def _act(picked: Picked, sessions: Sessions, library: Library) -> bool:
+async def _act(picked: Picked, console: Console) -> bool:
     """Does what was picked; whether the list comes back."""
-    info = picked.info
+    info, sessions = picked.info, console.sessions
     match picked.action:
         case "resume":
             await sessions.open(info.id)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
-    from console_app.console.services import AttentionSettings
+    from console_app.console import AttentionSettings
 
 LONGEST = 120  # characters of a title or a notification
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"  # xterm's stack of titles; others take no notice

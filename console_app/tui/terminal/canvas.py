@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rich.color import ColorSystem
 
-from console_app.domain.safe_text import PLACEHOLDER
+from console_app.domain import safe_text
 from console_app.tui.terminal.answers import ExpectedAnswer
 from console_app.tui.terminal.placeholders import INK, LOW_BYTES, cells
 from console_app.tui.terminal.sixels import Strips, drawn, strips
@@ -175,7 +175,7 @@ class Canvas:
     def with_strips(self, frame: str, last_line: int, *, is_read: bool) -> tuple[str, bool]:
         """A frame as it is written. While the terminal has not read what went before, and where a picture is not seen
         in its full width, it is half blocks. Also whether all painted anew, at rest, would be finer."""
-        if not self.sixels or PLACEHOLDER not in frame:
+        if not self.sixels or safe_text.PLACEHOLDER not in frame:
             return frame, False
         written, coarse = drawn(frame, self._strips, last_line=last_line, is_read=is_read)
         if not is_read:

@@ -18,7 +18,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from console_app.domain.safe_text import ALWAYS_UNSAFE, PLACEHOLDER, is_safe
+from console_app.domain import safe_text
 from console_app.tui.terminal.placeholders import CELLS, INK
 
 log = logging.getLogger(__name__)
@@ -30,10 +30,10 @@ _MODE = "|".join(map(str, MODES))
 # Colours and cursor positions make up a frame; the rest opens, closes or queries, and keeps the window's title.
 _KNOWN = rf"\[(?:[0-9;]*m|2[23];2t|[0-9]+;[0-9]+H|\?(?:{_MODE})[hl]|\?(?:2026|2048)\$p|>[0-9]+u|<u)"
 _SEQUENCE = re.compile(rf"\x1b(?!{_KNOWN})")
-_FOREIGN = re.compile(rf"\x1b(?!{_KNOWN})|(?!\x1b)[\t\n{ALWAYS_UNSAFE}]")
+_FOREIGN = re.compile(rf"\x1b(?!{_KNOWN})|(?!\x1b)[\t\n{safe_text.ALWAYS_UNSAFE}]")
 # Written in one piece, never inside a frame: the bell, the clipboard (base64, as you copied it), the pointer's shape,
 # the window's title, and notifications, inside tmux in its wrapping.
-_TEXT = rf"[^\t\n;{ALWAYS_UNSAFE}]*"
+_TEXT = rf"[^\t\n;{safe_text.ALWAYS_UNSAFE}]*"
 _NOTICE = rf"\](?:9;Fanout:|777;notify;Fanout;){_TEXT}\x07"
 _ALONE = re.compile(
     r"\x07|\x1b\]52;c;[A-Za-z0-9+/]*={0,2}\x07|\x1b\]22;[a-z-]+\x07"
@@ -69,7 +69,7 @@ class EdgeFilter(LineFilter):
             return segments if _UNMARKED.fullmatch(text) else [_Marked(*segment) for segment in segments]
         return [
             _picture(segment)
-            if PLACEHOLDER in segment.text and CELLS.fullmatch(segment.text)
+            if safe_text.PLACEHOLDER in segment.text and CELLS.fullmatch(segment.text)
             else _Marked(_printable(segment.text), _unlinked(segment.style) if segment.style is not None else None)
             for segment in segments
             if not segment.control
@@ -100,7 +100,9 @@ EDGE: Final = EdgeFilter()
 
 
 def _is_clean(text: str) -> bool:
-    return (text.isascii() and text.isprintable()) or (is_safe(text) and "\n" not in text and "\t" not in text)
+    return (text.isascii() and text.isprintable()) or (
+        safe_text.is_safe(text) and "\n" not in text and "\t" not in text
+    )
 
 
 def _is_more(segment: Segment) -> bool:
@@ -111,7 +113,7 @@ def _is_more(segment: Segment) -> bool:
 def _printable(text: str) -> str:
     if _is_clean(text):
         return text
-    printable = "".join(c if is_safe(c) and c not in "\n\t" else _REPLACEMENT * cell_len(c) for c in text)
+    printable = "".join(c if safe_text.is_safe(c) and c not in "\n\t" else _REPLACEMENT * cell_len(c) for c in text)
     return set_cell_size(printable, cell_len(text))  # joiners count for what they join
 
 

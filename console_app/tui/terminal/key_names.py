@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.keys import key_to_character
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 LEAVES = "esc goes to the prompt"
 

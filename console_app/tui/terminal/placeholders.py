@@ -12,7 +12,7 @@ from typing import Final
 
 from rich.color import Color
 
-from console_app.domain.safe_text import PLACEHOLDER
+from console_app.domain import safe_text
 
 # The marks for 0, 1, 2 … as the protocol lists them, in order, first to last of each run.
 _RUNS = """
@@ -30,9 +30,9 @@ MOST_COLUMNS: Final = len(MARKS)
 # Number 67 of the 256 colours in its very shade, so that a terminal without more gets that number.
 INK: Final = Color.from_rgb(0x5F, 0x87, 0xAF)
 LOW_BYTES: Final = {"truecolor": 0x5F87AF, "256": 67}  # of a picture's number, by the colours that are written
-CELLS: Final = re.compile(f"(?:{PLACEHOLDER}[{MARKS}]{{3}})+")
+CELLS: Final = re.compile(f"(?:{safe_text.PLACEHOLDER}[{MARKS}]{{3}})+")
 
 
 def cells(picture: int, row: int, columns: int) -> str:
     """The cells of one row of a picture, of which `picture` is the highest byte of its number."""
-    return "".join(f"{PLACEHOLDER}{MARKS[row]}{MARKS[column]}{MARKS[picture]}" for column in range(columns))
+    return "".join(f"{safe_text.PLACEHOLDER}{MARKS[row]}{MARKS[column]}{MARKS[picture]}" for column in range(columns))

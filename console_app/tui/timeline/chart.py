@@ -15,11 +15,8 @@ from os.path import commonprefix
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain.amounts import measured, plural, seconds
-from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState
-from console_app.domain.transcript import CallView, StepView, TurnView
-from console_app.domain.transcript.times import Phase, Span, figures, spans_of, step_figures
+from console_app.domain import CallState, amounts, one_line, plural
+from console_app.domain.transcript import CallView, StepView, TurnView, times
 from console_app.tui.lineview import brief_of, state_of, state_style, telling
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -126,8 +123,8 @@ def clock(seconds: float, step: float) -> str:
     return f"{seconds:.{digits}f} s"
 
 
-PAINTED: tuple[Phase, ...] = ("arguments", "queue", "run", "wait")  # a later one over an earlier one
-GLYPHS: dict[Phase, str] = {"arguments": "·", "queue": "┈", "wait": "╍", "run": "▆"}
+PAINTED: tuple[times.Phase, ...] = ("arguments", "queue", "run", "wait")  # a later one over an earlier one
+GLYPHS: dict[times.Phase, str] = {"arguments": "·", "queue": "┈", "wait": "╍", "run": "▆"}
 SUPERSEDED = "▂"
 GRID = "┊"
 BEFORE, AFTER = "‹", "›"
@@ -258,12 +255,12 @@ def _said(call: CallView) -> tuple[object, ...]:
     return call.id, call.tool, call.arguments, coming, call.state is CallState.FINISHED
 
 
-def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:
+def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, times.Span | None]]:
     """The bar as one glyph a cell, each with the span it belongs to."""
-    line: list[tuple[str, Span | None]] = [(" ", None)] * cells
+    line: list[tuple[str, times.Span | None]] = [(" ", None)] * cells
     for cell, _ in ticks(window, cells):
         line[cell] = (GRID, None)
-    spans = sorted(spans_of(call, now), key=lambda span: (PAINTED.index(span.phase), not span.superseded))
+    spans = sorted(times.spans_of(call, now), key=lambda span: (PAINTED.index(span.phase), not span.superseded))
     hidden_before = hidden_after = False
     for span in spans:
         start, stop = window.cell(span.begin, cells), window.cell(span.end, cells)
@@ -283,7 +280,7 @@ def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tu
     return line
 
 
-def phase_style(phase: Phase, call: CallView, palette: Palette) -> Style:
+def phase_style(phase: times.Phase, call: CallView, palette: Palette) -> Style:
     """The colour of a phase; that of a run is its call's state."""
     if phase == "run":
         return state_style(call, palette)
@@ -322,10 +319,10 @@ def paint_call(
 
 def paint_step(row: StepRow, width: int, now: float, palette: Palette) -> Line:
     """The line above the calls of one answer."""
-    sums = step_figures(row.step.batch.calls, now)
-    facts = [plural(sums.calls, "call"), measured(sums.wall)]
+    sums = times.step_figures(row.step.batch.calls, now)
+    facts = [plural(sums.calls, "call"), amounts.measured(sums.wall)]
     if sums.saved > 0.1:
-        facts.append(f"{seconds(sums.saved)} saved")
+        facts.append(f"{amounts.seconds(sums.saved)} saved")
     pieces = [(f" Answer {row.number}", palette.heading), (f"  {' · '.join(facts)}", palette.muted)]
     return fit(crop(pieces, width), width, palette.base)
 
@@ -346,25 +343,25 @@ def time_of(call: CallView, now: float) -> str:
     if call.started_at is None:
         return "–" if call.finished_at is not None else ""
     if call.finished_at is None:
-        return seconds(now - call.started_at)
-    return measured(call.finished_at - call.started_at)
+        return amounts.seconds(now - call.started_at)
+    return amounts.measured(call.finished_at - call.started_at)
 
 
 def summary(turn: TurnView, now: float, palette: Palette, room: int | None = None) -> list[Piece]:
     """Wall against summed time, and what is not work: all in one line. What is too much for `room` cells is left out,
     first the queue, which the rows show, then the sum, which what was saved says."""
-    sums = figures(turn, now)
+    sums = times.figures(turn, now)
     dot: Piece = (" · ", palette.faint)
     parts: dict[str, list[Piece]] = {
         "calls": [(plural(sums.calls, "call"), palette.strong)],
-        "elapsed": [dot, ("elapsed ", palette.muted), (measured(sums.wall), palette.base)],
-        "total": [dot, ("total ", palette.muted), (measured(sums.summed), palette.base)],
+        "elapsed": [dot, ("elapsed ", palette.muted), (amounts.measured(sums.wall), palette.base)],
+        "total": [dot, ("total ", palette.muted), (amounts.measured(sums.summed), palette.base)],
     }
     if sums.saved > 0.05:
-        parts["saved"] = [dot, (f"{measured(sums.saved)} saved", palette.success)]
+        parts["saved"] = [dot, (f"{amounts.measured(sums.saved)} saved", palette.success)]
     for what, value in (("waited for you", sums.waited), ("queued", sums.queued)):
         if value > 0.05:
-            parts[what] = [dot, (f"{what} {measured(value)}", palette.muted)]
+            parts[what] = [dot, (f"{what} {amounts.measured(value)}", palette.muted)]
     for dispensable in ("queued", "total", "waited for you"):
         if room is not None and sum(map(pieces_width, parts.values())) > room:
             parts.pop(dispensable, None)

@@ -10,14 +10,11 @@ from xml.sax.saxutils import escape
 
 from rich.style import Style
 
-from console_app.config.files import PRIVATE_FILE
+from console_app.config.files import disk
 from console_app.config.secrets import Redactor
-from console_app.domain.amounts import measured, plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import CallView, TurnView
-from console_app.domain.transcript.times import PHASES, Phase, figures, spans_of
-from console_app.sessions import as_trace
+from console_app.domain import FanoutError, amounts, one_line, plural
+from console_app.domain.transcript import CallView, TurnView, times
+from console_app.sessions import export
 from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
 from console_app.tui.timeline.chart import (
@@ -69,11 +66,11 @@ def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redact
         case "txt":
             text = (redactor or Redactor()).without_known(as_text(turn, now))
         case "trace.json":
-            text = as_trace([turn], now, redactor)
+            text = export.as_trace([turn], now, redactor)
     for number in range(1, 1000):
         path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk.PRIVATE_FILE)
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
@@ -103,7 +100,7 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
             lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
         else:
             lines.append(f" Answer {row.number}")
-    lines += ["", "  ".join(f"{GLYPHS[phase]} {PHASES[phase]}" for phase in PHASES)]
+    lines += ["", "  ".join(f"{GLYPHS[phase]} {times.PHASES[phase]}" for phase in times.PHASES)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -143,15 +140,15 @@ def as_svg(turn: TurnView, now: float) -> str:
 def _legend(calls: Sequence[CallView]) -> list[tuple[str, str]]:
     """Colours and what they mean: the phases, and of runs how those ended that are drawn."""
     runs = dict.fromkeys((_colour("run", call), state_of(call)[1]) for call in calls if call.started_at is not None)
-    return [*((COLOURS[phase], PHASES[phase]) for phase in PHASES if phase != "run"), *runs]
+    return [*((COLOURS[phase], times.PHASES[phase]) for phase in times.PHASES if phase != "run"), *runs]
 
 
 def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now: float) -> list[str]:
     parts = [_text(8, y + 15, one_line(label, LABEL_TEXT))]
-    for span in spans_of(call, now):
+    for span in times.spans_of(call, now):
         start, stop = window.cell(span.begin, bar), window.cell(span.end, bar)
         tall = 14 if span.phase == "run" else 6
-        words = f"{PHASES[span.phase]} {measured(span.seconds)}"
+        words = f"{times.PHASES[span.phase]} {amounts.measured(span.seconds)}"
         opacity = ' opacity="0.4"' if span.superseded else ""
         parts.append(
             f'<rect x="{LABEL + start:.1f}" y="{y + (ROW - tall) / 2:.0f}" width="{max(stop - start, 1.5):.1f}" '
@@ -161,7 +158,7 @@ def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now:
     return parts
 
 
-def _colour(phase: Phase, call: CallView) -> str:
+def _colour(phase: times.Phase, call: CallView) -> str:
     if phase != "run" or call.verdict is None:
         return COLOURS[phase]
     return COLOURS["succeeded" if call.verdict.is_good else "error" if call.verdict.needs_an_eye else "neutral"]
@@ -180,10 +177,13 @@ def _safe(text: str) -> str:
 
 
 def _sums(turn: TurnView, now: float) -> str:
-    sums = figures(turn, now)
+    sums = times.figures(turn, now)
+    wall, summed, saved, waited, queued = map(
+        amounts.measured, (sums.wall, sums.summed, sums.saved, sums.waited, sums.queued)
+    )
     return (
-        f"{plural(sums.calls, 'call')} · elapsed {measured(sums.wall)} · total {measured(sums.summed)} · "
-        f"{measured(sums.saved)} saved · waited for you {measured(sums.waited)} · queued {measured(sums.queued)}"
+        f"{plural(sums.calls, 'call')} · elapsed {wall} · total {summed} · {saved} saved · "
+        f"waited for you {waited} · queued {queued}"
     )
 
 

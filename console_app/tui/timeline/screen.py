@@ -19,11 +19,8 @@ from textual.types import CSSPathType
 from textual.widget import Widget
 
 from console_app.config.secrets import Redactor
-from console_app.domain.amounts import measured
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import CallView, Transcript, TurnView
-from console_app.domain.transcript.times import PHASES, spans_of
+from console_app.domain import FanoutError, amounts, one_line
+from console_app.domain.transcript import CallView, Transcript, TurnView, times
 from console_app.tui.lineview import brief_of, state_of
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -269,14 +266,15 @@ class TimelineScreen(Dialog[TimelineResult | None]):
 
     def _spans(self, call: CallView, width: int, palette: Palette) -> list[Piece]:
         pieces: list[Piece] = []
-        spans = spans_of(call, self._chart.now)
+        spans = times.spans_of(call, self._chart.now)
         for span in [one for one in spans if one.seconds >= SHORTEST] or spans:
             again = " (before)" if span.superseded else ""
             pieces += [
                 (" · ", palette.faint),
                 (chart.GLYPHS[span.phase] + " ", chart.phase_style(span.phase, call, palette)),
                 (
-                    f"{PHASES[span.phase] if width >= WIDE else span.phase}{again} {measured(span.seconds)}",
+                    f"{times.PHASES[span.phase] if width >= WIDE else span.phase}{again} "
+                    f"{amounts.measured(span.seconds)}",
                     palette.base,
                 ),
             ]
@@ -285,8 +283,8 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def _legend(self, width: int, palette: Palette) -> Line:
         pieces: list[Piece] = []
         styles = {"wait": palette.warning, "queue": palette.accent, "run": palette.success}
-        for phase in PHASES:
-            words = PHASES[phase] if width >= 60 else phase
+        for phase in times.PHASES:
+            words = times.PHASES[phase] if width >= 60 else phase
             pieces += [(f" {chart.GLYPHS[phase] * 2} ", styles.get(phase, palette.muted)), (f"{words} ", palette.muted)]
         if self._chart.window.zoomed:
             pieces.append((" zoomed: ←→ move, 0 shows all", palette.accent))
@@ -298,7 +296,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def _moved(self, event: RowList.Moved) -> None:
         event.stop()
         call = self._chart.call
-        if call is not None and (spans := spans_of(call, self._chart.now)):
+        if call is not None and (spans := times.spans_of(call, self._chart.now)):
             self._look(self._chart.window.show(spans[0].begin, spans[-1].end))
         self._refresh("detail", "spent")
 
@@ -325,7 +323,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def action_zoom(self, steps: int) -> None:
         """Closer to what the call under the cursor did, or further away."""
         call = self._chart.call
-        spans = spans_of(call, self._chart.now) if call is not None else []
+        spans = times.spans_of(call, self._chart.now) if call is not None else []
         around = (spans[0].begin + spans[-1].end) / 2 if spans else None
         self._look(self._chart.window.zoom(steps, around))
 

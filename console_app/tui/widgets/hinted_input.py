@@ -7,7 +7,7 @@ from typing import Any
 from textual import events
 from textual.widgets import Input
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 
 
 class HintedInput(Input):

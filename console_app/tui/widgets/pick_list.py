@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.domain.safe_text import one_line
+from console_app.domain import one_line
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.fuzzy import best
 

@@ -14,8 +14,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from console_app.console.timing import Timing
-from console_app.domain.safe_text import one_line
+from console_app.console import Timing
+from console_app.domain import one_line
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.text_view import TextView

@@ -21,7 +21,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
 _LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +){0,4}")  # up to where words begin, behind labels too

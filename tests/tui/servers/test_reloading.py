@@ -12,7 +12,8 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.config.files import Paths, is_trusted, trust
+from console_app.config.files import Paths
+from console_app.config.files.trusted import is_trusted, trust
 from console_app.config.servers import Selection, ServerChoice, choose_servers
 from console_app.config.trust import ServerFiles
 from console_app.console.servers.switches import HubSwitches

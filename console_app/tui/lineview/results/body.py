@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from rich.style import Style
 
+from console_app.domain import amounts, plural
 from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.lines import Row, clean, wrap
 from console_app.tui.lineview.palette import Palette
@@ -25,7 +26,6 @@ from console_app.tui.lineview.results.windows import (
     indented,
 )
 from console_app.tui.lineview.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
-from console_app.tui.lineview.wording import plural, size
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
 GROWTH = 400  # how many more lines the next page has at least
@@ -89,9 +89,9 @@ class ResultBody:
             case "text":
                 return self.page.measure
             case "json":
-                return f"JSON · {json_size(self.found.value)} · {size(self.page.bytes)}"
+                return f"JSON · {json_size(self.found.value)} · {amounts.size(self.page.bytes)}"
             case "diff":
-                part = f" in its first {size(LARGEST)}" if len(self.found.text) > LARGEST else ""
+                part = f" in its first {amounts.size(LARGEST)}" if len(self.found.text) > LARGEST else ""
                 return f"diff · +{self.stat.added:,} -{self.stat.removed:,}{part} · {self.page.measure}"
             case "source":
                 return f"{self.found.title} · {self.page.measure}"

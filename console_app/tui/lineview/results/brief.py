@@ -9,14 +9,13 @@ from typing import Any, cast
 
 from rich.style import Style
 
-from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import COMMANDS, exit_code, exit_line
+from console_app.domain import one_line, plural
+from console_app.domain.transcript import verdicts
 from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody, table_size
 from console_app.tui.lineview.results.diff import stat_pieces
-from console_app.tui.lineview.wording import plural
 
 _SOURCE = 4000  # characters at either end that a line is made from
 _LONGEST = 600  # characters of the line
@@ -33,7 +32,7 @@ def brief(
 ) -> list[Piece]:
     """The line, of any length; nothing where the result is empty."""
     found = body.found
-    if arguments is not None and not COMMANDS.isdisjoint(arguments):
+    if arguments is not None and not verdicts.COMMANDS.isdisjoint(arguments):
         is_object = found.kind == "json" and isinstance(found.value, dict)
         fields = cast("dict[str, Any]", found.value) if is_object else structured
         return _command(found.text, fields, palette, ink)
@@ -68,14 +67,14 @@ def _first_line(text: str) -> str:
 
 def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
     """What a command came to: its exit where it isn't 0, and the last line that says something."""
-    code, output = exit_code(text, fields), text
+    code, output = verdicts.exit_code(text, fields), text
     if fields is not None:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
         output = written[0] if written else text if code is None else ""
     lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
     if len(output) > _SOURCE:
         lines = lines[1:] or lines
-    bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not exit_line(line))
+    bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not verdicts.exit_line(line))
     said = next(filter(None, bare), "")
     pieces: list[Piece] = []
     if code is not None:

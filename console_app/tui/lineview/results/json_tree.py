@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from rich.style import Style
 
+from console_app.domain import amounts, plural
 from console_app.tui.lineview import json_view
 from console_app.tui.lineview.lines import Row, chop
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text_page import LONGEST_LINE
-from console_app.tui.lineview.wording import plural, size
 
 OVERSEEN = 60  # lines up to which one more level is open from the beginning
 DEEPEST = 32
@@ -111,7 +111,7 @@ def shown_text(line: TreeLine) -> str:
     text = line.text
     if len(text) <= LONGEST_LINE:
         return text
-    return f"{text[:LONGEST_LINE]} … {size(len(text) - LONGEST_LINE)} more on this line"
+    return f"{text[:LONGEST_LINE]} … {amounts.size(len(text) - LONGEST_LINE)} more on this line"
 
 
 def tree_rows(tree: JsonTree, line: TreeLine, width: int, palette: Palette) -> list[Row]:

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING
 from rich.color import Color
 from rich.style import Style
 
-from console_app.domain.tools import Artifact
+from console_app.domain import Artifact, amounts
 from console_app.tui.lineview.lines import Piece, Row
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.canvas import PictureCanvas, PlacedPicture
-from console_app.tui.lineview.wording import size
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
@@ -124,7 +123,7 @@ def _decoded(path: str, width: int, canvas: PictureCanvas | None) -> Drawing | s
         if not stat.S_ISREG(state.st_mode):
             return f"can't be drawn: it is {_NO_FILES.get(stat.filemode(state.st_mode)[0], 'a device')}"
         if state.st_size > LARGEST_FILE:
-            return f"too large to be drawn here: {size(state.st_size)}"
+            return f"too large to be drawn here: {amounts.size(state.st_size)}"
         # A pipe that took its place in between must not be waited for.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         with open(descriptor, "rb") as file, warnings.catch_warnings():

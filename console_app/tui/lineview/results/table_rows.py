@@ -9,7 +9,7 @@ from typing import overload
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain.safe_text import is_safe
+from console_app.domain import safe_text
 from console_app.tui.lineview.cells import cells_of
 from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.lines import Piece, Row, clean, crop, pieces_width
@@ -90,7 +90,7 @@ class _Column:
         """More of them."""
         text = "\n".join(found)
         plain = text.replace("\n", "")
-        safe = plain.isprintable() if plain.isascii() else "\t" not in text and is_safe(text)
+        safe = plain.isprintable() if plain.isascii() else "\t" not in text and safe_text.is_safe(text)
         if not safe or text.count("\n") >= max(len(found), 1) or max(map(len, found), default=0) > LONGEST_CELL:
             found = [in_a_line(cell) for cell in found]
             text = "\n".join(found)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, islice, repeat
 
-from console_app.domain.safe_text import is_safe, visible
+from console_app.domain import safe_text, visible
 from console_app.tui.lineview.cells import cells_of, rows_of
 from console_app.tui.lineview.joined import Lookup
 from console_app.tui.lineview.lines import Row, chop_ends
@@ -88,7 +88,7 @@ def shown_lines(lines: list[str], tab: int) -> list[str]:
     """Lines as `clean` shows each, tabs up to every `tab` cells; in one go, as there may be many."""
     text = "\n".join(lines)
     plain = text.replace("\n", "").replace("\t", "")
-    if not (plain.isprintable() if plain.isascii() else is_safe(text)):
+    if not (plain.isprintable() if plain.isascii() else safe_text.is_safe(text)):
         return [visible(line).expandtabs(tab) for line in lines]
     return text.expandtabs(tab).split("\n") if lines and "\t" in text else lines
 

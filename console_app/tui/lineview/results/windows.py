@@ -9,7 +9,7 @@ from typing import cast
 
 from rich.style import Style
 
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
 from console_app.tui.lineview.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.code import CodeLines
 from console_app.tui.lineview.joined import Lookup

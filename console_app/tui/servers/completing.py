@@ -9,12 +9,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
-from console_app.console.completion import Completion, Completions, Token
-from console_app.console.servers.wording import facts_of
-from console_app.domain.amounts import plural
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
-from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTemplate, ServerPrompt, written_value
+from console_app.console.servers import facts_of
+from console_app.domain import FanoutError, one_line, plural
+from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTemplate, ServerPrompt
+from console_app.mcp_client.offering import typed_names
+from console_app.tui.prompt.completion import Completion, Completions, Token
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
 MOST_BESIDE_FILES = 8
@@ -137,7 +136,7 @@ class ServerCompletion:
             return
         start = f"{argument.name}=" if named else ""
         values = await self._asked(prompt, argument.name, typed, before)
-        proposed = [Completion(value, f"{start}{written_value(value)} ") for value in values]
+        proposed = [Completion(value, f"{start}{typed_names.written_value(value)} ") for value in values]
         yield Completions([*proposed, *names], title)
 
     async def _asked(

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain.amounts import plural
-from console_app.domain.call_description import in_words
+from console_app.domain import call_description, plural
 from console_app.domain.transcript import CallView
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
     lines = [
         f"call       {call.id}",
         f"tool       {call.label}   ({call.name} on the wire, {_origin(call)})",
-        f"state      {in_words(call)}" + (f": {call.why}" if call.why else ""),
+        f"state      {call_description.in_words(call)}" + (f": {call.why}" if call.why else ""),
         *_times(call),
         "",
         "Request" + (" (arguments edited by you)" if call.edited else ""),

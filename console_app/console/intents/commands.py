@@ -8,14 +8,14 @@ from functools import partial
 from inspect import iscoroutinefunction
 
 from console_app.config.trust import CustomCommand
-from console_app.console.console import RUNNING, Console
+from console_app.console.console import Console
 from console_app.console.intents.intent import Cannot, Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands
 from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.sessions import READ_ONLY
-from console_app.domain.errors import FanoutError
-from console_app.domain.safe_text import one_line
+from console_app.domain import FanoutError, one_line
 
+RUNNING = "A turn is running. Esc stops it"
 LONGEST_ABOUT = 200  # characters of a description
 
 

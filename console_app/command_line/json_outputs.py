@@ -8,69 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from console_app.domain.batch import BatchSnapshot, ItemResult
-from console_app.domain.events import Event, TurnOutcome
-from console_app.domain.messages import Message
-from console_app.domain.tools import Artifact, Outcome
+from console_app.domain import Event, batch
+from console_app.headless import Output, RunReport
 from console_app.sessions import Hit, SessionInfo
 
 State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
-
-
-class Output(BaseModel):
-    """A part of an output."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class CallReport(Output):
-    """A call of the run and what came of it."""
-
-    call_id: str
-    name: str
-    server: str
-    tool: str
-    arguments: dict[str, Any] | None
-    outcome: Outcome | None
-    content: str
-    error: str | None
-    artifacts: tuple[Artifact, ...]
-    structured: dict[str, Any] | None
-    duration_ms: int
-
-
-class UsageReport(Output):
-    """Tokens of all requests, `cached_tokens` among the input; `cost` in US dollars where it is known."""
-
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int | None
-    cost: float | None
-
-
-class CompactionReport(Output):
-    """The summary that the model reads in place of the oldest `covers` messages."""
-
-    summary: str
-    covers: int
-
-
-class RunReport(Output):
-    """`fanout run` and `fanout call` with --output-format json. `messages` is the history that the run leaves."""
-
-    session_id: str
-    provider: str
-    model: str
-    outcome: TurnOutcome | None
-    error: str | None
-    answer: str
-    calls: tuple[CallReport, ...]
-    usage: UsageReport
-    compaction: CompactionReport | None
-    messages: tuple[Message, ...]
-    notices: tuple[str, ...] = ()  # what the run told besides, as that a text seems to call a tool and nothing was run
 
 
 class ParsedCallReport(Output):
@@ -298,8 +242,8 @@ OUTPUTS: dict[str, Printed] = {
         "a line of run --output-format stream-json, sessions show --json and export --format jsonl", Event
     ),
     "run": Printed("run and call --output-format json", RunReport),
-    "result": Printed("a line of the results of batch and call --from", ItemResult),
-    "batch": Printed("a line of batch status --json and show --json", BatchSnapshot),
+    "result": Printed("a line of the results of batch and call --from", batch.ItemResult),
+    "batch": Printed("a line of batch status --json and show --json", batch.BatchSnapshot),
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),

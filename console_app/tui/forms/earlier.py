@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.config.files import MOST_RECORD, read_text, write_private
-from console_app.domain.errors import ConfigError
+from console_app.config.files import disk
+from console_app.domain import ConfigError
 
 MOST_CALLS = 20  # of a tool
 MOST_TOOLS = 200
@@ -35,7 +35,9 @@ class EarlierCalls:
         record = {key: value for key, value in self._read().items() if key != label}
         record[label] = [dict(arguments), *before][:MOST_CALLS]
         try:
-            write_private(self._path, json.dumps(dict(list(record.items())[-MOST_TOOLS:]), ensure_ascii=False) + "\n")
+            disk.write_private(
+                self._path, json.dumps(dict(list(record.items())[-MOST_TOOLS:]), ensure_ascii=False) + "\n"
+            )
         except ConfigError:
             return
 
@@ -47,7 +49,7 @@ class EarlierCalls:
         if self._path is None or not self._path.exists():
             return {}
         try:
-            record: Any = json.loads(read_text(self._path, most=MOST_RECORD))
+            record: Any = json.loads(disk.read_text(self._path, most=disk.MOST_RECORD))
         except (ValueError, RecursionError, ConfigError):
             return {}
         return cast("dict[str, Any]", record) if isinstance(record, dict) else {}

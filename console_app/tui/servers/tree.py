@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console_app.config.servers import Item, Selection
-from console_app.console.servers.switches import Offered, ServerSwitches
-from console_app.domain.safe_text import one_line
+from console_app.console.servers import Offered, ServerSwitches
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
     from console_app.mcp_client import RejectedTool, ServerStatus

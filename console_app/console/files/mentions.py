@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from console_app.domain.safe_text import is_safe
+from console_app.domain import safe_text
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _MENTION = re.compile(r'(?<![\w@/])@(?:("(?:[^"\\\n]|\\.)*")(:\d{1,9}(?:-\d{0,9})?)?|((?:\\.|[^\s"\\])+))')
@@ -75,8 +75,12 @@ def file_mentions(text: str, servers: Collection[str] = ()) -> list[FileMention]
 
 def written_path(path: str) -> str:
     """A path as it can stand behind `@`: in quotes where it has to be."""
-    plain = path.isprintable() and is_safe(path) and not any(c.isspace() or c in '"\\:`' for c in path)
-    return path if plain and path and path[-1] not in _BEHIND else json.dumps(path, ensure_ascii=not is_safe(path))
+    plain = path.isprintable() and safe_text.is_safe(path) and not any(c.isspace() or c in '"\\:`' for c in path)
+    return (
+        path
+        if plain and path and path[-1] not in _BEHIND
+        else json.dumps(path, ensure_ascii=not safe_text.is_safe(path))
+    )
 
 
 def _quoted(quoted: str, behind: str | None) -> list[Reading]:

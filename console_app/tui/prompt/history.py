@@ -10,9 +10,9 @@ import logging
 import os
 from pathlib import Path
 
-from console_app.config.files import PRIVATE_FILE, private_folder
+from console_app.config.files import disk
 from console_app.config.secrets import has_key
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
 
 MOST_PROMPTS = 1000  # prompts, the newest
 LONGEST = 64_000  # characters of a prompt that goes to the file; a longer one is remembered in this session only
@@ -87,10 +87,10 @@ class PromptHistory:
 
     def _append(self, text: str) -> None:
         try:
-            private_folder(self._path.parent)
+            disk.private_folder(self._path.parent)
             fresh = [*self.entries[-MOST_PROMPTS:-1], text] if self._too_long() else [text]
             flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if len(fresh) > 1 else os.O_APPEND)
-            with os.fdopen(os.open(self._path, flags, PRIVATE_FILE), "w", encoding="utf-8") as file:
+            with os.fdopen(os.open(self._path, flags, disk.PRIVATE_FILE), "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(entry) + "\n" for entry in fresh)
         except OSError as error:
             log.warning("prompt history %s can't be written: %s", self._path, error)

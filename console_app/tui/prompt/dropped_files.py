@@ -11,7 +11,7 @@ import os
 import shlex
 from urllib.parse import unquote, urlsplit
 
-from console_app.console.files.file_mentions import written_path
+from console_app.console import files
 
 LONGEST = 8_000  # characters of a paste that may be paths
 MOST = 20  # files
@@ -28,7 +28,7 @@ def mentions_of(text: str) -> str:
     text = text.strip()
     for paths in _readings(text):
         if 0 < len(paths) <= MOST and all(map(_is_there, paths)):
-            return "".join(f"@{written_path(path)} " for path in paths)
+            return "".join(f"@{files.written_path(path)} " for path in paths)
     return ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from console_app.domain.safe_text import visible
+from console_app.domain import visible
 
 MOST_LINES = 8  # of a paste that is put into the prompt as it is
 MOST_CHARACTERS = 2000

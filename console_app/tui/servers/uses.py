@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from console_app.domain.amounts import measured, plural
+from console_app.domain import amounts, plural
 from console_app.domain.transcript import CallView
 from console_app.mcp_client import RawMessage, Traffic
 
@@ -60,7 +60,7 @@ def _in_brief(count: str, failed: int, more: str, took: Sequence[float]) -> str:
     """Join the words; half of the uses took the first time at most, all but one in twenty the second."""
     words = [count, f"{failed} failed" if failed else "none failed", more]
     if took:
-        words += [f"p50 {measured(_percentile(took, 50))}", f"p95 {measured(_percentile(took, 95))}"]
+        words += [f"p50 {amounts.measured(_percentile(took, 50))}", f"p95 {amounts.measured(_percentile(took, 95))}"]
     return " · ".join(filter(None, words))
 
 

@@ -1,0 +1,27 @@
+"""Intents: everything that a user can do, once for all faces, and the slash commands made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.console.intents.commands import RUNNING as RUNNING
+    from console_app.console.intents.commands import Commands as Commands
+    from console_app.console.intents.intent import Cannot as Cannot
+    from console_app.console.intents.intent import Key as Key
+    from console_app.console.intents.intent import Slash as Slash
+    from console_app.console.intents.intent import Ways as Ways
+    from console_app.console.intents.intent import parse as parse
+    from console_app.console.intents.table import INTENTS as INTENTS
+    from console_app.console.intents.table import Bound as Bound
+else:
+    from console_app.door import door
+
+    __getattr__ = door(
+        __name__,
+        {
+            "commands": "Commands RUNNING",
+            "intent": "Cannot Key Slash Ways parse",
+            "table": "Bound INTENTS",
+        },
+    )
