@@ -57,13 +57,22 @@ _HALF_TOKEN = lazily(lambda: rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)
 
 class Scanner:
     """Reads one answer. `tools` are those the model may call; `prefer` names the dialect it was asked to write;
-    `level` says which calls count.
+    `level` says which calls count. `licensed` is the form in which the model is known to write: its calls are final as
+    soon as each has its own end, though not before the end of reasoning that the prompt opened (`thinks`).
     """
 
-    def __init__(self, tools: Sequence[ToolSignature], prefer: str | None = None, level: ReadingLevel = "all") -> None:
+    def __init__(
+        self,
+        tools: Sequence[ToolSignature],
+        prefer: str | None = None,
+        level: ReadingLevel = "all",
+        *,
+        licensed: str | None = None,
+        thinks: bool = False,
+    ) -> None:
         schemas = ToolSchemas(tools)
         self._tools = tools
-        self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
+        self._state = ScanState(Source(), schemas, _read_inner, licensed or prefer, level, licensed, thinks)
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self._apart: list[str] = []
@@ -132,7 +141,7 @@ class Scanner:
             if not state.src.ended:
                 self._read_out()
             cut_short = finish_reason in ("length", "max_tokens")
-            self._result = state.output.finish(state.tools, state.level, cut_short, state.prefer)
+            self._result = state.output.finish(state.tools, state.level, cut_short)
             self.tail_events = state.flush()
             if not self._result.calls and not any(one.name for one in self._result.problems):
                 self._result = self._with_thought(self._result)

@@ -22,14 +22,14 @@ SPOKEN = [
 def test_a_call_behind_a_word_and_a_colon_asks_and_on_its_line_is_text(label: str, dialect: str) -> None:
     for text in (f"{label}\n{CALLS[dialect]}", f"{label}\n{CALLS[dialect]}\n\nThat is all."):
         result = parse(text, TOOLS)
-        assert all("maybe quoted" in one.doubt for one in result.calls)
+        assert all("maybe quoted" in one.asks for one in result.calls)
         assert result.calls or [one.name for one in result.problems] == [CALL.name]
     assert parse(f"{label} {CALLS[dialect]}", TOOLS).calls == ()
 
 
 @pytest.mark.parametrize("label", ["Tool_call:", "**Function:**", "JSON:", "Response:", "I call:", "It comes:"])
 def test_a_call_behind_a_label_of_calls_runs(label: str) -> None:
-    assert [one.doubt for one in parse(f"{label}\n{OBJECT}", TOOLS).calls] == [""]
+    assert [one.asks for one in parse(f"{label}\n{OBJECT}", TOOLS).calls] == [""]
 
 
 @each("fence", ["~~~~~~~", "````", "~~~~json"])
@@ -40,7 +40,7 @@ def test_a_call_in_a_fence_longer_than_its_dialect_writes_is_text_and_told_of(fe
         result = parse(text, TOOLS)
         assert (result.calls, [one.name for one in result.problems]) == ((), [CALL.name]), text
     behind = f"{fence}\nx\n{end}\n{CALLS[dialect]}"
-    assert [one.doubt for one in parse(behind, TOOLS).calls] == [""], "it stands behind the fence, not in it"
+    assert [one.asks for one in parse(behind, TOOLS).calls] == [""], "it stands behind the fence, not in it"
 
 
 @pytest.mark.parametrize("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
@@ -88,7 +88,7 @@ BRACKETS = {
 def test_a_call_in_the_brackets_of_prose_asks_or_is_told_of(text: str, size: int) -> None:
     result, screen, _ = watched(text, TOOLS, [size])
     assert result.error is None
-    assert all(one.doubt for one in result.calls)
+    assert all(one.asks for one in result.calls)
     assert result.calls or ([one.name for one in result.problems], screen.text) == ([CALL.name], text)
 
 

@@ -99,7 +99,7 @@ def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dial
 def test_an_unmarked_call_that_no_other_is_shown_beside_counts(dialect: str, text: str) -> None:
     call = CALLS[dialect].strip("\n")
     result = parse(text.format(*[call] * 3), TOOLS, level="all")
-    assert [(one.name, one.doubt) for one in result.calls] == [("read_file", "")] * text.count("{}")
+    assert [(one.name, one.asks) for one in result.calls] == [("read_file", "")] * text.count("{}")
 
 
 @pytest.mark.parametrize("cell", ["| a |\n|---|\n| {}\n|", "| {}\n |\n", "| a |\n|---|\n| x |\n{}\n|"])

@@ -41,7 +41,7 @@ def test_at_level_marked_what_no_marker_opened_is_all_of_the_answer(case: dict[s
     whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="marked")
     every = parse(case["text"], tools)
     assert {call.raw for call in whole.calls} <= {call.raw for call in every.calls}
-    if not all(call.marked or call.doubt for call in whole.calls):
+    if not all(call.marked or call.asks for call in whole.calls):
         assert whole.content == ""
     for sizes in ([1], [7], [5, 1, 13, 2]):
         result, screen, shown = watched(case["text"], tools, sizes, level="marked")

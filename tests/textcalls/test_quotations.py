@@ -42,7 +42,7 @@ LEVELS: list[ReadingLevel] = ["marked", "all"]
 
 def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
     """Whether a call would run without a person's approval: in `auto` what is unmarked always asks."""
-    return any(not call.doubt and (call.marked or level == "all") for call in result.calls)
+    return any(not call.asks and (call.marked or level == "all") for call in result.calls)
 
 
 @each("level", LEVELS)
@@ -60,7 +60,7 @@ def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: s
         for dialect in sorted(MARKED):
             text = machine(CALLS[dialect].strip("\n") + between + CALLS[dialect])
             result = parse(text, TOOLS, level=level)
-            assert all(one.doubt or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
+            assert all(one.asks or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
 
 
 @each("machine", LEADS.values(), ids=LEADS.keys())
@@ -69,7 +69,7 @@ def test_a_call_that_is_led_to_as_to_a_quotation_asks(machine: Machine) -> None:
         text = machine(call)
         result, _, _ = watched(text, TOOLS, [9], level="marked")
         assert not runs_unasked(result, "marked"), f"{dialect}:\n{text}"
-        assert all("maybe quoted" in call.doubt for call in result.calls)
+        assert all("maybe quoted" in call.asks for call in result.calls)
         told = [problem for problem in result.problems if problem.name]
         assert result.calls or told or not BY_NAME[dialect].marked, f"{dialect} is lost"
 
@@ -146,7 +146,7 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_quotation_hides_no_call(text: str) -> None:
-    assert [call.doubt for call in parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls] == [""]
+    assert [call.asks for call in parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls] == [""]
 
 
 @pytest.mark.parametrize("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])

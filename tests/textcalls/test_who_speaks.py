@@ -77,7 +77,7 @@ def test_a_call_that_ends_an_answer_runs_in_every_language(before: str, behind: 
         if level == "all" or BY_NAME[dialect].marked:
             for lead in (before, f"{before} {behind}", f"{before[:-1]}:"):
                 result = read(f"{lead}\n\n{call.strip()}", dialect, level)
-                assert [(one.name, one.arguments, one.doubt) for one in result.calls] == [
+                assert [(one.name, one.arguments, one.asks) for one in result.calls] == [
                     (CALL.name, CALL.arguments, "")
                 ], f"{dialect}:\n{lead}"
 
@@ -87,9 +87,9 @@ def test_no_word_before_a_call_hides_it_or_lets_it_run_before_other_text(machine
     for row in DIALECTS:
         if row.marked and row.name in CALLS:
             text = machine(CALLS[row.name].strip())
-            assert [one.doubt for one in parse(text, TOOLS, level="marked").calls] == [""], text
+            assert [one.asks for one in parse(text, TOOLS, level="marked").calls] == [""], text
             behind = parse(f"{text.rstrip()}\n\nIt is odd.", TOOLS, level="marked")
-            assert [one.doubt for one in behind.calls] == ["maybe quoted: text follows it"], text
+            assert [one.asks for one in behind.calls] == ["maybe quoted: text follows it"], text
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -110,7 +110,7 @@ def test_a_marked_call_that_is_called_an_example_asks(lead: str, level: ReadingL
         if row.marked and row.name in CALLS:
             for behind in ("", "\n\nSo it goes."):
                 result = parse(f"{lead}\n{CALLS[row.name].strip()}{behind}", TOOLS, level=level)
-                assert ["maybe quoted" in one.doubt for one in result.calls] == [True], row.name
+                assert ["maybe quoted" in one.asks for one in result.calls] == [True], row.name
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -130,4 +130,4 @@ def test_a_fence_around_a_call_with_text_behind_it_never_runs_unasked(
 @pytest.mark.parametrize("end", ["\nObservation:", "\nObservation: "])
 def test_an_action_that_the_word_for_its_result_ends_runs(end: str) -> None:
     result = read(f"Thought: I look.\n{CALLS['react'].strip()}{end}", "react", "all")
-    assert [(one.arguments, one.doubt) for one in result.calls] == [(CALL.arguments, "")]
+    assert [(one.arguments, one.asks) for one in result.calls] == [(CALL.arguments, "")]

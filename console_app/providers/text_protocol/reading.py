@@ -172,7 +172,7 @@ class AnswerReader:
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
             if call := calls.get(index):
-                chunks += self._open(index, call.name, call.dialect)
+                chunks += self._open(index, call.name, call.form)
                 chunks.append(self._closed(call))
             else:
                 problem = broken[index]
@@ -190,7 +190,7 @@ class AnswerReader:
         where = self._provenance.where(call) if self._provenance is not None else ""
         if where:
             return f"{QUOTED}: {where}"
-        return call.asks(self._level)
+        return call.asks or ""
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:

@@ -29,7 +29,6 @@ _HALF_NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
-_MOST_SHOWN = 16_000  # characters of a fence that is no call
 _BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 
 
@@ -92,8 +91,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     readable = (
         readable
         and INFOS.issuperset(info.lower().split())
-        and not (here := state.structure.at(start)).quoted
-        and not here.example
+        and not state.structure.at(start).quoted
     )
     may_be, told = readable and not output.unfenced, readable and language == "tool_code"
     if may_be:
@@ -112,8 +110,6 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
-        if not (readable and output.unfenced):
-            output.shown_fences.append((start, min(src.at, start + _MOST_SHOWN)))
     if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
         output.note(start, src.at, IS_PYTHON, next((word for word in words if word in state.tools), None))

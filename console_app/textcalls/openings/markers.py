@@ -68,6 +68,7 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
         if place.quoted or state.level == "none":
             state.shown_section = SECTIONS[known]
         else:
+            state.output.suspect(place.doubt(licensed=state.licensed is not None))
             state.output.drop(src.at)
         return
     inside, marked = known in row.begins, row.marked
@@ -79,7 +80,7 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
-    yield from state.conclude_in_line(draft, shown, sealed=row.sealed)
+    state.conclude(draft, shown=shown)
 
 
 def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
