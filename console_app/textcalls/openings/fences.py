@@ -5,6 +5,7 @@ example.
 from dataclasses import replace
 
 from console_app.textcalls.bodies.draft import CallAttempt
+from console_app.textcalls.dialects.table import FAMILIES
 from console_app.textcalls.model import IS_PYTHON
 from console_app.textcalls.openings.position import Place
 from console_app.textcalls.openings.scan_state import ScanState
@@ -29,7 +30,6 @@ _HALF_NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
-_BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 
 
 def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
@@ -159,7 +159,8 @@ def _bare(body: str) -> str:
 
 
 def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:
-    dialect = "fenced_json" if attempt.dialect in _BARE else attempt.dialect
-    if language == "tool_code" and dialect == "pythonic_list":
+    row = FAMILIES[attempt.dialect].row.name
+    dialect = "fenced_json" if row == "bare_json_lines" else attempt.dialect
+    if language == "tool_code" and row == "pythonic_list":
         dialect = "gemma_tool_code"
     return replace(attempt, start=attempt.start + offset, end=attempt.end + offset, dialect=dialect)

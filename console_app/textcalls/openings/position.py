@@ -124,6 +124,8 @@ class Structure:
         """What stands before this offset was read as other than text."""
         self.backtick = -1
         """Where the newest backtick stands that nothing closes: what follows it on its line may be code."""
+        self.aside = ""
+        """Where all of the text stands that comes now, as in a part of the answer that is for the user alone."""
         self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -149,7 +151,7 @@ class Structure:
     def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        place = self.lines(offset, self._inside)
+        place = self.lines(offset, self._inside or self.aside)
         if place.inside or offset - len(place.line) > self.backtick:
             return place
         return self.lines(offset, "behind a backtick that nothing closes")

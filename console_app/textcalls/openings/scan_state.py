@@ -6,29 +6,28 @@ from dataclasses import dataclass, field
 from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.region import Region
 from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.dialects.table import BY_NAME, SECTIONS
+from console_app.textcalls.dialects.coats import CLOSE, HALF
+from console_app.textcalls.dialects.table import FAMILIES, family_of
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
-from console_app.textcalls.openings.openers import CLOSERS, THINK_ENDS
+from console_app.textcalls.openings.openers import THINK_ENDS
 from console_app.textcalls.openings.position import Place, Structure
 from console_app.textcalls.output import IN_SENTENCE, NO_TOOL, ScanOutput
-from console_app.textcalls.patterns import any_of, lazily, partly
+from console_app.textcalls.patterns import any_of, lazily
 from console_app.textcalls.source import Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
 _ANYTHING = lazily(r"[\s\S]*")
-_ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
-_CLOSER = any_of({*CLOSERS, *SECTIONS.values()})
-_HALF = partly({*CLOSERS, *SECTIONS.values()})
+_ENDS = any_of({*THINK_ENDS, *CHAT_TOKENS})
 
 
 _BEHIND = lazily(
     lambda: (
-        rf"(?:\s*+{_CLOSER})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
-        rf"(?:(?P<words>[^\s<\[\]{{}},;|]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
-        rf"|(?:[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{{])(?!</|<\Z|\[\^?\Z))(?!{_CLOSER}|{_HALF}\Z))"
+        rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
+        rf"(?:(?P<words>[^\s<\[\]{{}},;|]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS}|{CLOSE})</[\w:.-]{{1,40}}[\s>])"
+        rf"|(?:[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{{])(?!</|<\Z|\[\^?\Z))(?!{CLOSE}|{HALF}\Z))"
     )
 )
 """What stands behind an unmarked call on its line: words; or what separates it from the next; or nothing."""
@@ -39,7 +38,7 @@ class ScanState:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
     the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
     calls are made up. `licensed` is the form in which the model is known to write, `thinks`: reasoning that the prompt
-    opened may still go on. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
+    opened may still go on, `inner`: the answer is in reasoning that may hold calls. `section`: the token that began a section of calls, `shown_section`: such a one that is only shown. `level`: which
     calls count. `idle`: how many openers opened no call.
     `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
     reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
@@ -53,10 +52,12 @@ class ScanState:
     level: ReadingLevel = "all"
     licensed: str | None = None
     thinks: bool = False
+    inner: bool = False
     held: bool = False
     in_fence: bool = False
     blocked: bool = False
-    shown_section: str = ""
+    shown_section: bool = False
+    section: str = ""
     idle: int = 0
     running: bool = False
     unended: int = 0
@@ -64,6 +65,7 @@ class ScanState:
     draft: Draft | None = None
     reopening: Reopening | None = None
     last_row: Dialect | None = None
+    last_family: str = ""
     unclosed_code: dict[int, int] = field(default_factory=dict[int, int])
     foreign: set[str] = field(default_factory=set[str])
 
@@ -85,24 +87,24 @@ class ScanState:
     def new_draft(self, dialect: str, *, marked: bool | None = None) -> Draft:
         """The calls of a new region; a marker opened it if one does in the dialect, unless `marked` says otherwise."""
         if marked is None:
-            marked = dialect in BY_NAME and BY_NAME[dialect].marked
+            marked = FAMILIES[dialect].row.marked
         events: list[ScanEvent] = [] if self.level == "none" else self._events
         self.draft = Draft(self.src, self.tools, dialect, self.output.attempts, events, marked=marked)
         return self.draft
 
-    def same_family(self, row: Dialect) -> Dialect:
-        """The row to call a dialect by, among those that read with the same grammar: the one that read the calls
-        before, else the one the model was asked to write.
+    def family(self, row: Dialect, token: str = "") -> str:
+        """The family whose calls are read: of those that the row stands for the one the model is known, or was asked,
+        to write, else the one that read the calls before, else the one with this token or section.
         """
-        if self.last_row is None and self.prefer is not None:
-            self.last_row = BY_NAME.get(self.prefer)
-        if self.last_row is None or not self.last_row.akin(row):
-            self.last_row = row
-        return self.last_row
+        if self.prefer is not None and (family := FAMILIES.get(self.prefer)) and family.row is row:
+            return self.prefer
+        if self.last_row is not row or not self.last_family:
+            self.last_row, self.last_family = row, family_of(row, self.section, token)
+        return self.last_family
 
     def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
         """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
-        draft = self.new_draft(row.name, marked=marked)
+        draft = self.new_draft(self.family(row, region.token), marked=row.marked if marked is None else marked)
         yield from row.body.read(self.src, region, draft)
         return draft
 
