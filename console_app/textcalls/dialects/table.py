@@ -7,7 +7,7 @@ from console_app.textcalls.bodies.json_body import JsonBody
 from console_app.textcalls.bodies.named_body import BracketBody, NamedBody
 from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody
-from console_app.textcalls.dialects.coats import BEGIN, CLOSE, MARK, OPEN, OTHER_OPENS, SPECIAL, P, S
+from console_app.textcalls.dialects.coats import BEGIN, CLOSE, MARK, OPEN, OTHER_OPENS, PLAIN_OPENS, SPECIAL, P, S
 from console_app.textcalls.dialects.dialect import CALL, PARAMETERS, Dialect, Family
 from console_app.textcalls.dialects.form import Form
 from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, label, tag
@@ -365,6 +365,12 @@ def _by_mark() -> dict[tuple[str, str], str]:
             if found := mark.match(text.strip()):
                 known.setdefault((family.row.name, found.group()), family.name)
     return known
+
+
+def is_marked_family(family: Family) -> bool:
+    """Whether nobody writes by accident how the calls of a family open."""
+    opening = family.form.around.replace("$calls", family.form.call).strip()
+    return family.row.marked and not opening.startswith((*PLAIN_OPENS, "<function name"))
 
 
 def family_of(row: Dialect, *marks: str) -> str:
