@@ -12,8 +12,8 @@ Schema: TypeAlias = Mapping[str, Any]
 
 ErrorKind: TypeAlias = Literal["truncated", "invalid"]
 ReadingLevel: TypeAlias = Literal["none", "marked", "all"]
-"""Which calls are read from an answer's text: none · all, but one that only its shape shows asks, and counts only where
-its arguments fit the tool · all.
+"""Which calls are read from an answer's text: none · all, but one that only its shape shows asks, and has to fit its
+tool · all.
 """
 
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
@@ -37,8 +37,8 @@ class ParsedCall:
 
     `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
-    tool has, `marked` for a call that no marker opened, which only its shape shows. `form` is the family that writes so,
-    `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place is
+    tool has, `marked` for a call that no marker opened, which only its shape shows. `form` is the family that writes
+    so, `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place is
     clean, and its form the licensed one where there is any.
     """
 

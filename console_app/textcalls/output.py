@@ -27,10 +27,13 @@ IN_SENTENCE = "it is part of a sentence"
 MAYBE = "maybe quoted"
 FOLLOWED = f"{MAYBE}: text follows it"
 BEHIND = f"{MAYBE}: a call before it is only shown"
+BESIDE = f"{MAYBE}: another call of the answer is only shown"
 EXAMPLE = "an example in a fence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 NO_TOOL = "no tool has this name"
 OTHER_FORM = "it is written in another form than this model's"
+LAST = "at the end of the answer"
+_FENCES, _LONG = 100, 16_000  # that are looked at for calls that they show, and characters of each
 _SHOWN = 60  # characters of the text around a call that are told of
 
 
@@ -51,6 +54,8 @@ class ScanOutput:
         self.unfenced = False
         self.goes_on = False
         """Behind its last call the answer tells of results that it made up."""
+        self.shown_fences: list[tuple[int, int]] = []
+        """Fences that are text, but may show a call."""
         self._notes: list[Note] = []
         self._shows = False
         """A call before the mark is only shown."""
@@ -248,14 +253,13 @@ class ScanOutput:
         segment.kind, segment.attempts = "text", ()
         segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
 
-    def finish(
-        self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool
-    ) -> ScanResult:
+    def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
         for segment in self.segments:
             self._lengthen(segment)
         before = self._attempts()
         self._judge(level)
+        self._judge_beside_shown(tools)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
             why = "the token limit was reached before the call was closed"
@@ -281,15 +285,31 @@ class ScanOutput:
                 self._demote(segment, why)
             elif segment.kind == "calls" and segment.attempts:
                 place = segment.doubt or (FOLLOWED if said and not segment.final else "")
-                stood = self._stood(segment, "before other text" if said else "at the end of the answer")
-                segment.change(lambda one: replace(one, stood=stood, asks=place or _form_asks(one, level, self._licensed)))  # noqa: B023
+                stood = self._stood(segment, "before other text" if said else LAST)
+                segment.attempts = tuple(
+                    replace(one, stood=stood, asks=place or _form_asks(one, level, self._licensed))
+                    for one in segment.attempts
+                )
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
+
+    def _judge_beside_shown(self, tools: ToolSchemas) -> None:
+        """In an answer that shows a call, wherever, one that nothing marks may be shown too."""
+        if all(attempt.marked or attempt.asks for attempt in self._attempts()):
+            return
+        fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])
+        if self._shows or any(mentioned(fence, tools, unmarked=True) for fence in fences):
+            for segment in self.segments:
+                segment.attempts = tuple(
+                    one if one.marked or one.asks else replace(one, asks=BESIDE) for one in segment.attempts
+                )
 
     def _stood(self, segment: Segment, behind: str = "") -> str:
         """Return in words where calls stand."""
         lead = self._src.text(max(0, segment.start - LOOKAHEAD), segment.start).strip().rpartition("\n")[2]
-        before = f"behind “{lead[-_SHOWN:]}”" if segment.follows_text and lead else "at the start of the answer"
-        return ", ".join(filter(None, (before, behind, "in a fence" if segment.fenced else "")))
+        where = f"behind “{lead[-_SHOWN:]}”" if segment.follows_text and lead else "at the start of the answer"
+        if not segment.follows_text and behind == LAST:
+            where, behind = "as all of the answer", ""
+        return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else "")))
 
     def _no_call(self, segment: Segment) -> str:
         """Why calls are text after all."""

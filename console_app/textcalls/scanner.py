@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from console_app.textcalls.bodies.draft import Places
-from console_app.textcalls.dialects.coats import is_end, is_inner
+from console_app.textcalls.dialects.coats import HALF, is_end, is_inner
 from console_app.textcalls.dialects.vocabulary import INNER, MAY_BE_TEXT, PLAIN_THINKING, THINKING
 from console_app.textcalls.mentions import mentioned
 from console_app.textcalls.model import (
@@ -26,7 +26,17 @@ from console_app.textcalls.model import (
 from console_app.textcalls.openings.bare import read_call_lines, read_list, read_object
 from console_app.textcalls.openings.fences import read_ticks
 from console_app.textcalls.openings.markers import read_label, read_marker, read_opening, read_tool_tag
-from console_app.textcalls.openings.openers import BEGINS, EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
+from console_app.textcalls.openings.openers import (
+    BEGINS,
+    EXTENDABLE,
+    HALF_WORD,
+    HELD,
+    KIND_OF,
+    LEAD,
+    LONGEST,
+    PLAIN,
+    TOKEN,
+)
 from console_app.textcalls.openings.scan_state import MOST_CALLS, ScanState
 from console_app.textcalls.output import ScanOutput
 from console_app.textcalls.patterns import compiled, lazily, partly
@@ -53,7 +63,7 @@ _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for
 _HALF_TAG = lazily(r"<[^<>\n]*")
-_HALF_TOKEN = lazily(lambda: rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+_HALF_TOKEN = lazily(lambda: rf"{HALF}|{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 
 
 class Scanner:
@@ -306,9 +316,11 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
         if token in PLAIN_THINKING:
             tool = state.tools.resolve(token[1:-1])
             kind = "tag" if tool else kind if state.structure.lines(src.at).line_start else "text"
-    if kind == "text" or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key")):
-        src.pos += len(token)
-    elif kind == "mark" and is_inner(token):
+    if (
+        kind == "text"
+        or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key"))
+        or (kind == "mark" and is_inner(token))
+    ):
         src.pos += len(token)
     elif kind == "mark" and is_end(token):
         yield from _stray(state, "closer", token)

@@ -106,7 +106,7 @@ class Source:
             yield
 
     def match_first(self, patterns: Sequence[re.Pattern[str]], skip: int = 0) -> Reading[int | None]:
-        """The index of the first pattern that matches here, or `skip` characters on, under the same terms as `match`."""
+        """The index of the first pattern that matches here or `skip` characters on, under the terms of `match`."""
         while True:
             start = self.pos + skip
             for index, pattern in enumerate(patterns):

@@ -75,7 +75,9 @@ MIXED = {
 @each("level", LEVELS)
 @each("dialect", UNMARKED)
 @each("shown", MIXED.values(), ids=MIXED.keys())
-def test_beside_a_call_that_is_shown_an_unmarked_one_asks_or_is_told_of(shown: str, dialect: str, level: ReadingLevel) -> None:
+def test_beside_a_call_that_is_shown_an_unmarked_one_asks_or_is_told_of(
+    shown: str, dialect: str, level: ReadingLevel
+) -> None:
     for text in (f"{shown}\n\nI read it.\n\n{CALLS[dialect]}", f"{CALLS[dialect]}\n\nI read it.\n\n{shown}"):
         result = parse(text, TOOLS, level=level)
         assert not runs_unasked(result, level), text

@@ -207,7 +207,6 @@ M3 = "]<]minimax[>["
 FUNCTION = "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n{}\n</function>\n</tool_call>"
 STRAY = {
     "an element": FUNCTION.format("<of>b</of>"),
-    "another tag's attribute": FUNCTION.format("<param=content>\nb\n</param>"),
     "a word": FUNCTION.format("and\n<parameter=content>\nb\n</parameter>"),
     "an argument": '<function_calls>\n<invoke name="write_file">\n<parameter name="path">a</parameter>\n'
     '<argument name="content">b</argument>\n</invoke>\n</function_calls>',

@@ -7,8 +7,8 @@ import pytest
 from console_app.textcalls import Scanner, parse
 from console_app.textcalls.model import ReadingLevel
 from tests.each import each
-from tests.textcalls.test_quotations import CALLS, MARKED_CALLS
 from tests.textcalls.answers import CORPUS, TOOLS, folded, tools_of, watched
+from tests.textcalls.test_quotations import CALLS, MARKED_CALLS
 
 P = '{"name": "ping", "arguments": {}}'
 TAGGED = f"<tool_call>\n{P}\n</tool_call>"
@@ -70,7 +70,7 @@ def test_unmarked_calls_count_only_where_they_fit_and_ask(text: str, count: int,
     result, screen, _ = watched(text, TOOLS, [size], level="marked")
     assert len(result.calls) == count
     assert screen.text.strip() == result.content
-    assert all(one.asks for one in result.calls)
+    assert all(one.asks or one.marked for one in result.calls)
     assert count or result.content == text.strip()
 
 

@@ -120,7 +120,7 @@ def test_a_quoted_call_of_a_tool_that_exists_asks_or_is_told_of(machine: Machine
 
 
 LEADING = {
-    "I said “yes” to it. {}": "",
+    "I said “yes” to it.\n{}": "",
     "It's the dog's «bone».\n{}": "",
     "> quoted\n\nI answer.\n{}": "",
     "- one\n- two\n\nI look now.\n{}": "",
@@ -156,7 +156,16 @@ def test_what_leads_to_a_call_makes_it_ask_unless_it_is_whole_sentences(
     assert read == [f"maybe quoted: {why}" if why else None]
 
 
-BEHIND = ["</do-not-run>", "\n</do-not-run>", "\u200b", "\n\u202e", "\u2066x", " and so on.", ". Then it stops.", "\nThen."]
+BEHIND = [
+    "</do-not-run>",
+    "\n</do-not-run>",
+    "\u200b",
+    "\n\u202e",
+    "\u2066x",
+    " and so on.",
+    ". Then it stops.",
+    "\nThen.",
+]
 
 
 @each("behind", BEHIND, ids=ascii)

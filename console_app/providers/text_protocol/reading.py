@@ -133,6 +133,8 @@ class AnswerReader:
                 case model.CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(CallDelta(index, text))
+                case model.CallFinal():
+                    pass  # no form is licensed
                 case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(CallWithdrawn(index))

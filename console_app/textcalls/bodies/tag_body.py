@@ -31,11 +31,13 @@ class TagBody:
     """Patterns of the tags. `call` has a group `name`; `param` a group `key`, and `type` or `string` where tags
     tell it.
 
-    In any of them NAMES stands for any name, NAME for this one, KEYS for its parameters and KEY for this
-    one; a group `server` of `call` is the first half of a tool's name, where there is such a tool. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
-    the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
-    value is part of it, line breaks at its ends included; None: the coat says it. `trim`: white space around a single-line value is not part of it, and entities stand for
-    characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags again.
+    In any of them NAMES stands for any name, NAME for this one, KEYS for its parameters and KEY for this one; a group
+    `server` of `call` is the first half of a tool's name, where there is such a tool. `inner`: the call's opening as it
+    looks within a value, where it differs. `empty`: an opening that is the whole call. `json`: one JSON object may
+    stand in place of the parameters. `exact`: every character of a value is part of it, line breaks at its ends
+    included; None: the coat says it. `trim`: white space around a single-line value is not part of it, and entities
+    stand for characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags
+    again.
     """
 
     grammar: ClassVar[str] = "tags"
@@ -85,9 +87,7 @@ def tag_pattern(pattern: str) -> re.Pattern[str]:
 class _Patterns:
     """The patterns of the calls of one tool between the same tokens: made once, however many calls an answer has."""
 
-    def __init__(
-        self, tags: TagBody, written: str, keys: tuple[str, ...], opens: str, closes: str
-    ) -> None:
+    def __init__(self, tags: TagBody, written: str, keys: tuple[str, ...], opens: str, closes: str) -> None:
         self.param = param = tags.param.replace("KEYS", any_of(keys) or r"[\w.-]+").replace("NAME", re.escape(written))
         self.done = done = tags.call_end.replace("NAME", re.escape(written))
         self.closers = closes or r"(?!)"

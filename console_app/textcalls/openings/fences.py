@@ -88,11 +88,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         yield from state.cut(ticks + language, place)
         return
     readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
-    readable = (
-        readable
-        and INFOS.issuperset(info.lower().split())
-        and not state.structure.at(start).quoted
-    )
+    readable = readable and INFOS.issuperset(info.lower().split()) and not state.structure.at(start).quoted
     may_be, told = readable and not output.unfenced, readable and language == "tool_code"
     if may_be:
         src.pos += 1
@@ -110,6 +106,8 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
+        if not (readable and output.unfenced):
+            output.shown_fences.append((start, src.at))
     if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
         output.note(start, src.at, IS_PYTHON, next((word for word in words if word in state.tools), None))

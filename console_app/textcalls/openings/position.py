@@ -1,8 +1,8 @@
 """Where in an answer a place stands, by the structure of the text before it: only at the top level is a call meant.
 
 What opens and closes (quotation marks, elements, comments) is followed through the text, and only when somebody asks,
-so that prose costs nothing; what a line begins with is looked at where it matters. No word and no name decides anything:
-what is surely quoted is text, and what may be quoted asks.
+so that prose costs nothing; what a line begins with is looked at where it matters. No word and no name decides
+anything: what is surely quoted is text, and what may be quoted asks.
 """
 
 import re
@@ -35,7 +35,9 @@ IN_ELEMENT = "in an element that is open"
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _STOP = r"[.!?…。！？؟।۔።။។॥︒｡]"
-_SENTENCE = lazily(rf"(?=.*\w\S*\s+\S*\w|.*[^\W\d_!-~])(?:\*\*(?=\w)|(?![-=*_+.$:^@\[{{<|%&!#~─━═])).*{_STOP}[\"'”’»)\]*_」』]*")
+_SENTENCE = lazily(
+    rf"(?=.*\w\S*\s+\S*\w|.*[^\W\d_!-~])(?:\*\*(?=\w)|(?![-=*_+.$:^@\[{{<|%&!#~─━═])).*{_STOP}[\"'”’»)\]*_」』]*"
+)
 """A line that says something and ends as a sentence does, in whatever script, and begins as none of a markup's."""
 _ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z|\w[\"'|/｜-]?>\s*\Z")
 

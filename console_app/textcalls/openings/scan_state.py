@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.region import Region
-from console_app.textcalls.dialects.dialect import Dialect
 from console_app.textcalls.dialects.coats import CLOSE, HALF
+from console_app.textcalls.dialects.dialect import Dialect
 from console_app.textcalls.dialects.table import FAMILIES, family_of
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
@@ -36,13 +36,13 @@ _BEHIND = lazily(
 @dataclass
 class ScanState:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
-    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
-    calls are made up. `licensed` is the form in which the model is known to write, `thinks`: reasoning that the prompt
-    opened may still go on, `inner`: the answer is in reasoning that may hold calls. `section`: the token that began a section of calls, `shown_section`: such a one that is only shown. `level`: which
-    calls count. `idle`: how many openers opened no call.
-    `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
-    reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
-    proved to be those of no tool.
+    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on calls are made
+    up. `licensed` is the form in which the model is known to write, `thinks`: reasoning that the prompt opened may
+    still go on, `inner`: the answer is in reasoning that may hold calls. `section`: the token that began a section of
+    calls, `shown_section`: such a one that is only shown. `level`: which calls count. `idle`: how many openers opened
+    no call. `running`: what comes is running text, until something opens. `unended`: before this offset the call that
+    may be reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that proved to
+    be those of no tool.
     """
 
     src: Source

@@ -1,6 +1,5 @@
 """The stretches of an answer: text, calls, a thought or nothing that is shown."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +12,9 @@ _WORD = lazily(r"\S+")
 @dataclass(slots=True)
 class Segment:
     """A stretch of the answer. Its calls count only if there is no other (`fenced`), or no text (`alone`); `doubt` says
-    why they may be quoted. `follows_text`: text stands before them. `replacement` replaces the text of a segment that is shown otherwise. `longer`: the value of
-    the last call goes on to an offset, which is decoded once, at the end. `final`: its calls may have started.
+    why they may be quoted. `follows_text`: text stands before them. `replacement` replaces the text of a segment that
+    is shown otherwise. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
+    `final`: its calls may have started.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -28,10 +28,6 @@ class Segment:
     replacement: str | None = None
     longer: tuple[Reopening, int] | None = None
     final: bool = False
-
-    def change(self, changed: Callable[[CallAttempt], CallAttempt]) -> None:
-        """Put changed attempts in place of those that it has."""
-        self.attempts = tuple(map(changed, self.attempts))
 
 
 def closed_up(text: str, before: list[str]) -> str:
