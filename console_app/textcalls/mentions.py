@@ -15,7 +15,8 @@ from itertools import islice
 
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.bodies.shapes import NAME_KEYS
-from console_app.textcalls.dialects.table import DIALECTS, SECTIONS
+from console_app.textcalls.dialects.coats import BEGIN, CLOSE, MARK, OTHER_OPENS, PLAIN_OPENS
+from console_app.textcalls.dialects.table import DIALECTS
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ScanProblem
 from console_app.textcalls.patterns import any_of, lazily, lead_word
@@ -45,7 +46,6 @@ _AT_ONCE = lazily(
 attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign.
 """
 _QUOTES = ("'", '"', "“", "‘", "«")
-_ENDS = lazily(r"call|tool|function|action", re.IGNORECASE)
 _NAMING = lazily(
     r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
 )
@@ -96,6 +96,7 @@ def mentioned(
                 words += _WORD.findall(plain, found.end())[: 1 if key else None]
             if plain.startswith(_SEPARATOR) and (last := _LAST_WORD.search(_plain(text[max(0, at - _REACH) : at]))):
                 words.append(last.group().strip())
+            words = [word[:-5] if word.lower().endswith(".call") else word for word in words]
             if word := next(filter(tools.resolve, words), None):
                 there = text.find(word, at)
                 return SeemingCall(at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or "")
@@ -121,15 +122,19 @@ def _plain(text: str) -> str:
 @cache
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of where a mark may begin, and the marks as `_plain` gives them."""
-    marks = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
-    marks |= {"<tool_code>", "```tool_code", "<function name", _SEPARATOR}
+    marks = {
+        *set(OTHER_OPENS) - PLAIN_OPENS,
+        *(token for row in DIALECTS for token in (*row.opens, *row.begins)),
+        "<tool_code>",
+    }
+    marks |= {"```tool_code", "<function name", "<function=", _SEPARATOR}
     marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
-    leads = {one if one[0] == '"' else lead_word(one) for one in marks}
+    leads = {one if one[0] == '"' else lead_word(one) for one in marks} | {"◁", "⟨"}
     sign = r"|^(?:action[ \t]{0,2}=|>>>(?=\w))" if unmarked else ""
     either = re.IGNORECASE | re.MULTILINE
     return (
         re.compile("|".join(sorted(map(re.escape, leads))) + sign, either),
-        re.compile(any_of(map(_plain, marks)), either),
+        re.compile(rf"(?:{any_of(map(_plain, marks))})|(?:{MARK})|(?:{BEGIN})", either),
     )
 
 
@@ -185,7 +190,5 @@ def _lone_end(raw: str) -> tuple[int, int] | None:
 @cache
 def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What ends an answer as a call ends, and what ends calls wherever it stands."""
-    closes = {close for row in DIALECTS if row.marked for close in row.closes} | set(SECTIONS.values())
-    ends = sorted(close for close in closes if _ENDS.search(close))
-    last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>{any_of(ends)})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
-    return re.compile(last), re.compile(any_of([end for end in ends if end.startswith(("<|", "<｜"))]))
+    last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
+    return re.compile(last), re.compile(rf"(?=<[|｜]|</[|｜]){CLOSE}")

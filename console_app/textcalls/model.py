@@ -12,8 +12,8 @@ Schema: TypeAlias = Mapping[str, Any]
 
 ErrorKind: TypeAlias = Literal["truncated", "invalid"]
 ReadingLevel: TypeAlias = Literal["none", "marked", "all"]
-"""Which calls are read from an answer's text: none · those in marked dialects, and others only where they are all of
-the answer and fit their tools · all.
+"""Which calls are read from an answer's text: none · all, but one that only its shape shows asks, and has to fit its
+tool · all.
 """
 
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
@@ -37,25 +37,23 @@ class ParsedCall:
 
     `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
-    tool has, `marked` for a call that no marker opened, which only its shape shows. `doubt` says why it may be a
-    quotation.
+    tool has, `marked` for a call that no marker opened, which only its shape shows. `form` is the family that writes
+    so, `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place is
+    clean, and its form the licensed one where there is any.
     """
 
     index: int
     name: str
     arguments: Arguments
-    dialect: str
+    form: str
     raw: str
     start: int
     end: int
     repaired: tuple[str, ...] = ()
     known: bool = True
     marked: bool = True
-    doubt: str = ""
-
-    def asks(self, level: ReadingLevel) -> str:
-        """Return why the call waits for an approval in every mode, read at `level`; "" where it doesn't."""
-        return self.doubt or (UNMARKED if level != "all" and not self.marked else "")
+    stood: str = ""
+    asks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +129,15 @@ class CallRetracted:
 
 
 @dataclass(frozen=True, slots=True)
+class CallFinal:
+    """A call in the licensed form was read to its own end, and nothing that is still to come takes it back: it may
+    start. The result has it too.
+    """
+
+    call: ParsedCall
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """The text shown so far was not what the answer means: replace it with `content`. While the answer goes on it is
     empty, and what was shown was reasoning.
@@ -139,7 +146,7 @@ class Rewritten:
     content: str
 
 
-ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetracted | Rewritten
+ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetracted | CallFinal | Rewritten
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

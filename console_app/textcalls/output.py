@@ -1,13 +1,14 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
-from bisect import bisect_right
 from dataclasses import replace
 from typing import Literal
 
-from console_app.textcalls.bodies.draft import CallAttempt, Draft, Note, Reopening, concluded
+from console_app.textcalls.bodies.draft import CallAttempt, Draft, Note, Reopening, concluded, parsed
 from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.model import (
+    UNMARKED,
     CallArgumentsDelta,
+    CallFinal,
     CallNamed,
     CallRetracted,
     ErrorKind,
@@ -18,35 +19,30 @@ from console_app.textcalls.model import (
     VisibleText,
 )
 from console_app.textcalls.openings.position import Structure
-from console_app.textcalls.openings.segments import (
-    MAYBE_WRAPPED,
-    Lead,
-    Segment,
-    closed_up,
-    lead_of,
-    says_something,
-    unsaid,
-    unwrap,
-)
+from console_app.textcalls.openings.segments import Segment, closed_up, unsaid
 from console_app.textcalls.source import LOOKAHEAD, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
-LED = "maybe quoted: the line before it is no sentence"
-FOLLOWED = "maybe quoted: text follows it"
-BEHIND = "maybe quoted: a call before it is only shown"
+MAYBE = "maybe quoted"
+FOLLOWED = f"{MAYBE}: text follows it"
+BEHIND = f"{MAYBE}: a call before it is only shown"
+BESIDE = f"{MAYBE}: another call of the answer is only shown"
 EXAMPLE = "an example in a fence"
-BESIDE = "another call of the answer is only shown"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 NO_TOOL = "no tool has this name"
-_FENCES = 100  # that are looked at for calls that they show
+OTHER_FORM = "it is written in another form than this model's"
+LAST = "at the end of the answer"
+_FENCES, _LONG = 100, 16_000  # that are looked at for calls that they show, and characters of each
+_SHOWN = 60  # characters of the text around a call that are told of
 
 
 class ScanOutput:
     """Keeps the segments in order and tells what becomes visible as soon as it is sure to be text."""
 
-    def __init__(self, src: Source, events: list[ScanEvent], structure: Structure) -> None:
+    def __init__(self, src: Source, events: list[ScanEvent], structure: Structure, licensed: str | None) -> None:
         self._src = src
+        self._licensed = licensed
         self._events = events
         self._structure = structure
         self.segments: list[Segment] = []
@@ -59,15 +55,16 @@ class ScanOutput:
         self.goes_on = False
         """Behind its last call the answer tells of results that it made up."""
         self.shown_fences: list[tuple[int, int]] = []
-        """Fences that hold no call of the answer, but may show one."""
+        """Fences that are text, but may show a call."""
         self._notes: list[Note] = []
-        self.shows = False
+        self._shows = False
         """A call before the mark is only shown."""
+        self._doubt = ""
+        """Why calls from here on may be quoted: others before them may."""
         self._shown: list[str] = []
         """The text that was told of, in order."""
-        self._tag = ""
-        """The newest text, which is not told of yet: it may be the tag of a wrapper around a call."""
-        self._waits_no_more = False
+        self._pending = 0
+        """Segments whose calls may be text after all: what stands behind them is told of later."""
         self._gap = False
         """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
@@ -79,7 +76,7 @@ class ScanOutput:
         self._decide(text)
         if self._gap:
             self._gap = not text.strip("\r\n")
-            text = closed_up(text, [*self._shown, self._tag])
+            text = closed_up(text, self._shown)
         self._emit(text)
         last = self._last_text
         if last is not None and last.end == self.mark:
@@ -97,7 +94,7 @@ class ScanOutput:
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
         last = self._last_text
-        if last is None or self._gap or not self.has_text or self._tag or self._undecided:
+        if last is None or self._gap or not self.has_text or self._pending:
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -106,78 +103,51 @@ class ScanOutput:
 
     def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
         """What stands from the mark to here is not shown."""
+        if kind == "dropped" and self._licensed is None and self.newest is None:
+            self.suspect(self._structure.lines(self.mark).lead_doubt)
         self._structure.skip(self.mark, upto)
         self._gap = True
-        after_words = kind == "dropped" and self.follows_words
-        self.segments.append(Segment(kind, self.mark, upto, after_words=after_words, replacement=replacement))
+        self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
         if replacement and kind == "dropped":
             self._decide(replacement)
             self.segments[-1].kind = "text"
             self._emit(replacement)
         self.mark = upto
 
-    def take(self, draft: Draft, upto: int, *, fenced: bool = False, alone: bool = False) -> None:
+    def take(self, draft: Draft, upto: int, *, fenced: bool = False, alone: bool = False, doubt: str = "") -> Segment:
         """What stands from the mark to here are the calls of `draft`, if there is no other call where they are
-        `fenced`, and nothing else at all where they have to be `alone`.
+        `fenced`, and nothing else at all where they have to be `alone`. `doubt` says why they may be quoted.
         """
         self._structure.skip(self.mark, upto)
         self._gap = True
-        new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
-        new.follows_text = self.has_text
+        self.suspect(doubt)
+        self._doubt = self._doubt or (BEHIND if self._shows else "")
+        new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self._doubt, self.has_text)
         self.segments.append(new)
+        self._pending += fenced or alone
         self.attempts += len(draft.attempts)
         self.calls += draft.calls
         self.unfenced = self.unfenced or not fenced
         self.mark = upto
-
-    def lead(self) -> Lead:
-        """How the text before the mark leads to what stands there, other calls between them or not."""
-        for segment in reversed(self.segments):
-            if segment.kind == "calls":
-                return segment.led
-            text = self._src.text(max(segment.start, segment.end - LOOKAHEAD), segment.end)
-            if segment.kind == "thought" or (segment.kind == "text" and not text.isspace()):
-                return lead_of(text) if segment.kind == "text" else ""
-        return ""
-
-    def part_of_sentence(self) -> bool:
-        """Words follow on the line of the newest calls, or of what stands right behind them: these, and those before
-        them up to words on that line, are part of a sentence, unless a value goes on there. Whether that is out of the
-        question, for the sentence began before them.
-        """
-        began = False
-        for segment in reversed(self.segments):
-            if segment.kind == "calls" and (segment is self.segments[-1] or segment.after_words):
-                segment.in_sentence, began = True, began or segment.after_words
-            elif segment.kind == "calls" or self._has_words(segment):
-                break
-        return began
-
-    def _has_words(self, segment: Segment) -> bool:
-        return segment.kind == "text" and self._end_of(segment).strip() != ""
-
-    def _end_of(self, segment: Segment) -> str:
-        """The end of a text as it was written, for one of many refused calls is long: all of it is read only where
-        its end is white space.
-        """
-        end = self._src.text(max(segment.start, segment.end - LOOKAHEAD), segment.end)
-        return self._src.text(segment.start, segment.end) if end.isspace() else end
+        return new
 
     @property
-    def follows_words(self) -> bool:
-        """Whether words stand before the mark on its line, or before the token of the section that it begins."""
-        for index in range(len(self.segments) - 1, -1, -1):
-            segment = self.segments[index]
-            if segment.kind in ("calls", "dropped"):
-                return segment.after_words
-            if segment.kind == "thought":
-                return False
-            text = self._end_of(segment)
-            if text.strip():
-                return bool(text.rpartition("\n")[2].strip())
-            if "\n" in text and (index == 0 or self.segments[index - 1].kind != "dropped"):
-                return False
-        return False
+    def newest(self) -> Segment | None:
+        """The newest segment, if it is of calls."""
+        last = self.segments[-1] if self.segments else None
+        return last if last is not None and last.kind == "calls" else None
+
+    def suspect(self, doubt: str) -> None:
+        """Calls from here on may be quoted, if there is a doubt."""
+        self._doubt = self._doubt or (f"{MAYBE}: {doubt}" if doubt else "")
+
+    def make_final(self, segment: Segment) -> None:
+        """The calls of a segment may start: nothing takes them back."""
+        segment.final = True
+        for number, attempt in enumerate(segment.attempts, self.attempts - len(segment.attempts)):
+            if attempt.failure is None:
+                told = replace(attempt, stood=self._stood(segment))
+                self._events.append(CallFinal(parsed(number, told, self._src.text(attempt.start, attempt.end))))
 
     @property
     def cut_off(self) -> bool:
@@ -193,7 +163,7 @@ class ScanOutput:
         delta = self._src.text(segment.attempts[-1].end, upto)
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
         segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
-        segment.longer, segment.in_sentence = (call, value_end), False
+        segment.longer = (call, value_end)
         segment.end = self.mark = upto
         self._structure.restart(upto)
         self.has_text = segment.follows_text
@@ -209,36 +179,34 @@ class ScanOutput:
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
         self._notes.append((start, end, why, name))
-        self.shows = self.shows or (name is not None and not why.endswith((EXAMPLE, BESIDE_TEXT)))
+        self._shows = self._shows or name is not None
 
     def noted_since(self, offset: int) -> bool:
         """Whether something from `offset` on was told of."""
         return bool(self._notes) and self._notes[-1][0] >= offset
 
     def forget(self, upto: int) -> None:
-        """All before the mark was reasoning, which what stands from there to here ended: no text, no calls."""
+        """All before the mark was reasoning, which what stands from there to here ended: no text, no calls, unless
+        some have started.
+        """
+        if any(segment.final for segment in self.segments):
+            self.drop(upto)
+            return
         self._retract()
         if any(map(str.strip, self._shown)):
             self._events.append(Rewritten(""))
         self._shown.clear()
-        self._tag = ""
         self.segments = [Segment("thought", 0, self.mark)]
         self.mark = upto
         self._structure.restart(upto)
-        self.has_text = self.unfenced = False
+        self.has_text = self.unfenced = self._shows = False
         self._gap = True
+        self._pending, self._doubt = 0, ""
         self._notes.clear()
-        self.shows = False
-        self.shown_fences.clear()
-
-    @property
-    def _undecided(self) -> bool:
-        """Whether what was read as calls may be text after all: what stands behind it is told of later."""
-        return self.attempts > 0 and not self._waits_no_more
 
     def wait_no_more(self) -> None:
         """Tell of the text behind undecided calls, and from now on of all at once: there is too much of it."""
-        self._waits_no_more = True
+        self._pending = 0
         self._tell_rest(self._content())
 
     def _decide(self, text: str) -> None:
@@ -246,12 +214,13 @@ class ScanOutput:
         if text.isspace():
             return
         self.has_text = True
-        calls = [segment for segment in self.segments if segment.kind == "calls"]
-        if calls and all(segment.alone for segment in calls):
+        if self._pending and any(segment.alone for segment in self.segments):
             self._retract()
-            for segment in calls:
-                self._demote(segment, self._no_call(segment, said=True))
+            for segment in self.segments:
+                if segment.kind == "calls":
+                    self._demote(segment, self._no_call(segment))
             self._gap = self._gap and self.segments[-1].kind != "text"
+            self._pending = 0
             self._tell_rest(self._content())
 
     def _retract(self) -> None:
@@ -262,26 +231,17 @@ class ScanOutput:
         self.attempts = 0
 
     def _emit(self, text: str) -> None:
-        if self._undecided:
-            return
-        text = self._tag + text
-        tag = MAYBE_WRAPPED.search(text, max(0, len(text) - LOOKAHEAD))
-        self._tag = tag.group() if tag else ""
-        self._tell(text.removesuffix(self._tag))
-
-    def _tell(self, text: str) -> None:
-        if text:
+        if text and not self._pending:
             self._shown.append(text)
             self._events.append(VisibleText(text))
 
     def _tell_rest(self, content: str) -> None:
         """Tell of the part of the text that was not told of yet, or, where it is other text, of all of it anew."""
-        shown, self._tag = "".join(self._shown), ""
-        rest = unsaid(content, shown)
+        rest = unsaid(content, "".join(self._shown))
         if rest is None:
             self._events.append(Rewritten(content))
         elif rest.strip():
-            self._tell(rest)
+            self._emit(rest)
 
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
@@ -293,24 +253,20 @@ class ScanOutput:
         segment.kind, segment.attempts = "text", ()
         segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
 
-    def finish(
-        self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, asked_for: str | None = None
-    ) -> ScanResult:
-        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer,
-        `asked_for` is the dialect that the model was asked to write.
-        """
+    def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
         for segment in self.segments:
             self._lengthen(segment)
         before = self._attempts()
-        self._judge(level, asked_for)
+        self._judge(level)
         self._judge_beside_shown(tools)
-        unwrap(self.segments, self._text_of)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
             why = "the token limit was reached before the call was closed"
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
         self._renumber(before, attempts)
         content = self._content().strip()
+        self._pending = 0
         self._tell_rest(content)
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
@@ -319,59 +275,47 @@ class ScanOutput:
         calls, problems = concluded(attempts, self._notes, self._src.text(0, self._src.length))
         failed = {one.failure for one in attempts}
         error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
-        return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+        return ScanResult(calls, content, reasoning, error, calls[0].form if calls else None, problems)
 
-    def _judge(self, level: ReadingLevel, asked_for: str | None) -> None:
-        """Decide by where they stand which calls are text, and which a person has to judge: those with other text
-        behind them, those behind a line that is none of a sentence, and all behind one that a label leads to.
-        """
+    def _judge(self, level: ReadingLevel) -> None:
+        """Decide by where they stand which calls are text, and which a person has to judge."""
         said = self.goes_on
         for segment in reversed(self.segments):
-            if segment.kind == "calls":
-                if why := self._no_call(segment, said, asked_for):
-                    self._demote(segment, why)
-                elif said or segment.led == "label" or (segment.led == "mark" and level == "marked"):
-                    doubt = FOLLOWED if said else LED
-                    segment.attempts = tuple(replace(one, doubt=doubt) for one in segment.attempts)
-            said = said or (segment.kind == "text" and says_something(self._text_of(segment)))
-        labelled = False
-        for segment in self.segments:
-            if labelled:
-                segment.attempts = tuple(replace(one, doubt=one.doubt or LED) for one in segment.attempts)
-            labelled = labelled or segment.led == "label"
+            if segment.kind == "calls" and (why := self._no_call(segment)):
+                self._demote(segment, why)
+            elif segment.kind == "calls" and segment.attempts:
+                place = segment.doubt or (FOLLOWED if said and not segment.final else "")
+                stood = self._stood(segment, "before other text" if said else LAST)
+                segment.attempts = tuple(
+                    replace(one, stood=stood, asks=place or _form_asks(one, level, self._licensed))
+                    for one in segment.attempts
+                )
+            said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
 
     def _judge_beside_shown(self, tools: ToolSchemas) -> None:
-        """A call in an answer that shows one may be shown too: what nothing marks is text, what is marked is text right
-        behind it and asks further on.
-        """
-        unmarked = any(not attempt.marked for segment in self.segments for attempt in segment.attempts)
-        fences = (self._src.text(*span) for span in self.shown_fences[:_FENCES])
-        if not self.shows and not (unmarked and any(mentioned(one, tools, unmarked=True) for one in fences)):
+        """In an answer that shows a call, wherever, one that nothing marks may be shown too."""
+        if all(attempt.marked or attempt.asks for attempt in self._attempts()):
             return
-        ends = sorted(end for _, end, _, name in self._notes if name)
-        shown = -1
-        for segment in self.segments:
-            if not any(attempt.failure is None for attempt in segment.attempts):
-                continue
-            before = bisect_right(ends, segment.start)
-            shown = max(shown, ends[before - 1] if before else -1)
-            behind = 0 <= shown > segment.start - LOOKAHEAD and not self._src.text(shown, segment.start).strip()
-            if behind or not all(attempt.marked for attempt in segment.attempts):
-                self._demote(segment, BESIDE)
-                shown = segment.end
-            elif shown >= 0:
-                segment.attempts = tuple(replace(one, doubt=BEHIND) for one in segment.attempts)
+        fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])
+        if self._shows or any(mentioned(fence, tools, unmarked=True) for fence in fences):
+            for segment in self.segments:
+                segment.attempts = tuple(
+                    one if one.marked or one.asks else replace(one, asks=BESIDE) for one in segment.attempts
+                )
 
-    def _no_call(self, segment: Segment, said: bool, asked_for: str | None = None) -> str:
-        """Why calls are text after all. `said`: text follows them; then a fence to which a line leads shows something,
-        unless the model was asked for what it holds.
-        """
-        if segment.in_sentence:
-            return IN_SENTENCE
+    def _stood(self, segment: Segment, behind: str = "") -> str:
+        """Return in words where calls stand."""
+        lead = self._src.text(max(0, segment.start - LOOKAHEAD), segment.start).strip().rpartition("\n")[2]
+        where = f"behind “{lead[-_SHOWN:]}”" if segment.follows_text and lead else "at the start of the answer"
+        if not segment.follows_text and behind == LAST:
+            where, behind = "as all of the answer", ""
+        return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else "")))
+
+    def _no_call(self, segment: Segment) -> str:
+        """Why calls are text after all."""
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
-        shown = said and segment.led and all(one.dialect != asked_for for one in segment.attempts)
-        return EXAMPLE if segment.fenced and (self.unfenced or shown) else ""
+        return EXAMPLE if segment.fenced and self.unfenced else ""
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
@@ -407,3 +351,10 @@ class ScanOutput:
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
+
+
+def _form_asks(attempt: CallAttempt, level: ReadingLevel, licensed: str | None) -> str | None:
+    """Return why a call asks by how it is written; None where it doesn't."""
+    if licensed is not None:
+        return None if attempt.dialect == licensed else OTHER_FORM
+    return UNMARKED if level != "all" and not attempt.marked else None

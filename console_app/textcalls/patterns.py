@@ -123,11 +123,11 @@ def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str)
 
 def label(*words: str) -> str:
     """A pattern for a label and its colon, as ReAct prompts and the models that follow them write it: in capitals, in
-    bold, with a space before the colon.
+    bold, numbered, with a space before the colon.
     """
-    written = f"(?:{'|'.join((*words, *(word.upper() for word in words)))})"
+    written = rf"(?:{'|'.join((*words, *(word.upper() for word in words)))})(?:[ _]?#?\d{{1,3}})?"
     return rf"(?:{written}[ \t]?:|\*\*{written}(?::\*\*|\*\*[ \t]?:))"
 
 
-ACTION = label("Action")
+ACTION = label("Action", "Tool Call")
 ACTION_INPUT = label("Action Input")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from console_app.domain import schema as json_schema
 from console_app.textcalls.dialects.form import WrittenCall
-from console_app.textcalls.dialects.table import BY_NAME
+from console_app.textcalls.dialects.table import FAMILIES
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas
@@ -89,10 +89,7 @@ _RULES = (
 
 def system_section(dialect: str, tools: Sequence[ToolSpecLike], parallel: bool) -> str:
     """The part of the system prompt that presents `tools`; `parallel`: several calls in one reply are wanted."""
-    form = BY_NAME[dialect].form if dialect in BY_NAME else None
-    if form is None:
-        dialect, form = "hermes_json", BY_NAME["hermes_json"].form
-        assert form is not None, "the dialects that are asked for by name can be written"
+    dialect = dialect if dialect in FAMILIES else "hermes_json"
     described = _roo_tools(tools) if dialect == "roo_xml" else _json_tools(tools)
     examples = _EXAMPLES if parallel else _EXAMPLES[:1]
     title = "A reply with two calls looks like this:" if parallel else "A call looks like this:"
@@ -101,7 +98,7 @@ def system_section(dialect: str, tools: Sequence[ToolSpecLike], parallel: bool) 
             "# Tools",
             described,
             _HOW.get(dialect, _BY_EXAMPLE),
-            f"{title}\n{form.write(examples, ToolSchemas(()))}",
+            f"{title}\n{FAMILIES[dialect].form.write(examples, ToolSchemas(()))}",
             f"{_PARALLEL if parallel else _SINGLE} {_RULES}",
         )
     )
@@ -145,10 +142,10 @@ def _roo_tool(tool: ToolSpecLike) -> str:
 
 def render_calls(dialect_name: str, calls: Sequence[WrittenCall], tools: Sequence[ToolSignature]) -> str:
     """`calls` written in a dialect, for the history; ValueError for a dialect that cannot be written."""
-    row = BY_NAME.get(dialect_name)
-    if row is None or row.form is None:
+    family = FAMILIES.get(dialect_name)
+    if family is None:
         raise ValueError(f"no calls can be written in {dialect_name}")
-    return row.form.write(calls, ToolSchemas(tools)) if calls else ""
+    return family.form.write(calls, ToolSchemas(tools)) if calls else ""
 
 
 _LABEL = lazily(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)

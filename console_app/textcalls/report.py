@@ -50,9 +50,9 @@ def report_text(
     """
     result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
     waits = [
-        place.problem("asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name)
-        for call in result.calls
-        if (why := call.asks(level))
+        place.problem("asks", f"The call of {one.name} waits for approval: {one.asks}.", one.start, one.end, one.name)
+        for one in result.calls
+        if one.asks is not None
     ]
     if not (result.calls or result.problems) and (seeming := unread(text, [tool.name for tool in tools])):
         waits = [seeming]

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Literal
 
 from console_app.textcalls.bodies.draft import Places
-from console_app.textcalls.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
+from console_app.textcalls.dialects.coats import HALF, is_end, is_inner
+from console_app.textcalls.dialects.vocabulary import INNER, MAY_BE_TEXT, PLAIN_THINKING, THINKING
 from console_app.textcalls.mentions import mentioned
 from console_app.textcalls.model import (
     GAVE_UP,
@@ -25,7 +26,17 @@ from console_app.textcalls.model import (
 from console_app.textcalls.openings.bare import read_call_lines, read_list, read_object
 from console_app.textcalls.openings.fences import read_ticks
 from console_app.textcalls.openings.markers import read_label, read_marker, read_opening, read_tool_tag
-from console_app.textcalls.openings.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
+from console_app.textcalls.openings.openers import (
+    BEGINS,
+    EXTENDABLE,
+    HALF_WORD,
+    HELD,
+    KIND_OF,
+    LEAD,
+    LONGEST,
+    PLAIN,
+    TOKEN,
+)
 from console_app.textcalls.openings.scan_state import MOST_CALLS, ScanState
 from console_app.textcalls.output import ScanOutput
 from console_app.textcalls.patterns import compiled, lazily, partly
@@ -52,18 +63,27 @@ _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for
 _HALF_TAG = lazily(r"<[^<>\n]*")
-_HALF_TOKEN = lazily(lambda: rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+_HALF_TOKEN = lazily(lambda: rf"{HALF}|{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 
 
 class Scanner:
     """Reads one answer. `tools` are those the model may call; `prefer` names the dialect it was asked to write;
-    `level` says which calls count.
+    `level` says which calls count. `licensed` is the form in which the model is known to write: its calls are final as
+    soon as each has its own end, though not before the end of reasoning that the prompt opened (`thinks`).
     """
 
-    def __init__(self, tools: Sequence[ToolSignature], prefer: str | None = None, level: ReadingLevel = "all") -> None:
+    def __init__(
+        self,
+        tools: Sequence[ToolSignature],
+        prefer: str | None = None,
+        level: ReadingLevel = "all",
+        *,
+        licensed: str | None = None,
+        thinks: bool = False,
+    ) -> None:
         schemas = ToolSchemas(tools)
         self._tools = tools
-        self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
+        self._state = ScanState(Source(), schemas, _read_inner, licensed or prefer, level, licensed, thinks)
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self._apart: list[str] = []
@@ -132,7 +152,7 @@ class Scanner:
             if not state.src.ended:
                 self._read_out()
             cut_short = finish_reason in ("length", "max_tokens")
-            self._result = state.output.finish(state.tools, state.level, cut_short, state.prefer)
+            self._result = state.output.finish(state.tools, state.level, cut_short)
             self.tail_events = state.flush()
             if not self._result.calls and not any(one.name for one in self._result.problems):
                 self._result = self._with_thought(self._result)
@@ -296,10 +316,16 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
         if token in PLAIN_THINKING:
             tool = state.tools.resolve(token[1:-1])
             kind = "tag" if tool else kind if state.structure.lines(src.at).line_start else "text"
-    if kind == "text" or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key")):
+    if (
+        kind == "text"
+        or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key"))
+        or (kind == "mark" and is_inner(token))
+    ):
         src.pos += len(token)
-    elif kind in ("marker", "spaced"):
-        yield from read_marker(state, token, found["spaced"] or token)
+    elif kind == "mark" and is_end(token):
+        yield from _stray(state, "closer", token)
+    elif kind in ("mark", "marker", "begin"):
+        yield from read_marker(state, token, inside=kind == "begin" or token in BEGINS)
     elif kind == "tag":
         yield from read_tool_tag(state, token)
     elif kind == "label":
@@ -322,10 +348,14 @@ def _thinking(state: ScanState, token: str) -> Reading[None]:
     """Reasoning, up to its end or that of the answer."""
     src, output = state.src, state.output
     src.pos += len(token)
-    found = yield from src.find(compiled(re.escape(THINKING[token])), THINKING[token][0], 32)
+    ends = re.escape(THINKING[token])
+    if token == INNER[0]:  # the calls of Apertus stand between its thoughts
+        ends, state.inner = rf"{ends}|(?=<\|tools_prefix\|>)", True
+    found = yield from src.find(compiled(ends), "<" if state.inner else THINKING[token][0], 32)
     held = src.text(output.mark + len(token), src.at)
     if found:
         src.pos = found.end()
+        state.inner = state.inner and not found.group()
     output.drop(src.at, "thought", held)
 
 
@@ -335,12 +365,17 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
     """
     src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
     src.pos += len(token)
-    if kind == "thought":
+    if kind == "thought" and token == INNER[1] and state.inner:
+        state.inner = False
+        output.drop(src.at)
+    elif kind == "thought":
+        state.thinks = False
         output.forget(src.at)
         state.reopening = None
-    elif kind == "closer" and token == state.shown_section:
-        state.shown_section = ""
+    elif kind == "closer" and state.shown_section:
+        state.shown_section = False
     elif kind == "closer":
+        state.section = ""
         if token.startswith(("<|", "<｜")) or (output.attempts and line_start):
             output.drop(src.at)
     elif token in MAY_BE_TEXT:

@@ -105,13 +105,14 @@ class Source:
                 return found
             yield
 
-    def match_first(self, patterns: Sequence[re.Pattern[str]]) -> Reading[int | None]:
-        """The index of the first pattern that matches here, under the same terms as `match`."""
+    def match_first(self, patterns: Sequence[re.Pattern[str]], skip: int = 0) -> Reading[int | None]:
+        """The index of the first pattern that matches here or `skip` characters on, under the terms of `match`."""
         while True:
+            start = self.pos + skip
             for index, pattern in enumerate(patterns):
-                if pattern.match(self.buf, self.pos, self.pos + LOOKAHEAD):
+                if pattern.match(self.buf, start, start + LOOKAHEAD):
                     return index
-            if self.ended or len(self.buf) - self.pos >= LOOKAHEAD:
+            if self.ended or len(self.buf) - start >= LOOKAHEAD:
                 return None
             yield
 

@@ -40,14 +40,19 @@ class ToolSchemas:
         return tuple(self._schemas)
 
     def resolve(self, written: str) -> str | None:
-        """The tool meant by a written name: exact, else without prefix and index, else the one alike but for case."""
+        """The tool meant by a written name: exact, else without prefix, index, origin or its double, else
+        the one alike but for case."""
         if written in self._schemas:
             return written
         written = written.strip()
         if written in self._schemas:
             return written
         bare = stripped(written)
-        return bare if bare in self._schemas else self._folded.get(bare.casefold())
+        first, _, rest = bare.partition(".")  # doubled, as Muse's template has it
+        for name in (bare, bare.rpartition("/")[2], first if first == rest else ""):
+            if name in self._schemas:
+                return name
+        return self._folded.get(bare.casefold())
 
     def begins(self, half: str) -> bool:
         """Whether the beginning of a tool's name, or one in another form, is written here."""

@@ -15,7 +15,7 @@ from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
-from console_app.textcalls import DIALECTS, ToolSignature, render_calls
+from console_app.textcalls import FAMILIES, ToolSignature, render_calls
 from tests.each import each
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, WireServer
@@ -64,7 +64,7 @@ def said(events: list[ev.Event]) -> list[str]:
     return [event.content for event in of(events, ev.MessageAdded) if event.role == "assistant"]
 
 
-WRITABLE = [row.name for row in DIALECTS if row.form is not None and row.name != "roo_xml"]
+WRITABLE = [row.name for row in FAMILIES.values() if row.name != "roo_xml"]
 
 
 @each("dialect", WRITABLE)

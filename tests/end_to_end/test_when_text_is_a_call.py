@@ -26,7 +26,8 @@ from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub, HubSwitch
 from console_app.providers import TextProtocol, is_official, open_provider
 from console_app.providers.text_protocol.provider import MUCH
-from console_app.textcalls import DIALECTS, ToolSignature, render_calls
+from console_app.textcalls import FAMILIES, ToolSignature, render_calls
+from console_app.textcalls.dialects.table import is_marked_family
 from tests.each import each
 from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Reasoning, Text
@@ -151,7 +152,7 @@ UNMARKED = {
     "a fence of a marked call": f"```\n{MARKED}\n```",
     "definitions that are echoed": f"<tools>\n{BARE}\n</tools>",
     "after a thought": f"<think>I should.</think>\n{BARE}",
-    **{row.name: written(row.name) for row in DIALECTS if not row.marked and row.form is not None},
+    **{row.name: written(row.name) for row in FAMILIES.values() if not is_marked_family(row)},
 }
 
 
@@ -191,7 +192,7 @@ async def test_where_nobody_is_there_an_unmarked_call_is_denied(hub: Hub) -> Non
     assert [event.by for event in of(events, ev.ApprovalResolved)] == [DecidedBy.LIMIT]
 
 
-@each("dialect", [row.name for row in DIALECTS if row.marked and row.form is not None])
+@each("dialect", [row.name for row in FAMILIES.values() if is_marked_family(row)])
 async def test_a_marked_call_runs_under_the_normal_rules(dialect: str, hub: Hub) -> None:
     text = f"I will calculate.\n{written(dialect)}"
     with WireServer() as server:

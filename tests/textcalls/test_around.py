@@ -19,17 +19,12 @@ SPOKEN = [
 
 @each("label", ["NOTE:", "a.txt:", "**src/a.py**:", "`a.txt`:", "# Page:", "A:", "注意："])
 @each("dialect", SPOKEN)
-def test_a_call_behind_a_word_and_a_colon_asks_and_on_its_line_is_text(label: str, dialect: str) -> None:
+def test_a_call_behind_a_word_and_a_colon_asks(label: str, dialect: str) -> None:
     for text in (f"{label}\n{CALLS[dialect]}", f"{label}\n{CALLS[dialect]}\n\nThat is all."):
         result = parse(text, TOOLS)
-        assert all("maybe quoted" in one.doubt for one in result.calls)
+        assert all("maybe quoted" in (one.asks or "") for one in result.calls)
         assert result.calls or [one.name for one in result.problems] == [CALL.name]
-    assert parse(f"{label} {CALLS[dialect]}", TOOLS).calls == ()
-
-
-@pytest.mark.parametrize("label", ["Tool_call:", "**Function:**", "JSON:", "Response:", "I call:", "It comes:"])
-def test_a_call_behind_a_label_of_calls_runs(label: str) -> None:
-    assert [one.doubt for one in parse(f"{label}\n{OBJECT}", TOOLS).calls] == [""]
+    assert all(one.asks for one in parse(f"{label} {CALLS[dialect]}", TOOLS).calls)
 
 
 @each("fence", ["~~~~~~~", "````", "~~~~json"])
@@ -40,7 +35,7 @@ def test_a_call_in_a_fence_longer_than_its_dialect_writes_is_text_and_told_of(fe
         result = parse(text, TOOLS)
         assert (result.calls, [one.name for one in result.problems]) == ((), [CALL.name]), text
     behind = f"{fence}\nx\n{end}\n{CALLS[dialect]}"
-    assert [one.doubt for one in parse(behind, TOOLS).calls] == [""], "it stands behind the fence, not in it"
+    assert len(parse(behind, TOOLS).calls) == 1, "it stands behind the fence, not in it"
 
 
 @pytest.mark.parametrize("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
@@ -88,27 +83,22 @@ BRACKETS = {
 def test_a_call_in_the_brackets_of_prose_asks_or_is_told_of(text: str, size: int) -> None:
     result, screen, _ = watched(text, TOOLS, [size])
     assert result.error is None
-    assert all(one.doubt for one in result.calls)
+    assert all(one.asks for one in result.calls)
     assert result.calls or ([one.name for one in result.problems], screen.text) == ([CALL.name], text)
 
 
-@pytest.mark.parametrize("tag", ["call", "tool_use", "action", "answer", "function"])
+@pytest.mark.parametrize("tag", ["call", "tool_use", "action", "answer"])
 @pytest.mark.parametrize("size", [1, 1000])
-def test_the_tags_of_a_wrapper_right_around_calls_are_not_shown(tag: str, size: int) -> None:
-    one = f"<{tag}>\n{OBJECT}\n</{tag}>"
-    for text, seen, count in (
-        (one, "", 1),
-        (f"<{tag}>\n{OBJECT}", "", 1),
-        (f"{one}\n{one}", "", 2),
-        (f"<{tag}>\n{OBJECT}\n{OBJECT}\n</{tag}>", "", 2),
-        (f"I look.\n{one}", "I look.", 1),
-        (f"<{tag}>I look.\n{OBJECT}\n</{tag}>", f"<{tag}>I look.\n\n</{tag}>", 1),
+def test_a_call_in_an_element_asks_whatever_its_name(tag: str, size: int) -> None:
+    for text in (
+        f"<{tag}>\n{OBJECT}\n</{tag}>",
+        f"<{tag}>\n{OBJECT}",
+        f"I look now.\n<{tag}>\n{CALLS['hermes_json']}\n</{tag}>",
+        f"<{tag}>I look now.\n{OBJECT}\n</{tag}>",
     ):
         result, screen, _ = watched(text, TOOLS, [size])
-        assert called(result) == READ * count, text
+        assert [one.asks for one in result.calls] == ["maybe quoted: it stands in an element that is open"], text
         assert screen.text.strip() == result.content
-        if tag != "function":  # whose end is also that of a call, and goes by itself
-            assert result.content == seen
 
 
 @pytest.mark.parametrize("size", [1, 1000])

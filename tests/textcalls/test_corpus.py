@@ -14,6 +14,8 @@ def test_a_case_gives_the_calls_the_text_and_the_error_it_should(case: dict[str,
     wanted = [(call["name"], call["arguments"]) for call in expected["calls"]]
     assert identical([list(pair) for pair in called(result)], [list(pair) for pair in wanted])
     assert result.error == expected["error"]
+    if case.get("asks"):
+        assert all(one.asks for one in result.calls)
     if expected["content"] is not None:
         assert folded(result.content) == folded(expected["content"])
 

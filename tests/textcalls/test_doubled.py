@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.textcalls import DIALECTS, ReadingLevel, parse, render_calls
+from console_app.textcalls import FAMILIES, ReadingLevel, parse, render_calls
 from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
 from tests.textcalls.quotations import MACHINES
-from tests.textcalls.test_quotations import ALIKE, CALL, CALLS, LEVELS, Written, runs_unasked
+from tests.textcalls.test_quotations import ALIKE, CALL, CALLS, LEVELS, MARKED_CALLS, Written, runs_unasked
 
 OTHER = Written("write_file", {"path": "c", "content": "x y"})
-UNMARKED = [row.name for row in DIALECTS if not row.marked and row.name in CALLS]
+UNMARKED = [name for name in FAMILIES if name not in MARKED_CALLS]
 WORDS_BETWEEN = "\n\nThen it goes on.\n\n"
 
 
@@ -75,11 +75,13 @@ MIXED = {
 @each("level", LEVELS)
 @each("dialect", UNMARKED)
 @each("shown", MIXED.values(), ids=MIXED.keys())
-def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dialect: str, level: ReadingLevel) -> None:
+def test_beside_a_call_that_is_shown_an_unmarked_one_asks_or_is_told_of(
+    shown: str, dialect: str, level: ReadingLevel
+) -> None:
     for text in (f"{shown}\n\nI read it.\n\n{CALLS[dialect]}", f"{CALLS[dialect]}\n\nI read it.\n\n{shown}"):
         result = parse(text, TOOLS, level=level)
-        assert result.calls == (), text
-        assert any(problem.name for problem in result.problems), text
+        assert not runs_unasked(result, level), text
+        assert result.calls or any(problem.name for problem in result.problems), text
 
 
 @each(
@@ -87,10 +89,10 @@ def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dial
     [
         "{}",
         "{}\n{}\n{}",
-        "I'll look it up:\n{}",
+        "I look it up now.\n{}",
         "The file is long. I read it.\n\n{}\n{}",
-        "```python\nread_file\n```\nI look:\n{}",
-        '```json\n{{"name": "x", "description": "read_file"}}\n```\nI look:\n{}',
+        "```python\nread_file\n```\nI look now.\n{}",
+        '```json\n{{"name": "x", "description": "read_file"}}\n```\nI look now.\n{}',
         "My next action: read_file.\n{}",
         "I use `read_file` now.\n{}",
     ],
@@ -99,7 +101,7 @@ def test_beside_a_call_that_is_shown_an_unmarked_one_is_told_of(shown: str, dial
 def test_an_unmarked_call_that_no_other_is_shown_beside_counts(dialect: str, text: str) -> None:
     call = CALLS[dialect].strip("\n")
     result = parse(text.format(*[call] * 3), TOOLS, level="all")
-    assert [(one.name, one.doubt) for one in result.calls] == [("read_file", "")] * text.count("{}")
+    assert [(one.name, one.asks) for one in result.calls] == [("read_file", None)] * text.count("{}")
 
 
 @pytest.mark.parametrize("cell", ["| a |\n|---|\n| {}\n|", "| {}\n |\n", "| a |\n|---|\n| x |\n{}\n|"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from console_app.textcalls import DIALECTS, ToolSignature, parse
+from console_app.textcalls import DIALECTS, FAMILIES, ToolSignature, parse
 from console_app.textcalls.dialects.vocabulary import PLAIN_THINKING, THINKING
 from tests.each import each
 from tests.textcalls.answers import TOOLS, called, folded, identical, schema, watched
@@ -23,14 +23,18 @@ OWN = [
 
 @each("row", DIALECTS, ids=lambda row: row.name)
 def test_every_row_of_the_table_has_a_rendered_case(row: Any) -> None:
-    assert any(case["dialect"] == row.name for case in RENDERED)
+    assert any(FAMILIES[case["dialect"]].row is row for case in RENDERED)
 
 
 @each("case", RENDERED, ids=lambda case: case["id"])
 def test_what_a_template_writes_is_what_runs(case: dict[str, Any]) -> None:
     result = parse(case["text"], OWN)
     assert identical([list(pair) for pair in called(result)], case["calls"])
-    assert (result.dialect, result.error, result.content) == (case["dialect"], None, "")
+    assert (FAMILIES[result.dialect or ""].row, result.error, result.content) == (
+        FAMILIES[case["dialect"]].row,
+        None,
+        "",
+    )
     for sizes in ([1], [4], [64]):
         assert watched(case["text"], OWN, sizes)[0] == result
 
@@ -203,7 +207,6 @@ M3 = "]<]minimax[>["
 FUNCTION = "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n{}\n</function>\n</tool_call>"
 STRAY = {
     "an element": FUNCTION.format("<of>b</of>"),
-    "another tag's attribute": FUNCTION.format("<param=content>\nb\n</param>"),
     "a word": FUNCTION.format("and\n<parameter=content>\nb\n</parameter>"),
     "an argument": '<function_calls>\n<invoke name="write_file">\n<parameter name="path">a</parameter>\n'
     '<argument name="content">b</argument>\n</invoke>\n</function_calls>',

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from console_app.textcalls import ReadingLevel, Scanner
 from console_app.textcalls.model import Rewritten, ScanEvent, VisibleText
-from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
 
@@ -39,12 +38,3 @@ def test_what_is_shown_is_the_text_of_the_answer_once_and_in_its_order(
     events, content = events_of("".join(piece + between for piece, between in parts), size, level)
     assert not [event for event in events if isinstance(event, Rewritten)], "nothing that was shown is taken back"
     assert "".join(event.text for event in events if isinstance(event, VisibleText)).strip() == content
-
-
-@each("size", [1, 7, 1000])
-def test_a_fence_that_more_text_makes_text_is_shown_with_it(size: int) -> None:
-    text = f"```json\n{OBJECT}\n```\nThis is what I would send."
-    scanner, shown = Scanner(TOOLS, level="marked"), list[str]()
-    for start in range(0, len(text), size):
-        shown += [one.text for one in scanner.feed(text[start : start + size]) if isinstance(one, VisibleText)]
-    assert "".join(shown) == text, "nothing waits for the end of the answer"

@@ -4,22 +4,19 @@ from typing import Any
 
 import pytest
 
-from console_app.textcalls import DIALECTS, Scanner, parse
-from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.model import CallNamed, ReadingLevel
+from console_app.textcalls import Scanner, parse
+from console_app.textcalls.model import ReadingLevel
 from tests.each import each
 from tests.textcalls.answers import CORPUS, TOOLS, folded, tools_of, watched
+from tests.textcalls.test_quotations import CALLS, MARKED_CALLS
 
-PLAIN_OPENERS = {"<tools>", "<tool>", "<function_call>", "functools", "<function name"}
-"""What people, or programs, write without meaning a call."""
 P = '{"name": "ping", "arguments": {}}'
 TAGGED = f"<tool_call>\n{P}\n</tool_call>"
 
 
-@each("row", DIALECTS, ids=lambda row: row.name)
-def test_every_row_says_whether_it_is_marked_and_only_one_with_an_opener_is(row: Dialect) -> None:
-    openers = {*row.opens, *row.begins}
-    assert row.marked is bool(openers - PLAIN_OPENERS)
+@each("dialect", CALLS.keys(), ids=CALLS.keys())
+def test_a_call_is_marked_where_its_opener_is_one_that_nobody_writes_by_accident(dialect: str) -> None:
+    assert [one.marked for one in parse(CALLS[dialect], TOOLS).calls] == [dialect in MARKED_CALLS]
 
 
 @each("case", CORPUS, ids=lambda case: case["id"])
@@ -36,13 +33,12 @@ def test_at_level_none_there_are_no_calls_and_no_news_of_any(case: dict[str, Any
 
 
 @each("case", CORPUS, ids=lambda case: case["id"])
-def test_at_level_marked_what_no_marker_opened_is_all_of_the_answer(case: dict[str, Any]) -> None:
+def test_at_level_marked_what_no_marker_opened_asks(case: dict[str, Any]) -> None:
     tools = tools_of(case)
     whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="marked")
     every = parse(case["text"], tools)
     assert {call.raw for call in whole.calls} <= {call.raw for call in every.calls}
-    if not all(call.marked or call.doubt for call in whole.calls):
-        assert whole.content == ""
+    assert all(call.marked or call.asks for call in whole.calls)
     for sizes in ([1], [7], [5, 1, 13, 2]):
         result, screen, shown = watched(case["text"], tools, sizes, level="marked")
         assert (result, shown) == (whole, streamed)
@@ -56,9 +52,9 @@ ALONE: dict[str, tuple[str, int]] = {
     "a fence": (f"```json\n{P}\n```", 1),
     "a fence and white space": (f"\n```json\n{P}\n```\n\n", 1),
     "a marked and an unmarked one": (f"{TAGGED}\n{P}", 2),
-    "one and words": (f"{P}\nthere", 0),
-    "one, much later words": (f"{P}\n{P}\n\n\n.", 0),
-    "words and one": (f"So:\n{P}", 0),
+    "one and words": (f"{P}\nthere", 1),
+    "two, much later words": (f"{P}\n{P}\n\n\n.", 2),
+    "words and one": (f"So:\n{P}", 1),
     "one of a tool there isn't": (P.replace("ping", "pong"), 0),
     "one whose arguments are too many": (P.replace("{}", '{"x": 1}'), 0),
     "one that lacks an argument": ('{"name": "get_weather", "arguments": {"days": 3}}', 0),
@@ -70,11 +66,12 @@ ALONE: dict[str, tuple[str, int]] = {
 
 @each(("text", "count"), ALONE.values(), ids=ALONE.keys())
 @each("size", [1, 4, 1000])
-def test_unmarked_calls_count_only_alone_and_where_they_fit(text: str, count: int, size: int) -> None:
+def test_unmarked_calls_count_only_where_they_fit_and_ask(text: str, count: int, size: int) -> None:
     result, screen, _ = watched(text, TOOLS, [size], level="marked")
     assert len(result.calls) == count
     assert screen.text.strip() == result.content
-    assert result.content == ("" if count else text.strip())
+    assert all(one.asks or one.marked for one in result.calls)
+    assert count or result.content == text.strip()
 
 
 @pytest.mark.parametrize(
@@ -91,23 +88,15 @@ def test_why_an_unmarked_call_does_not_count_is_told(text: str, why: str) -> Non
     assert why in problem.message
 
 
-def test_a_marked_call_beside_an_unmarked_one_and_words_is_the_only_call() -> None:
-    result = parse(f"{P}\nI look:\n{TAGGED}", TOOLS, level="marked")
-    assert [call.marked for call in result.calls] == [True]
-    assert result.content == f"{P}\nI look:"
+def test_a_marked_call_beside_an_unmarked_one_and_words_is_a_call_of_its_own() -> None:
+    result = parse(f"{P}\nI look now.\n{TAGGED}", TOOLS, level="marked")
+    assert [(call.marked, bool(call.asks)) for call in result.calls] == [(False, True), (True, False)]
 
 
 def test_a_dialect_that_reads_like_a_marked_one_is_not_marked_by_it() -> None:
     scanner = Scanner(TOOLS, "hermes_json", "marked")
-    events = scanner.feed(f"These:\n<tools>\n{P}\n</tools>\n")
-    assert scanner.finish().calls == ()
-    assert not [event for event in events if isinstance(event, CallNamed)]
-
-
-def test_an_unmarked_opener_does_not_hide_behind_the_dialect_of_a_marked_call() -> None:
-    result = parse(f"Go.\n{TAGGED}\n<tools>\n{P}\n</tools>", TOOLS, level="marked")
-    assert len(result.calls) == 1
-    assert "<tools>" in result.content
+    scanner.feed(f"I look now.\n<tools>\n{P}\n</tools>\n")
+    assert [(call.marked, bool(call.asks)) for call in scanner.finish().calls] == [(False, True)]
 
 
 CODE = "the code in a tool_code block is no call of a tool"
@@ -126,7 +115,7 @@ def test_code_that_calls_a_tool_is_told_of_once_or_not_at_all() -> None:
     call = "```tool_code\nping()\n```"
     assert [call.name for call in parse(call, TOOLS).calls] == ["ping"]
     assert parse(call, TOOLS).problems == ()
-    assert len(parse(f"So:\n{call}", TOOLS, level="marked").problems) == 1
+    assert [one.asks for one in parse(f"So:\n{call}", TOOLS, level="marked").calls] != [None]
 
 
 def test_code_in_a_tag_is_told_of() -> None:

@@ -53,7 +53,7 @@ def test_the_section_asks_for_one_call_where_only_one_is_wanted(dialect: str) ->
 @pytest.mark.parametrize("dialect", PROMPTED)
 def test_a_section_that_a_model_repeats_runs_no_real_tool_unasked(dialect: str) -> None:
     result = parse(system_section(dialect, SPECS, parallel=True), TOOLS)
-    assert all(call.doubt or not call.known for call in result.calls)
+    assert all(call.asks or not call.known for call in result.calls)
 
 
 @pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "roo_xml", "react"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.textcalls import DIALECTS, ReadingLevel, parse, render_calls
-from console_app.textcalls.dialects.table import BY_NAME
+from console_app.textcalls import FAMILIES, ReadingLevel, parse, render_calls, unread
+from console_app.textcalls.dialects.table import is_marked_family
 from console_app.textcalls.model import ScanResult
 from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
@@ -24,7 +24,8 @@ class Written:
 
 
 CALL = Written("read_file", {"path": "a b"})
-CALLS = {row.name: render_calls(row.name, [CALL], TOOLS) for row in DIALECTS if row.form is not None}
+CALLS = {name: render_calls(name, [CALL], TOOLS) for name in FAMILIES}
+MARKED_CALLS = {name: CALLS[name] for name, family in FAMILIES.items() if is_marked_family(family)}
 ALIKE = [
     {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript", "a fence with a title"},
     {"low quotation marks", "low quotation marks around a block", "curly quotation marks"}
@@ -42,7 +43,7 @@ LEVELS: list[ReadingLevel] = ["marked", "all"]
 
 def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
     """Whether a call would run without a person's approval: in `auto` what is unmarked always asks."""
-    return any(not call.doubt and (call.marked or level == "all") for call in result.calls)
+    return any(not call.asks and (call.marked or level == "all") for call in result.calls)
 
 
 @each("level", LEVELS)
@@ -60,7 +61,7 @@ def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: s
         for dialect in sorted(MARKED):
             text = machine(CALLS[dialect].strip("\n") + between + CALLS[dialect])
             result = parse(text, TOOLS, level=level)
-            assert all(one.doubt or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
+            assert all(one.asks or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
 
 
 @each("machine", LEADS.values(), ids=LEADS.keys())
@@ -69,9 +70,9 @@ def test_a_call_that_is_led_to_as_to_a_quotation_asks(machine: Machine) -> None:
         text = machine(call)
         result, _, _ = watched(text, TOOLS, [9], level="marked")
         assert not runs_unasked(result, "marked"), f"{dialect}:\n{text}"
-        assert all("maybe quoted" in call.doubt for call in result.calls)
+        assert all("maybe quoted" in (call.asks or "") or not call.marked for call in result.calls)
         told = [problem for problem in result.problems if problem.name]
-        assert result.calls or told or not BY_NAME[dialect].marked, f"{dialect} is lost"
+        assert result.calls or told or dialect not in MARKED_CALLS, f"{dialect} is lost"
 
 
 @given(
@@ -110,43 +111,69 @@ def test_a_call_of_python_within_a_line_is_told_of(level: ReadingLevel) -> None:
     assert (result.calls, [problem.name for problem in result.problems]) == ((), ["read_file"])
 
 
-@pytest.mark.parametrize("machine", ["quotation marks", "a fence", "inline code", "a list", "details"])
-def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
-    result = parse(MACHINES[machine](CALLS["hermes_json"].replace("\n", " ")), TOOLS, level="marked")
-    assert [problem.name for problem in result.problems] == ["read_file"]
+@each("machine", MACHINES.values(), ids=MACHINES.keys())
+def test_a_quoted_call_of_a_tool_that_exists_asks_or_is_told_of(machine: Machine) -> None:
+    text = machine(CALLS["hermes_json"].replace("\n", " "))
+    result = parse(text, TOOLS, level="marked")
+    told = [problem.name for problem in result.problems if problem.name] or unread(text, ["read_file"])
+    assert result.calls or told or "\\" in text
 
 
-@each(
-    "text",
-    [
-        "Sure. {}",
-        "I said “yes”. {}",
-        "It's the dog's «bone».\n{}",
-        'A 5" nail.\n{}',
-        "> quoted\n\nI answer:\n{}",
-        "- one\n- two\n{}",
-        "Use <b>bold</b>.\n{}",
-        "`<pre>` is an element.\n{}",
-        "The tests fail.\n\n{}\n",
-        "I'll look\n{}",
-        "See src/*.py and vector<int>.\n{}",
-        "<answer>\n{}\n</answer>",
-        "I'll look it up:\n{}",
-        "The page is long. Let me read it:\n\n{}",
-        "**Let me read it:**\n{}",
-        "Ich lese die Datei:\n{}",
-        "让我查一下：\n{}",
-        "I read:\n\n---\n\nNothing yet. I try again.\n{}",
-        "It is done.\n\n---\n\nI go on.\n\n{}\n",
-        "Sure! {}",
-        "(It is here.) {}",
-        "[1] It is here [2].\n{}",
-        "Title\n=====\n\nI look.\n{}",
-        "| a |\n|---|\n| b |\n\nI look.\n{}",
-    ],
-)
-def test_what_only_looks_like_a_quotation_hides_no_call(text: str) -> None:
-    assert [call.doubt for call in parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls] == [""]
+LEADING = {
+    "I said “yes” to it.\n{}": "",
+    "It's the dog's «bone».\n{}": "",
+    "> quoted\n\nI answer.\n{}": "",
+    "- one\n- two\n\nI look now.\n{}": "",
+    "Use <b>bold</b> here.\n{}": "",
+    "`<pre>` is an element.\n{}": "",
+    "The tests fail.\n\n{}\n": "",
+    "See src/*.py and vector<int>.\n{}": "",
+    "**I read it now.**\n{}": "",
+    "Ich lese die Datei.\n{}": "",
+    "让我查一下。\n{}": "",
+    "I read it.\n\n---\n\nI go on.\n\n{}\n": "",
+    "(It is here.)\n{}": "",
+    "Sure. {}": "other text stands before it on its line",
+    "I'll look\n{}": "the line before it is no whole sentence",
+    "I'll look it up:\n{}": "the line before it is no whole sentence",
+    "Zum Beispiel:\n{}": "the line before it is no whole sentence",
+    ".. code::\n\n{}": "the line before it is no whole sentence",
+    "Sure.\n{}": "the line before it is no whole sentence",
+    "<answer>\nI look now.\n{}": "it stands in an element that is open",
+    "<do-not-run>I look now.\n{}": "it stands in an element that is open",
+    "I look now.\n  {}": "it is indented",
+}
+"""Why a call that ends an answer behind such a text asks, where nobody knows how its model writes."""
+
+
+@each(("text", "why"), LEADING.items(), ids=LEADING.keys())
+@each("level", LEVELS)
+def test_what_leads_to_a_call_makes_it_ask_unless_it_is_whole_sentences(
+    text: str, why: str, level: ReadingLevel
+) -> None:
+    call = CALLS["hermes_json"]
+    read = [one.asks for one in parse(text.format(call), TOOLS, level=level).calls]
+    assert read == [f"maybe quoted: {why}" if why else None]
+
+
+BEHIND = [
+    "</do-not-run>",
+    "\n</do-not-run>",
+    "\u200b",
+    "\n\u202e",
+    "\u2066x",
+    " and so on.",
+    ". Then it stops.",
+    "\nThen.",
+]
+
+
+@each("behind", BEHIND, ids=ascii)
+@each("level", LEVELS)
+def test_whatever_stands_behind_a_marked_call_makes_it_ask(behind: str, level: ReadingLevel) -> None:
+    for dialect, call in MARKED_CALLS.items():
+        result, _, _ = watched(call.rstrip() + behind, TOOLS, [5], level=level)
+        assert [one.asks for one in result.calls] == ["maybe quoted: text follows it"], dialect
 
 
 @pytest.mark.parametrize("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])
@@ -170,27 +197,12 @@ MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4
 WORDS = [" and so on.", ". Then it stops.", ", as the page says", " — no"]
 
 
-@each("after", [*WORDS, " <!-- page -->", " <- here", " [1]"])
-@each("before", ["", "Sure. "])
-@each("dialect", sorted(MARKED & CALLS.keys()))
-def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
-    dialect: str, before: str, after: str
-) -> None:
-    text = f"{before}{CALLS[dialect]}{after}"
-    for level in LEVELS:
-        result, screen, _ = watched(text, TOOLS, [5], level=level)
-        assert (result.calls, screen.panels) == ((), {})
-        assert [problem.name for problem in result.problems] == ["read_file"]
-        assert "a b" in screen.text
-        assert screen.text.endswith(after)
-
-
 UNMARKED = ["bare_json_lines", "bare_json_array", "llama3_json", "openai_shape", "nested_function", "roo_xml"]
 
 
 @each("after", WORDS)
 @each("dialect", UNMARKED)
-def test_so_is_an_unmarked_one(dialect: str, after: str) -> None:
+def test_an_unmarked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(dialect: str, after: str) -> None:
     result, screen, _ = watched(f"{CALLS[dialect]}{after}", TOOLS, [5])
     assert (result.calls, screen.panels) == ((), {})
     assert [problem.name for problem in result.problems] == ["read_file"]

@@ -18,8 +18,8 @@ def test_a_text_is_answered_with_its_calls_its_words_and_its_problems() -> None:
     assert answer["content"] == "Hello."
     assert answer["error"] == "invalid"
     assert answer["dialect"] == "hermes_json"
-    assert len(answer["problems"]) == 1
-    assert answer["problems"][0].startswith("line 4, column 1: invalid: ")
+    assert [one.split(": ")[1] for one in answer["problems"]] == ["asks", "invalid"]
+    assert answer["problems"][1].startswith("line 4, column 1: invalid: ")
     assert json.loads(json.dumps(answer)) == answer
 
 

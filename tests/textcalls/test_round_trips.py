@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from console_app.textcalls import DIALECTS, ToolSignature, parse, render_calls
-from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
+from console_app.textcalls.dialects.dialect import Family
 from tests.textcalls.answers import called, identical, watched
 
-WRITABLE = [row for row in DIALECTS if row.form is not None]
+WRITABLE = list(FAMILIES.values())
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ def toolboxes_and_calls(draw: st.DrawFn) -> tuple[list[ToolSignature], list[Call
     return tools, calls
 
 
-def carries(row: Dialect, calls: list[Call]) -> bool:
+def carries(row: Family, calls: list[Call]) -> bool:
     """Whether these calls can be written without loss: some dialects have text for which they have no escape."""
-    assert row.form is not None
     texts = [value for call in calls for value in call.arguments.values() if isinstance(value, str)]
     match row.form.values:
         case "exact":
@@ -81,7 +80,7 @@ LISTS = ToolSignature("run", {"type": "object", "properties": {"parts": {"type":
 @example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_calls_written_in_a_dialect_come_back_the_same(
-    row: Dialect, made: tuple[list[ToolSignature], list[Call]]
+    row: Family, made: tuple[list[ToolSignature], list[Call]]
 ) -> None:
     tools, calls = made
     if not carries(row, calls):
@@ -98,7 +97,7 @@ def test_calls_written_in_a_dialect_come_back_the_same(
 )
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_written_calls_are_read_alike_in_any_pieces(
-    row: Dialect, made: tuple[list[ToolSignature], list[Call]], sizes: list[int]
+    row: Family, made: tuple[list[ToolSignature], list[Call]], sizes: list[int]
 ) -> None:
     tools, calls = made
     text = "Some words first.\n\n" + render_calls(row.name, calls, tools) + "\n\nAnd last."

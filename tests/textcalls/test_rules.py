@@ -36,8 +36,6 @@ QUOTED = {
     "the lazy rest of a block quote": f"> He said:\n{W}",
     "a fence in a fence": f"````md\n```json\n{W}\n```\n````",
     "a fence of program code": "```python\nget_weather(city='A')\n```",
-    "a fence after a cue": f"For example:\n\n```json\n{W}\n```",
-    "the second fence after a cue": f"The format is:\n```json\n{W}\n```\n\n```json\n{R}\n```\nSo.",
     "a fence with words beside the call": f"```json\n{W}\nand so on\n```",
     "a fenced call of no tool": '```json\n{"name": "zap", "arguments": {}}\n```',
     "a call within data": f'{{"request": {W}, "retries": 1}}',
@@ -46,8 +44,6 @@ QUOTED = {
     "an example in a sentence": f"A call looks like {W} in JSON.",
     "a definition": '{"name": "get_weather", "description": "d", "inputSchema": {"type": "object"}}',
     "a definition without a schema": '{"name": "ping", "description": "d", "parameters": {}}',
-    "an object announced as an example": f"An example would be:\n{W}",
-    "a tag announced as an example": "An example:\n<read_file>\n<path>path here</path>\n</read_file>",
     "a name alone": '{"name": "get_weather"}',
     "an unknown tool in prose": 'Try {"name": "zap", "arguments": {"a": 1}} now',
     "an unknown tool and a question": '{"name": "zap", "arguments": {"a": 1}}\nOK?',
@@ -70,6 +66,21 @@ def test_what_is_only_shown_or_thought_is_no_call(text: str) -> None:
     assert result.calls == ()
     assert result.error is None
     assert result.content == text.strip() or result.reasoning
+
+
+ANNOUNCED = {
+    "a fence after a cue": f"For example:\n\n```json\n{W}\n```",
+    "the second fence after a cue": f"The format is:\n```json\n{W}\n```\n\n```json\n{R}\n```\nSo.",
+    "an object announced as an example": f"An example would be:\n{W}",
+    "a tag announced as an example": "An example:\n<read_file>\n<path>path here</path>\n</read_file>",
+}
+
+
+@each("text", ANNOUNCED.values(), ids=ANNOUNCED.keys())
+def test_what_words_announce_asks(text: str) -> None:
+    result = parse(text, TOOLS)
+    assert result.calls
+    assert all(one.asks for one in result.calls)
 
 
 CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {

@@ -2,13 +2,12 @@
 
 import pytest
 
-from console_app.textcalls import DIALECTS, ReadingLevel, Scanner, parse
-from console_app.textcalls.dialects.table import BY_NAME
+from console_app.textcalls import ReadingLevel, Scanner, parse
 from console_app.textcalls.model import ScanResult
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.quotations import SPOKEN, Machine
-from tests.textcalls.test_quotations import CALL, CALLS, LEVELS, runs_unasked
+from tests.textcalls.test_quotations import CALL, CALLS, LEVELS, MARKED_CALLS, runs_unasked
 
 MEANT = {
     "English": ("I'll look it up.", "Then I'll tell you."),
@@ -65,31 +64,33 @@ def test_a_call_with_a_sentence_behind_it_asks_or_is_told_of(
                 result = read(text, asked, level)
                 assert not runs_unasked(result, level), f"{dialect}:\n{text}"
                 assert result.calls or [one.name for one in result.problems] == [CALL.name], f"{dialect}:\n{text}"
-                if (level == "all" and asked == dialect) or BY_NAME[dialect].marked:
+                if (level == "all" and asked == dialect) or dialect in MARKED_CALLS:
                     assert [(one.name, one.arguments) for one in result.calls] == [(CALL.name, CALL.arguments)], text
 
 
 @each("level", LEVELS)
 @each(("before", "behind"), SAID.values(), ids=SAID.keys())
-def test_a_call_that_ends_an_answer_runs_in_every_language(before: str, behind: str, level: ReadingLevel) -> None:
+def test_a_call_that_ends_an_answer_runs_behind_whole_sentences_of_any_language(
+    before: str, behind: str, level: ReadingLevel
+) -> None:
     """No words tell a call that is meant from a quoted one: its text in what the model was given does."""
+    stops = before[-1] in ".。।"
     for dialect, call in CALLS.items():
-        if level == "all" or BY_NAME[dialect].marked:
-            for lead in (before, f"{before} {behind}", f"{before[:-1]}:"):
-                result = read(f"{lead}\n\n{call.strip()}", dialect, level)
-                assert [(one.name, one.arguments, one.doubt) for one in result.calls] == [
-                    (CALL.name, CALL.arguments, "")
-                ], f"{dialect}:\n{lead}"
+        for lead in (before, f"{before} {behind}", f"{before[:-1]}:"):
+            result = read(f"{lead}\n\n{call.strip()}", dialect, level)
+            assert [(one.name, one.arguments) for one in result.calls] == [(CALL.name, CALL.arguments)], lead
+            if level == "all" or dialect in MARKED_CALLS:
+                runs = lead[-1] != ":" and stops
+                assert [one.asks is None for one in result.calls] == [runs], f"{dialect}:\n{lead}"
 
 
 @each("machine", SPOKEN.values(), ids=SPOKEN.keys())
 def test_no_word_before_a_call_hides_it_or_lets_it_run_before_other_text(machine: Machine) -> None:
-    for row in DIALECTS:
-        if row.marked and row.name in CALLS:
-            text = machine(CALLS[row.name].strip())
-            assert [one.doubt for one in parse(text, TOOLS, level="marked").calls] == [""], text
-            behind = parse(f"{text.rstrip()}\n\nIt is odd.", TOOLS, level="marked")
-            assert [one.doubt for one in behind.calls] == ["maybe quoted: text follows it"], text
+    for call in MARKED_CALLS.values():
+        text = machine(call.strip())
+        assert len(parse(text, TOOLS, level="marked").calls) == 1, text
+        behind = parse(f"{text.rstrip()}\n\nIt is odd.", TOOLS, level="marked")
+        assert ["maybe quoted" in (one.asks or "") for one in behind.calls] == [True], text
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -106,11 +107,10 @@ def test_a_call_before_results_that_the_model_made_up_asks(result: str, level: R
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("lead", ["For example:", "Example:", "You write, for instance:", "It would be:", "e.g."])
 def test_a_marked_call_that_is_called_an_example_asks(lead: str, level: ReadingLevel) -> None:
-    for row in DIALECTS:
-        if row.marked and row.name in CALLS:
-            for behind in ("", "\n\nSo it goes."):
-                result = parse(f"{lead}\n{CALLS[row.name].strip()}{behind}", TOOLS, level=level)
-                assert ["maybe quoted" in one.doubt for one in result.calls] == [True], row.name
+    for dialect, call in MARKED_CALLS.items():
+        for behind in ("", "\n\nSo it goes."):
+            result = parse(f"{lead}\n{call.strip()}{behind}", TOOLS, level=level)
+            assert ["maybe quoted" in (one.asks or "") for one in result.calls] == [True], dialect
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -130,4 +130,4 @@ def test_a_fence_around_a_call_with_text_behind_it_never_runs_unasked(
 @pytest.mark.parametrize("end", ["\nObservation:", "\nObservation: "])
 def test_an_action_that_the_word_for_its_result_ends_runs(end: str) -> None:
     result = read(f"Thought: I look.\n{CALLS['react'].strip()}{end}", "react", "all")
-    assert [(one.arguments, one.doubt) for one in result.calls] == [(CALL.arguments, "")]
+    assert [(one.arguments, one.asks) for one in result.calls] == [(CALL.arguments, None)]

@@ -80,5 +80,5 @@ def test_what_stands_at_the_edge_of_a_window_is_found(before: int, fill: str) ->
     src = Source()
     src.feed(f"{text}\n<blockquote>{text}</blockquote> x")
     structure, inside = Structure(src), before * 2 + 13
-    assert structure.at(inside).inside == "in an element, a comment or a block"
+    assert structure.at(inside).inside == "in an element that is open"
     assert structure.at(inside + len("</blockquote>")).inside == ""

@@ -32,7 +32,7 @@ from console_app.providers.text_protocol.given import (
 )
 from console_app.providers.text_protocol.reading import LONG, AnswerReader, ReadingPace
 from console_app.textcalls import (
-    DIALECTS,
+    FAMILIES,
     Provenance,
     ReadingLevel,
     ToolSignature,
@@ -425,7 +425,7 @@ def _told(request: ports.ModelRequest, unheard: str, first: str) -> ports.ModelR
 
 def _writable(dialect: str) -> bool:
     """Tell whether tools can be offered in this dialect."""
-    return any(row.name == dialect and row.form is not None for row in DIALECTS)
+    return dialect in FAMILIES
 
 
 def _takes_code(spec: ToolSpec) -> bool:

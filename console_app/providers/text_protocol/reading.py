@@ -120,6 +120,8 @@ class AnswerReader:
                 case model.CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(ch.CallDelta(index, text))
+                case model.CallFinal():
+                    pass  # no form is licensed
                 case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(ch.CallWithdrawn(index))
@@ -159,7 +161,7 @@ class AnswerReader:
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
             if call := calls.get(index):
-                chunks += self._open(index, call.name, call.dialect)
+                chunks += self._open(index, call.name, call.form)
                 chunks.append(self._closed(call))
             else:
                 problem = broken[index]
@@ -177,7 +179,7 @@ class AnswerReader:
         where = self._provenance.where(call) if self._provenance is not None else ""
         if where:
             return f"{QUOTED}: {where}"
-        return call.asks(self._level)
+        return call.asks or ""
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:

@@ -40,7 +40,7 @@ class CallAttempt:
     """One call an answer attempted: with `arguments` when it could be read, with `failure` when not.
 
     `closed` tells whether its own delimiters were all there; without them a token limit may have cut it. `marked`:
-    a marker opened it. `doubt`: why it may be a quotation all the same.
+    a marker opened it. `stood` and `asks` as of a parsed call.
     """
 
     name: str | None
@@ -52,7 +52,8 @@ class CallAttempt:
     known: bool = True
     closed: bool = True
     marked: bool = True
-    doubt: str = ""
+    stood: str = ""
+    asks: str | None = None
     failure: ErrorKind | None = None
     why: str = ""
 
@@ -300,5 +301,5 @@ def parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
     assert attempt.arguments is not None, "it was read"
     return ParsedCall(
         index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
-        attempt.repaired, attempt.known, attempt.marked, attempt.doubt,
+        attempt.repaired, attempt.known, attempt.marked, attempt.stood, attempt.asks,
     )  # fmt: skip

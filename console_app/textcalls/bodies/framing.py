@@ -89,14 +89,14 @@ PYTHON = Notation(
 
 
 @cache
-def quoted(token: str) -> Notation:
-    """Objects whose strings stand between two of `token`, beside ordinary double quotes."""
-    inside, mark = _until(token), re.escape(token)
-    others = rf"[^\"{{}}\[\]<{re.escape(token[0])}]++"
+def quoted(*marks: str) -> Notation:
+    """Objects whose strings stand between two of one of `marks`, beside ordinary double quotes."""
+    insides, any_mark = {mark: _until(mark) for mark in marks}, "|".join(map(re.escape, marks))
+    strings = "|".join(rf"{re.escape(mark)}{inside.pattern}{re.escape(mark)}" for mark, inside in insides.items())
     return Notation(
-        strings={token: inside, '"': _string('"')},
-        tokens=re.compile(rf"{mark}|[\"{{}}\[\]<]"),
-        run=re.compile(rf"(?:{others}|{mark}{inside.pattern}{mark})*+", re.DOTALL),
+        strings={**insides, '"': _string('"')},
+        tokens=re.compile(rf"{any_mark}|[\"{{}}\[\]<]"),
+        run=re.compile(rf"(?:[^\"{{}}\[\]<]++|{strings})*+", re.DOTALL),
     )
 
 

@@ -9,7 +9,7 @@ from console_app.textcalls.bodies.draft import Draft
 from console_app.textcalls.bodies.framing import JSON, Frame, frame
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.bodies.region import Region, close_region
-from console_app.textcalls.bodies.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
+from console_app.textcalls.bodies.shapes import LIST_KEYS, NotACall, Shaped, shape, spread
 from console_app.textcalls.model import Unreadable
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import Reading, Source
@@ -22,21 +22,14 @@ _OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 
 @dataclass(frozen=True)
 class JsonBody:
-    """Objects {name, arguments}, or {NAME: arguments} when `named_map`; `arrays_only` when a list must come first.
-
-    `lead_in` is a pattern for what stands before them. `required_close`: calls without the closing token were cut
-    off when a token limit ended the answer.
-    """
+    """Objects {name, arguments} or {NAME: arguments}. `lead_in` is a pattern for what stands before them."""
 
     grammar: ClassVar[str] = "JSON"
-    named_map: bool = False
-    arrays_only: bool = False
     lead_in: str = ""
-    required_close: bool = True
 
     @property
     def start(self) -> str:
-        return self.lead_in + _FENCE.pattern + (r"\[(?=\s*\{)" if self.arrays_only else r"(?:\{|\[(?=\s*[\[{\]]))")
+        return self.lead_in + _FENCE.pattern + r"(?:\{|\[(?=\s*[\[{\]]))"
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         lead = compiled(self.lead_in + _FENCE.pattern).match(src.buf, src.pos)
@@ -57,7 +50,7 @@ class JsonBody:
                 char = yield from src.ahead()
             if not (yield from next_value(src, char)):
                 break
-        yield from close_region(src, region, draft, required=self.required_close)
+        yield from close_region(src, region, draft)
 
     def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
         """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
@@ -105,7 +98,7 @@ class JsonBody:
         draft.shaped(self._shape(value, draft), begin, end, repaired)
 
     def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
-        return (named_map if self.named_map else shape)(value, draft.tools)
+        return shape(value, draft.tools, marked=draft.marked)
 
 
 def lists_calls(text: str) -> bool:

@@ -16,14 +16,14 @@ from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import stripped
 
 _FENCE = lazily(r"\s*```\w*\s*(?=\{)")
-_HEAD = lazily(r"\s*(?:call\s*:\s*)?(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
+_HEAD = lazily(r"\s*call\s*:\s*(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
 
 
 @dataclass(frozen=True)
 class NamedBody:
     """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers
     around a name belong to the dialect. `text`: text in place of an object goes to the one parameter it can
-    be meant for, up to `until`. A group `server` is the first half of a tool's name, where there is such a tool.
+    be meant for, up to `until`.
     """
 
     grammar: ClassVar[str] = "header and JSON"
@@ -41,9 +41,7 @@ class NamedBody:
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
             return
-        written, groups = head.group("name").strip(), head.groupdict()
-        if groups.get("server") and draft.tools.resolve(f"{groups['server']}_{written}"):
-            written = f"{groups['server']}_{written}"
+        written = head.group("name").strip()
         written = written if draft.tools.resolve(written) or not self.bare_names else stripped(written)
         src.pos = head.end()
         draft.open(written, src.at)
@@ -98,10 +96,10 @@ class NamedBody:
 
 @dataclass(frozen=True)
 class BracketBody:
-    """`quote` is the token before and after every string."""
+    """`quotes` are the tokens of which one stands before and after every string."""
 
     grammar: ClassVar[str] = "brackets"
-    quote: str
+    quotes: tuple[str, ...]
 
     @property
     def start(self) -> str:
@@ -115,7 +113,7 @@ class BracketBody:
         written = head.group("name")
         src.pos = head.end()
         draft.open(written, src.at)
-        span = yield from frame(src, quoted(self.quote))
+        span = yield from frame(src, quoted(*self.quotes))
         if span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src))):
             draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)
             return
@@ -124,7 +122,8 @@ class BracketBody:
             yield from region.fail_and_skip(src, draft, region.start, span.why)
             return
         text = src.text(span.start, span.end)
-        reader = LiteralReader(text, json=False, quote=self.quote, bare_words=True, closers_may_miss=may_miss)
+        quote = next((one for one in self.quotes if one in text), self.quotes[0])
+        reader = LiteralReader(text, json=False, quote=quote, bare_words=True, closers_may_miss=may_miss)
         try:
             value = reader.document()
         except Unreadable as error:

@@ -4,23 +4,29 @@ failed.
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from console_app.textcalls.bodies.draft import Draft
 from console_app.textcalls.bodies.framing import Frame
+from console_app.textcalls.dialects.coats import HALF
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
-from console_app.textcalls.patterns import any_of, compiled, lazily, partly
+from console_app.textcalls.patterns import any_of, compiled, lazily
 from console_app.textcalls.source import Reading, Source
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One region being read: where it began, the tokens around it; `pretty`: on lines of their own."""
+    """One region being read: where it began, with which token; patterns of what opens and closes such a one, "" for
+    nothing; `pretty`: its tokens are on lines of their own; `required`: calls without a closing token were cut off when
+    a token limit ended the answer.
+    """
 
     start: int
-    opens: tuple[str, ...] = ()
-    closes: tuple[str, ...] = ()
+    token: str = ""
+    opens: str = ""
+    closes: str = ""
     pretty: bool = False
+    required: bool = True
 
     def at_close(self, src: Source) -> Reading[bool]:
         """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
@@ -42,8 +48,8 @@ class Region:
         """Report the call that began at `begin`, whose value did not close: cut off inside `what`, or invalid; that
         too where a closing token stands in its broken string, for then the model had closed the call.
         """
-        text = src.text(span.string_at, span.end) if span.string_at is not None else ""
-        swallowed = span.string_at if any(token in text for token in self.closes) else None
+        text = src.text(span.string_at, span.end) if span.string_at is not None and self.closes else ""
+        swallowed = span.string_at if text and compiled(self.closes).search(text) else None
         if swallowed is None and (span.state == "cut" or (span.state == "open" and (yield from self.at_turn_end(src)))):
             draft.fail("truncated", f"the answer ended inside {what}", begin, span.end, written)
         else:
@@ -61,12 +67,12 @@ class Region:
         """
         if back_to is not None:
             src.rewind(back_to)
-        elif at_opening and self.opens and (yield from src.match(compiled(rf"\s*{any_of(self.opens)}"), 96)):
+        elif at_opening and self.opens and (yield from src.match(compiled(rf"\s*{self.opens}"), 160)):
             draft.fail("invalid", why, begin, src.at)
             return
-        line, opening = r"\n" if self.pretty else "", any_of(self.opens) or "(?!)"
-        stop = compiled(rf"(?P<close>{line}\s*{any_of(self.closes) or '(?!)'})|\n(?=\s*{opening})")
-        found = yield from src.find(stop, "\n<[｜`")
+        line, opening = r"\n" if self.pretty else "", self.opens or "(?!)"
+        stop = compiled(rf"(?P<close>{line}\s*{self.closes or '(?!)'})|\n(?=\s*{opening})")
+        found = yield from src.find(stop, "\n<[｜`◁⟨]")
         if found and found.lastgroup == "close":
             src.pos = found.end()
         draft.fail("invalid", why, begin, src.at)
@@ -85,25 +91,25 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
             char = ""
     if not region.closes:
         return
-    if char and any(token.startswith(char) for token in region.closes):
+    if char and char in "<[◁⟨]":
         found = yield from src.match(_close_or_not(region.closes))
         if found and found["close"]:
             src.pos = found.end()
             return
         rest = src.tail()
-        if rest and compiled(rf"\s*{partly(region.closes)}").fullmatch(rest):
+        if rest and _HALF_CLOSE.fullmatch(rest):
             src.pos = len(src.buf)
-    if required:
+    if required and region.required:
         draft.unclosed()
 
 
 _HALF_TAG = lazily(r"<[^<>\n]*")
+_HALF_CLOSE = lazily(rf"\s*{HALF}")
 _FENCE_END = lazily(r"\s*```")
 _TURN_END = lazily(rf"\s*{any_of(CHAT_TOKENS)}")
 
 
-@lru_cache(maxsize=256)
-def _close_or_not(closes: tuple[str, ...]) -> re.Pattern[str]:
+@cache
+def _close_or_not(closes: str) -> re.Pattern[str]:
     """A closing token, or what can't become one any more, so that a call is done before much more has come."""
-    close = any_of(closes)
-    return compiled(rf"(?P<close>\s*(?:```\s*)?{close})|\s*(?=[^\s`])(?!{close}|{partly(closes)}\Z)")
+    return compiled(rf"(?P<close>\s*(?:```\s*)?{closes})|\s*(?=[^\s`])(?!{closes}|{HALF}\Z)")

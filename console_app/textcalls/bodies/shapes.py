@@ -75,13 +75,19 @@ def spread(value: Any) -> Iterator[Any]:
         yield value
 
 
-def shape(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
-    """Read one object as a call."""
+def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | NotACall:
+    """Read one object as a call: its name and arguments, or, as its only key, the name of a tool, which there need be
+    none of where a marker says that it is a call.
+    """
     if not is_object(value):
         return NotACall(f"a call should be an object, not {_kind(value)}")
+    if len(value) == 1:
+        ((name, arguments),) = value.items()
+        if is_object(arguments) and (tools.resolve(name) or (marked and name not in CALL_KEYS)):
+            return Shaped(name, arguments, exact=True)
     for key in WRAPPER_KEYS:
         if is_object(value.get(key)):
-            return shape(value[key], tools)
+            return shape(value[key], tools, marked=marked)
     present = [key for key in NAME_KEYS if key in value]
     texts = [key for key in present if isinstance(value[key], str)]
     if not present:
@@ -100,15 +106,6 @@ def shape(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
             return Shaped(name, value[key], exact=len(others) == 1 and isinstance(value[key], dict | str))
     arguments = {key: item for key, item in value.items() if key in others}
     return Shaped(name, arguments or None, exact=False, flat=bool(arguments))
-
-
-def named_map(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
-    """Read one object of the form {NAME: arguments}."""
-    if is_object(value) and len(value) == 1:
-        ((name, arguments),) = value.items()
-        if tools.resolve(name) or name not in NAME_KEYS:
-            return Shaped(name, arguments, exact=is_object(arguments))
-    return shape(value, tools)
 
 
 def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bool:

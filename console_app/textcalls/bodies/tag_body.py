@@ -21,6 +21,8 @@ from console_app.textcalls.source import Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _STRAY = "something other than a parameter stands in it"
+_PLAIN = lazily(r"<(?:invoke|function|(?:tool|function)_calls?>)")
+_SPACED = lazily(r"<function\s*(?:\s[^<>]*)?name")
 _CDATA = lazily(r"\s*<!\[CDATA\[")
 
 
@@ -29,12 +31,13 @@ class TagBody:
     """Patterns of the tags. `call` has a group `name`; `param` a group `key`, and `type` or `string` where tags
     tell it.
 
-    In any of them NAMES stands for any name, NAME for this one, KEYS for its parameters and KEY for this
-    one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
-    the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
-    value is part of it, line breaks at its ends included; None: in a call one of whose values began or
-    ended beside its tag. `trim`: white space around a single-line value is not part of it, and entities stand for
-    characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags again.
+    In any of them NAMES stands for any name, NAME for this one, KEYS for its parameters and KEY for this one; a group
+    `server` of `call` is the first half of a tool's name, where there is such a tool. `inner`: the call's opening as it
+    looks within a value, where it differs. `empty`: an opening that is the whole call. `json`: one JSON object may
+    stand in place of the parameters. `exact`: every character of a value is part of it, line breaks at its ends
+    included; None: the coat says it. `trim`: white space around a single-line value is not part of it, and entities
+    stand for characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags
+    again.
     """
 
     grammar: ClassVar[str] = "tags"
@@ -66,10 +69,12 @@ class TagBody:
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
-        written = head.group("name")
+        written, server = head.group("name").strip(), head.groupdict().get("server")
+        if server and draft.tools.resolve(f"{server}_{written}"):
+            written = f"{server}_{written}"
         src.pos = head.end()
         draft.open(written, src.at)
-        call = _Call(self, src, region, draft, written, begin)
+        call = _Call(self, src, region, draft, written, begin, head.group())
         yield from call.read(head)
         yield from close_region(src, region, draft, required=False)
 
@@ -82,16 +87,14 @@ def tag_pattern(pattern: str) -> re.Pattern[str]:
 class _Patterns:
     """The patterns of the calls of one tool between the same tokens: made once, however many calls an answer has."""
 
-    def __init__(
-        self, tags: TagBody, written: str, keys: tuple[str, ...], opens: tuple[str, ...], closes: tuple[str, ...]
-    ) -> None:
+    def __init__(self, tags: TagBody, written: str, keys: tuple[str, ...], opens: str, closes: str) -> None:
         self.param = param = tags.param.replace("KEYS", any_of(keys) or r"[\w.-]+").replace("NAME", re.escape(written))
         self.done = done = tags.call_end.replace("NAME", re.escape(written))
-        self.closers = any_of(closes) or r"(?!)"
+        self.closers = closes or r"(?!)"
         inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
         self.inner = rf"{inner}\s*(?:{_unnamed(param)}|{done})"
         self.step = compiled(rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))")
-        self._opens = any_of(opens) or r"(?!)"
+        self._opens = opens or r"(?!)"
         self._param_end = tags.param_end
         self._values: dict[str, _ValueEnd] = {}
 
@@ -135,7 +138,9 @@ _patterns = lru_cache(maxsize=256)(_Patterns)
 class _Call:
     """One call being read, from after its opening tag to after its end."""
 
-    def __init__(self, tags: TagBody, src: Source, region: Region, draft: Draft, written: str, begin: int) -> None:
+    def __init__(
+        self, tags: TagBody, src: Source, region: Region, draft: Draft, written: str, begin: int, head: str
+    ) -> None:
         self.tags = tags
         self.src = src
         self.region = region
@@ -145,7 +150,8 @@ class _Call:
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
         self.last: tuple[str, Match, int, _ValueEnd] | None = None
-        self.exact = tags.exact is True
+        exact = _by_coat(head, region.token) if tags.exact is None else tags.exact
+        self.exact, self.beside = exact is True, exact is None
         self.stray = False
         keys = tuple(draft.tools.properties(name))
         self.patterns = _patterns(tags, written, keys, region.opens, region.closes)
@@ -256,7 +262,7 @@ class _Call:
         if stop.group("end") is None and not raw.startswith("\n"):
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
-        self.exact = self.exact or (self.tags.exact is None and not on_lines)
+        self.exact = self.exact or (self.beside and not on_lines)
         self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact)
         self.last = (key, head, start, end)
         if stop.group("end") is not None:
@@ -316,7 +322,7 @@ class _Call:
         missing.
         """
         rest = self.src.text(offset, self.src.length)
-        if any(compiled(self.patterns.done).match(token) for token in self.region.closes):
+        if self.region.closes and self.region.closes in self.tags.call_end:
             closer = rf"(?:{self.patterns.closers})?"  # one tag ends both the call and the region
         else:
             closer = self.patterns.closers if self.region.closes else ""
@@ -336,6 +342,18 @@ class _Call:
         rest = src.tail()
         found = end.tokens.match(rest) if rest is not None else None
         return found is not None and not found.string[found.end() :].strip()
+
+
+def _by_coat(head: str, token: str) -> bool | None:
+    """Whether the values of a call are exact, as `exact` of its tags: the templates of coats with a prefix keep line
+    breaks, at least in a call that has values beside their tags.
+    """
+    if _SPACED.match(head):
+        return True
+    plain = not token or _PLAIN.match(token) is not None
+    if "function" in head.partition("=")[0]:
+        return False if plain else None
+    return not plain or _PLAIN.match(head) is None
 
 
 def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match, raw: str, *, exact: bool) -> Any:

@@ -1,1 +1,1 @@
-"""The table of dialects: a row says how calls are marked, which grammar reads them and how they are written."""
+"""The table of dialects: a row says which grammar reads calls and how they are written; a coat is no row."""

@@ -1,6 +1,6 @@
-"""A dialect as a row of a table: how its calls begin and end, which grammar reads what is between, who writes it."""
+"""A dialect as a row of a table: which grammar reads its calls, how they begin and end, who writes it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from console_app.textcalls.bodies.json_body import JsonBody
@@ -9,8 +9,6 @@ from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody
 from console_app.textcalls.dialects.form import Form
 
-JSON = JsonBody()
-SEP = r"<\|sep\|>"
 CALL = '{"name": "$name", "arguments": $arguments}'
 PARAMETERS = '{"name": "$name", "parameters": $arguments}'
 Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody | BracketBody
@@ -18,37 +16,34 @@ Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody | BracketBody
 
 @dataclass(frozen=True)
 class Dialect:
-    """One way to write calls.
+    """One way to write calls: a row stands for all families whose calls have the same body.
 
-    `opens` are tokens before the body, `begins` tokens with which the body itself begins, `closes` those after it,
-    `sections` those before and after a run of such calls. A row without `opens` and `begins` has no marker of its
-    own: the scanner knows its calls by the tools' names and by shape. `weak` tokens are common in ordinary text,
-    where they are no mistake. `marked`: nobody writes how its calls open by accident (special tokens, tags that are
-    reserved for calls).
-    `form` writes calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without
-    loss.
+    `coated`: a marker in any coat stands before the body, or the body begins with a tag in any coat. `opens` are tokens
+    before the body that are no such marker, `begins` those with which the body itself begins, `closes` patterns of what
+    ends it beside a closing marker. A row with none of them has no marker: the scanner knows its calls by the tools'
+    names and by shape. `form` writes calls, for prompts, examples and histories.
     """
 
     name: str
     models: str
     body: Body
+    form: Form
+    coated: bool = False
     opens: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
-    closes: tuple[str, ...] = ()
-    sections: tuple[tuple[str, str], ...] = ()
-    weak: bool = False
-    form: Form | None = None
-    limits: str = ""
-    marked: bool = field(kw_only=True)
-
-    def akin(self, other: "Dialect") -> bool:
-        """Whether both are read by one grammar, whatever white space at the ends of values means in each."""
-        mine, theirs = self.body, other.body
-        if mine is not theirs and isinstance(mine, TagBody) and isinstance(theirs, TagBody):
-            return replace(mine, exact=theirs.exact) == theirs
-        return mine is theirs
+    closes: str = ""
 
     @property
-    def sealed(self) -> bool:
-        """Whether a special token ends its calls, behind which a template writes text without a blank."""
-        return not isinstance(self.body, TagBody) and bool(self.closes) and not self.closes[0].startswith("</")
+    def marked(self) -> bool:
+        """Whether nobody writes by accident how its calls open."""
+        return self.coated or bool(self.opens or self.begins)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models, whose calls `row` reads and `form` writes."""
+
+    name: str
+    row: Dialect
+    models: str
+    form: Form

@@ -30,6 +30,7 @@ from console_app.textcalls.openings.scan_state import ScanState
 from console_app.textcalls.output import IN_SENTENCE
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import Reading
+from console_app.textcalls.tool_schemas import stripped
 
 _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
@@ -49,7 +50,9 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     """
     src, start = state.src, state.src.at
     why, tool = "no call", None
-    if key in CALL_KEYS:
+    if known := state.tools.resolve(key) if key not in CALL_KEYS else None:
+        why, tool = state.place().withheld, known
+    elif key in CALL_KEYS:
         why = state.place().withheld
         named = (yield from src.match(NAMED, 200)) or (yield from src.match(_LISTED, 200))
         tool = state.tools.resolve(named.group(1)) if named else None
@@ -225,7 +228,7 @@ def _at_known_call(state: ScanState) -> Reading[bool]:
     while not src.ended and _half_name(state):
         yield
     found = LINE.match(src.buf, src.pos)
-    if found is None or found["callee"] not in state.tools:
+    if found is None or not {found["callee"], stripped(found["callee"])} & set(state.tools.names):
         return False
     return state.in_fence or not (found["print"] or found["kept"])
 

@@ -5,6 +5,7 @@ example.
 from dataclasses import replace
 
 from console_app.textcalls.bodies.draft import CallAttempt
+from console_app.textcalls.dialects.table import FAMILIES
 from console_app.textcalls.model import IS_PYTHON
 from console_app.textcalls.openings.position import Place
 from console_app.textcalls.openings.scan_state import ScanState
@@ -29,8 +30,6 @@ _HALF_NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
-_MOST_SHOWN = 16_000  # characters of a fence that is no call
-_BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 
 
 def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
@@ -89,12 +88,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         yield from state.cut(ticks + language, place)
         return
     readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
-    readable = (
-        readable
-        and INFOS.issuperset(info.lower().split())
-        and not (here := state.structure.at(start)).quoted
-        and not here.example
-    )
+    readable = readable and INFOS.issuperset(info.lower().split()) and not state.structure.at(start).quoted
     may_be, told = readable and not output.unfenced, readable and language == "tool_code"
     if may_be:
         src.pos += 1
@@ -113,7 +107,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     else:
         output.show(src.at)
         if not (readable and output.unfenced):
-            output.shown_fences.append((start, min(src.at, start + _MOST_SHOWN)))
+            output.shown_fences.append((start, src.at))
     if told and body.strip():
         words = _HALF_NAME.findall(body[:LOOKAHEAD])
         output.note(start, src.at, IS_PYTHON, next((word for word in words if word in state.tools), None))
@@ -163,7 +157,8 @@ def _bare(body: str) -> str:
 
 
 def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:
-    dialect = "fenced_json" if attempt.dialect in _BARE else attempt.dialect
-    if language == "tool_code" and dialect == "pythonic_list":
+    row = FAMILIES[attempt.dialect].row.name
+    dialect = "fenced_json" if row == "bare_json_lines" else attempt.dialect
+    if language == "tool_code" and row == "pythonic_list":
         dialect = "gemma_tool_code"
     return replace(attempt, start=attempt.start + offset, end=attempt.end + offset, dialect=dialect)

@@ -5,21 +5,22 @@ and Muse, with which an answer may begin.
 """
 
 import re
-from functools import lru_cache
+from functools import cache
 
 from console_app.textcalls.bodies.region import Region
-from console_app.textcalls.bodies.tag_body import tag_pattern
+from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
+from console_app.textcalls.dialects.coats import CLOSE, OPEN, PLAIN_OPENS, UNPAIRED, is_marked
 from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.dialects.table import BY_NAME, SECTIONS
+from console_app.textcalls.dialects.table import COATED, ROWS
 from console_app.textcalls.openings.bare import pass_separator
-from console_app.textcalls.openings.openers import OPENERS
+from console_app.textcalls.openings.openers import BEGINS
 from console_app.textcalls.openings.position import Place
 from console_app.textcalls.openings.scan_state import ScanState
 from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, compiled, label, lazily, partly
 from console_app.textcalls.source import LOOKAHEAD, Reading
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
-_PREFIX = lazily(r"<([\w-]+:)")
+_JSON_ONLY = PLAIN_OPENS - {"<function_call>"}
 _TAG = lazily(rf"\s*<(?P<name>{IDENT})\s*/?>")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
 _DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
@@ -27,11 +28,13 @@ _CHANNEL = lazily(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
 _TO_TOOL = lazily(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
+_TO_USER = lazily(r"\sto=user\b")
+TO_USER = "in what is said to the user"
 _CHANNEL_ENDS = lazily(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 _LABEL = lazily(ACTION)
 _OBSERVATION = lazily(label("Observation"))
 _OBJECTS = lazily(rf"{ACTION}\s*(?P<fence>```\w*\s*)?(?=\{{\s*[\"'\w]|\[\s*\{{)")
-_NAMED = lazily(BY_NAME["react"].body.start)
+_NAMED = lazily(ROWS["react"].body.start)
 _INPUTS = [f"{mark}{word}:" for word in ("Action Input", "ACTION INPUT", "Action Input ") for mark in ("", "**")]
 _HALF = lazily(rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*(?:{partly(_INPUTS)}|{ACTION_INPUT}\s*)?)?$")
 _NO_INPUT = lazily(rf"{ACTION}[ \t]*(?P<name>[\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
@@ -47,78 +50,79 @@ _LONGEST = 120
 BESIDE_CALLS = "more than calls stands in its fence"
 
 
-def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
-    """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
+def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Reading[None]:
+    """Read what a marker opens; `inside`: it is the beginning of the body."""
     src, place = state.src, state.place()
-    known = marker if marker in OPENERS else f"<{marker}"
-    patterns, rows = _choices(token, known)
-    chosen = yield from src.match_first(patterns)
-    if chosen is None and known in SECTIONS:
+    patterns, rows = _harmony() if token in BEGINS else _bodies() if inside else _choices(_kind(token))
+    chosen = yield from src.match_first(patterns, 0 if inside else len(token))
+    if chosen is None and not inside:
         tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
         chosen = 0 if tag and state.tools.resolve(tag["name"]) else None
     if chosen is None:
-        if known in ("<|channel|>", "<|start|>"):
+        if token in ("<|channel|>", "<|start|>"):
             yield from _channel(state)
         else:
-            yield from _no_body(state, token, known, place)
+            yield from _no_body(state, token, place, inside)
         return
     row = rows[chosen]
     if row is None:
         src.pos += len(token)
         if place.quoted or state.level == "none":
-            state.shown_section = SECTIONS[known]
+            state.shown_section = True
         else:
+            state.output.suspect(place.doubt(licensed=state.licensed is not None))
             state.output.drop(src.at)
+        state.section = token
         return
-    inside, marked = known in row.begins, row.marked
-    row = state.same_family(row)
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
-    region = Region(src.at, (token, *row.opens), _with_prefix(row.closes, token), pretty)
+    region = Region(src.at, token, OPEN, _closes(row), pretty, token not in UNPAIRED)
     src.pos += 0 if inside else len(token)
-    draft = yield from state.read_body(row, region, marked)
+    draft = yield from state.read_body(row, region, is_marked(token))
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
-    yield from state.conclude_in_line(draft, shown, sealed=row.sealed)
+    state.conclude(draft, shown=shown)
 
 
-def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
-    """Return the tokens that close the region, with the prefix that the marker has."""
-    prefix = _PREFIX.match(token)
-    if prefix and closes and ":" not in closes[0]:
-        return (*closes, *(f"</{prefix.group(1)}{close[2:]}" for close in closes))
-    return closes
+def _closes(row: Dialect) -> str:
+    """Return the pattern of what closes the calls of a row."""
+    if not row.coated:
+        return row.closes
+    return f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE
 
 
-@lru_cache(maxsize=512)
-def _choices(token: str, marker: str) -> tuple[list[re.Pattern[str]], list[Dialect | None]]:
-    """Patterns for a marker and the start of a body, and the row each stands for; None for one that only groups
-    calls.
-    """
-    patterns: list[re.Pattern[str]] = []
-    rows: list[Dialect | None] = []
-    if marker in SECTIONS:
-        inner = any_of(set(OPENERS) - {marker})
-        again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
-        nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
-        section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s)"
-        patterns.append(compiled(section))
-        rows.append(None)
-    for row in OPENERS[marker]:
-        before = "" if marker in row.begins else re.escape(token)
-        patterns.append(compiled(before + row.body.start))
-        rows.append(row)
-    return patterns, rows
+def _kind(token: str) -> str:
+    """Return a marker that is read like this one."""
+    return token if token in _JSON_ONLY else "<|" if token.startswith(("<|", "<｜")) else "<"
 
 
-def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading[None]:
+@cache
+def _choices(token: str) -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect | None, ...]]:
+    """Patterns for what may stand behind a marker, and the row each stands for; None for one that only groups calls."""
+    rows = (ROWS["hermes_json"],) if token in _JSON_ONLY else COATED
+    starts = [r"\s*\[(?=\s*\{)" if token == "functools" else row.body.start for row in rows]
+    nothing = f"|{CLOSE}" if token.startswith(("<|", "<｜")) else ""
+    return tuple(map(compiled, (rf"\s*(?:{OPEN}{nothing})", *starts))), (None, *rows)
+
+
+@cache
+def _bodies() -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect, ...]]:
+    """Patterns of the bodies that begin with a tag in any coat, and their rows."""
+    rows = tuple(row for row in COATED if isinstance(row.body, TagBody) or row.name == "cwm")
+    return tuple(compiled(row.body.start) for row in rows), rows
+
+
+@cache
+def _harmony() -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect, ...]]:
+    return (compiled(ROWS["harmony"].body.start),), (ROWS["harmony"],)
+
+
+def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Reading[None]:
     """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
-    src, start, rows = state.src, state.src.at, OPENERS[marker]
-    dialect, weak = rows[0].name if rows else "none", bool(rows) and all(row.weak for row in rows)
-    closes = tuple(closer for row in rows for closer in row.closes) or (SECTIONS.get(marker, "\0"),)
-    inside = any(marker in row.begins for row in rows)
+    src, start, weak = state.src, state.src.at, token in PLAIN_OPENS or token == "to=functions."
+    dialect = "harmony" if token in BEGINS else "qwen3_coder_xml" if inside else "hermes_json"
     rest = src.tail(len(token))
-    if rest is not None and _looks_cut(rest, closes, inside):
+    if rest is not None and _looks_cut(rest, inside):
         mentioned = not place.line_start and rest[:1] in (" ", "\t")
         if not (rest.strip() and (weak or mentioned)):
             state.cut_off(dialect, "where the call should begin", start)
@@ -127,19 +131,19 @@ def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading
     if weak or not place.line_start or place.quoted:
         return
     draft = state.new_draft(dialect)
-    yield from Region(start, (token,), closes).fail_and_skip(
+    yield from Region(start, token, re.escape(token), CLOSE).fail_and_skip(
         src, draft, start, "what follows the opening tag is no call"
     )
-    if not src.text(max(start, src.at - 80), src.at).endswith(closes):
+    if not compiled(rf"{CLOSE}\Z").search(src.text(max(start, src.at - 80), src.at)):
         src.rewind(start + len(token))
         if inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
             src.pos = rest_of_tag.end()
     state.conclude(draft)
 
 
-def _looks_cut(rest: str, closes: tuple[str, ...], inside: bool) -> bool:
+def _looks_cut(rest: str, inside: bool) -> bool:
     """Whether the rest of an answer after a marker may be the beginning of a call."""
-    if any(closer in rest for closer in closes):
+    if compiled(CLOSE).search(rest):
         return False
     if inside:
         tag, end, rest = rest.partition(">")
@@ -152,7 +156,7 @@ def _looks_cut(rest: str, closes: tuple[str, ...], inside: bool) -> bool:
 
 def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
-    src, row = state.src, BY_NAME["roo_xml"]
+    src, row = state.src, ROWS["roo_xml"]
     name = token.strip("</> ")
     keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
     opening = re.escape(token)
@@ -166,7 +170,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
         else:
             src.pos += len(token)
         return
-    region = Region(src.at, (token,))
+    region = Region(src.at, token)
     draft = yield from state.read_body(row, region)
     yield from state.conclude_in_line(draft, withheld)
 
@@ -189,6 +193,7 @@ def _channel(state: ScanState) -> Reading[None]:
         output.drop(src.at)
         return
     src.pos = header.end()
+    state.structure.aside = TO_USER if _TO_USER.search(header.group()) else ""
     if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
         state.cut_off("harmony", "where the arguments should begin", start)
         return
@@ -206,7 +211,7 @@ def read_label(state: ScanState, token: str) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is only shown."""
     src, place = state.src, state.place()
     if token == ">>>":
-        anywhere = state.last_row is BY_NAME["functionary_v32"]
+        anywhere = state.last_row is ROWS["functionary_v32"]
         yield from _recipient(state, place.quoted if anywhere else place.withheld)
     elif "observation" not in token.lower():
         yield from _action(state, place.withheld)
@@ -225,16 +230,17 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     if found is None or (chosen and state.tools.resolve(found["name"]) is None):
         _no_action(state, shown, after.end() if after else src.pos + 1)
         return
-    row = BY_NAME["react" if chosen else "smol_action"]
+    row = ROWS["react" if chosen else "smol_action"]
     if chosen == 2:
         src.pos = found.end()
         draft = state.new_draft(row.name)
         draft.done_loosely(found["name"], None, start, src.at)
         state.conclude(draft, shown=shown)
         return
-    opens = () if chosen or after is None else (after.group(),)
-    src.pos += sum(map(len, opens))
-    draft = yield from state.read_body(row, Region(start, opens, row.closes, pretty=True))
+    label_read = "" if chosen or after is None else after.group()
+    src.pos += len(label_read)
+    opens = re.escape(label_read)
+    draft = yield from state.read_body(row, Region(start, label_read, opens, row.closes, pretty=True))
     if not chosen and found["fence"]:
         langchain = '"action"' in src.text(start, min(src.at, start + 600))
         draft.relabel("langchain_action_fence" if langchain else "command_r")
@@ -258,7 +264,7 @@ def _no_action(state: ScanState, shown: str, after: int) -> None:
 
 
 def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
-    src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
+    src, row, start = state.src, ROWS["functionary_v32"], state.src.at
     starts = [_TO_ALL, tag_pattern(row.body.start)]
     chosen = yield from src.match_first(starts)
     named = starts[1].match(src.buf, src.pos) if chosen else None
@@ -294,6 +300,7 @@ def read_opening(state: ScanState) -> Reading[None]:
     if found := _TO.match(src.buf, src.pos):
         src.pos = found.end()
         state.output.drop(src.at)
+        state.structure.aside = TO_USER if "to=user" in found.group() else ""
         if found["self"]:
             state.held = True
             yield from src.find(_MESSAGE_ENDS, "<", 16)

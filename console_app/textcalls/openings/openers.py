@@ -3,34 +3,28 @@
 import re
 from functools import cache
 
-from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.dialects.table import DIALECTS, SECTIONS
+from console_app.textcalls.dialects.coats import BEGIN, HALF_BEGIN, HALF_MARK, MARK, OTHER_CLOSES, OTHER_OPENS
+from console_app.textcalls.dialects.table import DIALECTS
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 from console_app.textcalls.patterns import any_of, held_back, lazily, lead_word
 
 LABELS = (
-    "Action:", "ACTION:", "Action :", "ACTION :", "**Action", "**ACTION", "Observation:", "OBSERVATION:",
-    "Observation :", "**Observation", ">>>",
+    "Action:", "ACTION:", "Action ", "ACTION ", "**Action", "**ACTION", "Tool Call:", "**Tool Call", "Observation:",
+    "OBSERVATION:", "Observation ", "**Observation", ">>>",
 )  # fmt: skip
 
-OPENERS: dict[str, tuple[Dialect, ...]] = {}
-"""Marker to the dialects that may follow it, in the order of the table."""
-for _row in DIALECTS:
-    for _literal in (*_row.opens, *_row.begins):
-        OPENERS[_literal] = (*OPENERS.get(_literal, ()), _row)
-for _literal in SECTIONS:
-    OPENERS.setdefault(_literal, ())
-
+OPENS: frozenset[str] = frozenset({*OTHER_OPENS, *(token for row in DIALECTS for token in row.opens)})
+BEGINS: frozenset[str] = frozenset(token for row in DIALECTS for token in row.begins)
 CLOSERS: frozenset[str] = frozenset(
-    {token for row in DIALECTS for token in row.closes} | set(SECTIONS.values()) | {"<tool_sep>"}
-) - set(CHAT_TOKENS)
+    {*OTHER_CLOSES, "<|call|>", "<end_action>", "<end_code>", "<|close|>tools<|sep|>", "]<]minimax[>[</tool_call>"}
+) - {*CHAT_TOKENS}
 THINK_ENDS: frozenset[str] = frozenset(end for tag, end in THINKING.items() if tag not in PLAIN_THINKING) | {FINAL}
 
 _KINDS = {
     "silent": SILENT,
     "thinking": tuple(THINKING),
     "thought": tuple(THINK_ENDS),
-    "marker": tuple(OPENERS),
+    "marker": (*OPENS, *BEGINS),
     "closer": tuple(CLOSERS),
     "chat": CHAT_TOKENS,
     "fabricated": FABRICATED,
@@ -51,11 +45,10 @@ def _object(group: str) -> str:
     return r"\{{1,2}\s{0,64}[\"']?(?P<" + group + r">[A-Za-z_]\w{0,40})[\"']?\s{0,16}:"
 
 
-_PREFIX = r"(?:functions\.|default_api\.)?"
 _NAME = r"\w[\w.-]{0,80}"
 _SHAPES = {
-    "<": r"\w",
-    "[": rf"\s{{0,64}}(?:\{{|{_NAME}\s{{0,8}}(?:\(|\Z)|\Z)",
+    "<": r"<?[^\s\d=<>!-]",
+    "[": rf"\s{{0,64}}(?:[\{{TFtf/]|{_NAME}\s{{0,8}}(?:\(|\Z)|\Z)",
     "{": r"\{?\s{0,64}(?:[\"'A-Za-z_]|\Z)",
 }
 """The first characters of what begins with no literal, and what has to follow them."""
@@ -69,7 +62,7 @@ def _leads() -> tuple[str, list[str]]:
     rare one is looked at, for else text that is full of it would be looked at one by one.
     """
     words, following = set[str](), {first: set[str]() for first in _SHAPES}
-    for literal in (*KIND_OF, *LABELS, "`", "~~~"):
+    for literal in (*KIND_OF, *LABELS, "`", "~~~", "◁t", "⟨t"):
         word = lead_word(literal)
         if len(word) < len(literal):
             following.setdefault(word, set()).add(literal[1])
@@ -94,7 +87,8 @@ PLAIN = lazily(lambda: f"{LEAD.pattern}|{HALF_WORD.pattern}")
 TOKEN = lazily(
     lambda: (
         rf"(?P<literal>{any_of(KIND_OF)})"
-        rf"|<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)"
+        rf"|(?P<mark>{MARK})"
+        rf"|(?P<begin>{BEGIN})"
         rf"|<(?P<tag>{_NAME})\s{{0,8}}/?>"
         rf"|(?P<label>{any_of(LABELS)})"
         r"|(?P<ticks>`|~~~)"
@@ -107,7 +101,8 @@ HELD = lazily(
     lambda: (
         rf"{held_back([*KIND_OF, *LABELS])}"
         rf"|<(?:{_NAME}\s{{0,8}}/?)?\Z"
-        r"|<[A-Za-z][\w-]{0,15}:[a-z_]{0,14}\Z"
+        rf"|(?:{HALF_MARK})\Z"
+        rf"|(?:{HALF_BEGIN})\Z"
         r"|~{1,2}\Z"
         rf"|\[\s{{0,64}}(?:\Z|{_OBJECT_HELD}|{_NAME}\s{{0,8}}\Z)"
         rf"|{_OBJECT_HELD}"
@@ -115,7 +110,7 @@ HELD = lazily(
 )
 """What may become a TOKEN, at the end of a text."""
 LINE = lazily(
-    rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
+    rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?(?P<callee>{_NAME})\s{{0,8}}\("
 )
 """The opening of a Python call that begins an answer, with or without print() around it, and what may become it."""
 HALF_LINE = lazily(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z")

@@ -1,82 +1,45 @@
 """Where in an answer a place stands, by the structure of the text before it: only at the top level is a call meant.
 
-What opens and closes (quotation marks, elements, comments, blocks of markup) is followed through the text, and only
-when somebody asks, so that prose costs nothing; what a line begins with is looked at where it matters.
+What opens and closes (quotation marks, elements, comments) is followed through the text, and only when somebody asks,
+so that prose costs nothing; what a line begins with is looked at where it matters. No word and no name decides
+anything: what is surely quoted is text, and what may be quoted asks.
 """
 
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from console_app.textcalls.openings.segments import LABEL, WRAPPERS, ends_in_colon, is_example
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 
 _REACH = 400
-_ELEMENTS = (
-    "a|abbr|article|aside|b|blockquote|body|button|caption|center|cite|code|dd|del|details|dfn|div|dl|dt|em|fieldset|"
-    "figcaption|figure|font|footer|form|h[1-6]|head|header|html|i|iframe|ins|kbd|label|legend|li|listing|main|mark|"
-    "math|menu|nav|noscript|ol|option|output|p|plaintext|pre|q|s|samp|script|section|select|small|span|strike|strong|"
-    "style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|tt|u|ul|var|video|xmp|"
-    "example|quote|document|page|result|log|file|nowiki"
-)
-_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
-_BAR = "[-=+~─━═]{3,}"
+_INDENTED = 4  # columns from which on a line is code
+_FIRST = 8  # blanks, of which more stand only before an answer that a template began
 _OPENING = lazily(
     r"(?P<pair>[“„«»「『‹《【‚＂])"
     r"|(?<!\w)(?P<curly>‘)"
-    r"|(?<![^\s(\[{:=,>—–*_])(?P<single>'(?!''|[\s\d]|tis\b|twas\b|em\b|cause\b|til\b|n\b))"
+    r"|(?<![^\s(\[{:=,>—–*_])(?P<single>'(?!''|[\s\d]))"
     r"|(?P<ascii>(?<!\w)(?:\"\"\"|''')|(?<![^\s(\[{:=,>—–*_])\")"
-    r"|(?P<comment><!--|<!\[CDATA\[|<%)"
-    r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s)|\[\[(?=\n))"
-    r"|(?P<template>\{\{)(?=\w+\|)"
-    rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
-    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
-    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
-    r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
-    r"|\{(?P<brace>code|quote|noformat)\b[^}\n]{0,100}\}"
-    r"|\\begin\{(?P<environment>\w+\*?)\}"
-    r"|#\+BEGIN_(?P<org>\w+)"
-    r"|<<-?\s*['\"]?(?P<here>[A-Z]{2,12})['\"]?(?=\s)"
-    rf"|(?<![^\s\"'`])(?P<banner>{_BAR})[ \t]*\w[^\n]{{0,100}}?{_BAR}[ \t]*(?=\n)",
-    re.IGNORECASE,
+    r"|(?P<comment><!--|<!\[CDATA\[|(?<![^\s;{}])/\*)"
+    r"|(?<![\w`])<(?P<element>[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
 )
 _PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
 _CLOSING_OF = {
     "“": "[”]", "„": "[“”]", "«": "»", "»": "«", "「": "」", "『": "』", "‹": "›", "《": "》", "【": "】", "‚": "[‘’]",
     "＂": "＂", "‘": r"’(?!\w)", "'": rf"'(?!\w)|{_PARAGRAPH.pattern}", "\"\"\"": "\"\"\"", "'''": "'''",
     '"': rf"(?<![=\"])\"{{1,2}}(?![\">])|{_PARAGRAPH.pattern}",
-    "<!--": "-->", "<%": "%>", "<![cdata[": r"\]\]>",
-    "/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "[[": r"\]\]", "{{": r"\}\}", "=begin": r"\n=end\b",
+    "<!--": "-->", "<![CDATA[": r"\]\]>", "/*": r"\*/",
 }  # fmt: skip
-"""What ends the construct that a token began."""
-_CLOSING_WORD = {
-    "bracket": r"(?i:\[/WORD\])", "brace": r"(?i:\{WORD\})", "environment": r"\\end\{WORD\}",
-    "org": r"(?i:\n#\+END_WORD)", "here": r"\nWORD\b", "banner": rf"\n{_BAR}[^\n]*",
-}  # fmt: skip
-"""What ends those that begin with a word, where it is no element's end."""
-_QUOTATIONS = {"pair", "curly", "single", "ascii"}
+"""What ends the construct that a token began; any other is an element, which its own end tag ends."""
+IN_ELEMENT = "in an element that is open"
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
-_TEXTILE = r"(?:bc|bq|pre|notextile)(?:\([^()\n]*\))?"
-_TEXTILE_BLOCK = lazily(
-    rf"[^\w\n]*{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?[^\w\n]*{_TEXTILE}\.\.\s(?![\s\S]*\n\s*?\r?\n\w+\. )"
-)
-"""A paragraph of code or of a quotation in Textile, and one that goes on over paragraphs."""
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
-_PART = lazily(
-    r"^\s*\||\|\s*$"  # the row of a table
-    r"|^[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+"  # a point of a list
-    r"|(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$"
-    r"|^[ \t]*(?:#|//|--|;|%|REM\b|\$\s)"  # a comment
-    rf"|(?:\b{_TEXTILE}\.{{1,2}}"
-    r"|^\W+$|(?<=\s):$|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
+_STOP = r"[.!?…。！？؟।۔።။។॥︒｡]"
+_SENTENCE = lazily(
+    rf"(?=.*\w\S*\s+\S*\w|.*[^\W\d_!-~])(?:\*\*(?=\w)|(?![-=*_+.$:^@\[{{<|%&!#~─━═])).*{_STOP}[\"'”’»)\]*_」』]*"
 )
-"""What makes what follows it on a line part of something else, as in `- `, `x = ` or `(`."""
-_SENTENCE_ENDS = lazily(
-    r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$"
-    r"|[^\s;>\u200b-\u200f\u2060\u2190-\u21ff\u2500-\u259f\ufeff]$|[\w\"'|/｜-]>$"
-)
-"""The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""
+"""A line that says something and ends as a sentence does, in whatever script, and begins as none of a markup's."""
+_ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z|\w[\"'|/｜-]?>\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -96,57 +59,51 @@ class Place:
     def line_start(self) -> bool:
         return not self.line.strip()
 
-    @property
-    def above(self) -> str:
-        """The last line above that is not blank."""
-        return self.before.rstrip().rpartition("\n")[2]
-
     @cached_property
     def blockquote(self) -> bool:
         """Whether the line is quoted, or Markdown takes it as the rest of the quoted paragraph above it."""
         if self.line.lstrip().startswith(">"):
             return True
-        paragraph = _PARAGRAPH.split(self.before)[-1]
-        return _QUOTED_LINE.search(paragraph) is not None
+        return _QUOTED_LINE.search(_PARAGRAPH.split(self.before)[-1]) is not None
 
-    @property
-    def textile(self) -> bool:
-        """Whether the paragraph, or one before it that goes on, is one of Textile's blocks that show something."""
-        paragraph = _PARAGRAPH.split(self.before)[-1] + self.line
-        return any(_TEXTILE_BLOCK.match(text) for text in (paragraph, self.before))
-
-    @property
-    def example(self) -> str:
-        """Return why the text that follows is an example, where the words that lead to it say so."""
-        called = is_example(self.above) if self.line_start else is_example(self.line, in_line=True)
-        return "it is called an example" if called else ""
+    @cached_property
+    def _indent(self) -> int:
+        indent = len(self.line.expandtabs(4)) if self.line_start else 0
+        return 0 if self.first and indent > _FIRST else indent
 
     @cached_property
     def quoted(self) -> str:
-        """Return why a marked call is none of the answer's own here; "" at the top level."""
-        if self.inside:
+        """Return why nothing here is a call of the answer's own; "" where it may be one."""
+        if self.inside and self.inside != IN_ELEMENT:
             return f"it stands {self.inside}"
         if self.blockquote:
             return "it stands in a block quote"
-        if self.textile:
-            return "it stands in a block of markup"
-        if self.line_start:
-            indent = len(self.line.expandtabs(4))
-            # A template of DeepSeek begins an answer with twenty blanks, some tokenizers a line with one.
-            indented = 2 <= indent <= 8 if self.first else indent > 1 and self.before.strip()
-            wide = not self.line.isascii()  # blanks that only layout has
-            return "it is indented, as code or a part of a list" if indented or wide else ""
-        if _PART.search(self.line):
-            return "it is part of something else on its line"
-        sentence = ends_in_colon(self.line) and not LABEL.fullmatch(self.line.strip())
-        if not sentence and not _SENTENCE_ENDS.search(self.line):
-            return "it is part of a sentence"
-        return ""
+        wide = self.line_start and not self.line.isascii()  # blanks that only layout has
+        code = self._indent >= _INDENTED and (self.first or self.before.strip())
+        return "it is indented, as code is" if wide or code else ""
 
     @property
     def withheld(self) -> str:
         """Return why a text without a marker is no call here; "" where it may be one."""
-        return self.quoted or self.example or ("" if self.line_start else "it does not start a line")
+        return self.quoted or ("" if self.line_start else "it does not start a line")
+
+    def doubt(self, *, licensed: bool) -> str:
+        """Return why a call here may be quoted; "" where nothing hints at it. `licensed`: the model is known to write
+        so: then the line before it matters no more, and a call may follow a sentence on its line.
+        """
+        if self.inside:
+            return f"it stands {self.inside}"
+        if self._indent > 1 and (self.first or self.before.strip()):
+            return "it is indented"
+        if not self.line_start:
+            return "" if licensed and _ENDED.search(self.line) else "other text stands before it on its line"
+        return "" if licensed else self.lead_doubt
+
+    @property
+    def lead_doubt(self) -> str:
+        """Return why the last line before the place may lead to a quotation."""
+        lead = (self.before + self.line).rstrip().rpartition("\n")[2].strip()
+        return "" if not lead or _SENTENCE.fullmatch(lead) else "the line before it is no whole sentence"
 
 
 _place = lru_cache(maxsize=64)(Place)
@@ -169,6 +126,8 @@ class Structure:
         """What stands before this offset was read as other than text."""
         self.backtick = -1
         """Where the newest backtick stands that nothing closes: what follows it on its line may be code."""
+        self.aside = ""
+        """Where all of the text stands that comes now, as in a part of the answer that is for the user alone."""
         self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -194,7 +153,7 @@ class Structure:
     def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        place = self.lines(offset, self._inside)
+        place = self.lines(offset, self._inside or self.aside)
         if place.inside or offset - len(place.line) > self.backtick:
             return place
         return self.lines(offset, "behind a backtick that nothing closes")
@@ -230,10 +189,8 @@ class Structure:
                 pos, kind = found.end(), found.lastgroup or ""
                 loose = kind in ("ascii", "single") and len(found[kind]) == 1
                 if not loose or begin + pos > self._unquoted:
-                    self._close = _closing(kind, found[kind])
-                    self._inside = (
-                        "in quotation marks" if kind in _QUOTATIONS else "in an element, a comment or a block"
-                    )
+                    self._close = _closing(found[kind])
+                    self._inside = {"element": IN_ELEMENT, "comment": "in a comment"}.get(kind, "in quotation marks")
                     self._quoted_at = begin + pos if loose else -1
             else:
                 return
@@ -251,7 +208,6 @@ def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
 
 
 @lru_cache(maxsize=256)
-def _closing(kind: str, token: str) -> re.Pattern[str]:
+def _closing(token: str) -> re.Pattern[str]:
     """Return the pattern that ends the construct which `token` began."""
-    ends = _CLOSING_OF.get(token.lower()) or _CLOSING_WORD.get(kind, r"(?i:</WORD\s*>)")
-    return re.compile(ends.replace("WORD", re.escape(token)))
+    return re.compile(_CLOSING_OF.get(token) or rf"(?i:</{re.escape(token)}\s*>)")

@@ -1,51 +1,48 @@
 """What everything that reads one answer shares: the source, the tools, the output, and how a region is concluded."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.region import Region
+from console_app.textcalls.dialects.coats import CLOSE, HALF
 from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.dialects.table import BY_NAME, SECTIONS
+from console_app.textcalls.dialects.table import FAMILIES, family_of
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
-from console_app.textcalls.openings.openers import CLOSERS, THINK_ENDS
+from console_app.textcalls.openings.openers import THINK_ENDS
 from console_app.textcalls.openings.position import Place, Structure
-from console_app.textcalls.output import BESIDE_TEXT, IN_SENTENCE, NO_TOOL, ScanOutput
-from console_app.textcalls.patterns import any_of, lazily, partly
+from console_app.textcalls.output import IN_SENTENCE, NO_TOOL, ScanOutput
+from console_app.textcalls.patterns import any_of, lazily
 from console_app.textcalls.source import Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
 _ANYTHING = lazily(r"[\s\S]*")
-_ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
-_CLOSER = any_of({*CLOSERS, *SECTIONS.values()})
+_ENDS = any_of({*THINK_ENDS, *CHAT_TOKENS})
 
 
-@cache
-def _behind(marked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What stands behind a call on its line: words; or nothing, for another line or another mark begins. Behind one
-    that is not marked there may be what separates it from the next.
-    """
-    spare, brackets = ("", r"\]") if marked else (r"(?:[,;|}\]][ \t]*+)*", r"\]{},;|")
-    words = rf"[^\s<\[{brackets}]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>]"
-    nothing = r"[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{])(?!</|<\Z|\[\^?\Z)"
-    behind, half = rf"(?:\s*+{_CLOSER})*+[ \t]*+{spare}", partly({*CLOSERS, *SECTIONS.values()})
-    return re.compile(f"{behind}(?:{words})"), re.compile(rf"{behind}(?:{nothing})(?!{_CLOSER}|{half}\Z)")
+_BEHIND = lazily(
+    lambda: (
+        rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
+        rf"(?:(?P<words>[^\s<\[\]{{}},;|]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS}|{CLOSE})</[\w:.-]{{1,40}}[\s>])"
+        rf"|(?:[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{{])(?!</|<\Z|\[\^?\Z))(?!{CLOSE}|{HALF}\Z))"
+    )
+)
+"""What stands behind an unmarked call on its line: words; or what separates it from the next; or nothing."""
 
 
 @dataclass
 class ScanState:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
-    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
-    calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
-    calls count. `idle`: how many openers opened no call.
-    `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
-    reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
-    proved to be those of no tool.
+    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on calls are made
+    up. `licensed` is the form in which the model is known to write, `thinks`: reasoning that the prompt opened may
+    still go on, `inner`: the answer is in reasoning that may hold calls. `section`: the token that began a section of
+    calls, `shown_section`: such a one that is only shown. `level`: which calls count. `idle`: how many openers opened
+    no call. `running`: what comes is running text, until something opens. `unended`: before this offset the call that
+    may be reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that proved to
+    be those of no tool.
     """
 
     src: Source
@@ -53,10 +50,14 @@ class ScanState:
     read_inner: "Callable[[ScanState, str], ScanOutput]"
     prefer: str | None = None
     level: ReadingLevel = "all"
+    licensed: str | None = None
+    thinks: bool = False
+    inner: bool = False
     held: bool = False
     in_fence: bool = False
     blocked: bool = False
-    shown_section: str = ""
+    shown_section: bool = False
+    section: str = ""
     idle: int = 0
     running: bool = False
     unended: int = 0
@@ -64,13 +65,14 @@ class ScanState:
     draft: Draft | None = None
     reopening: Reopening | None = None
     last_row: Dialect | None = None
+    last_family: str = ""
     unclosed_code: dict[int, int] = field(default_factory=dict[int, int])
     foreign: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self._events: list[ScanEvent] = []
         self.structure = Structure(self.src)
-        self.output = ScanOutput(self.src, self._events, self.structure)
+        self.output = ScanOutput(self.src, self._events, self.structure, self.licensed)
 
     def place(self) -> Place:
         """Return the place of the text that is read now."""
@@ -85,25 +87,24 @@ class ScanState:
     def new_draft(self, dialect: str, *, marked: bool | None = None) -> Draft:
         """The calls of a new region; a marker opened it if one does in the dialect, unless `marked` says otherwise."""
         if marked is None:
-            marked = dialect in BY_NAME and BY_NAME[dialect].marked
-        hopeless = self.level == "none" or (self.level == "marked" and not marked and self.output.has_text)
-        events: list[ScanEvent] = [] if hopeless else self._events
+            marked = FAMILIES[dialect].row.marked
+        events: list[ScanEvent] = [] if self.level == "none" else self._events
         self.draft = Draft(self.src, self.tools, dialect, self.output.attempts, events, marked=marked)
         return self.draft
 
-    def same_family(self, row: Dialect) -> Dialect:
-        """The row to call a dialect by, among those that read with the same grammar: the one that read the calls
-        before, else the one the model was asked to write.
+    def family(self, row: Dialect, token: str = "") -> str:
+        """The family whose calls are read: of those that the row stands for the one the model is known, or was asked,
+        to write, else the one that read the calls before, else the one with this token or section.
         """
-        if self.last_row is None and self.prefer is not None:
-            self.last_row = BY_NAME.get(self.prefer)
-        if self.last_row is None or not self.last_row.akin(row):
-            self.last_row = row
-        return self.last_row
+        if self.prefer is not None and (family := FAMILIES.get(self.prefer)) and family.row is row:
+            return self.prefer
+        if self.last_row is not row or not self.last_family:
+            self.last_row, self.last_family = row, family_of(row, self.section, token)
+        return self.last_family
 
     def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
         """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
-        draft = self.new_draft(row.name, marked=marked)
+        draft = self.new_draft(self.family(row, region.token), marked=row.marked if marked is None else marked)
         yield from row.body.read(self.src, region, draft)
         return draft
 
@@ -133,30 +134,21 @@ class ScanState:
             self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
             self.output.drop(self.src.at)
         else:
-            alone = alone or (self.level == "marked" and not draft.marked)
+            doubt = self.structure.at(self.output.mark).doubt(licensed=self.licensed == draft.dialect)
             self.reopening = None if alone else self.reopening
             self.unended = self.src.at
-            self.output.take(draft, self.src.at, fenced=fenced, alone=alone)
+            self.output.take(draft, self.src.at, fenced=fenced, alone=alone, doubt=doubt)
             if draft.answer:
                 self.output.drop(self.src.at, replacement=draft.answer)
 
-    def conclude_in_line(
-        self, draft: Draft, shown: str = "", *, sealed: bool = False, alone: bool = False
-    ) -> Reading[None]:
-        """As `conclude`, but words behind the calls on their line make these part of a sentence, unless a value may go
-        on there. `sealed`: tokens end them, and a letter right behind begins what the model says next: so the templates
-        write text beside calls.
+    def conclude_in_line(self, draft: Draft, shown: str = "", *, alone: bool = False) -> Reading[None]:
+        """As `conclude`, but where nothing marks the calls, words behind them on their line make them part of a
+        sentence, unless a value may go on there.
         """
-        after_words = self.output.follows_words
-        goes_on = not shown and (yield from self.src.match_first(_behind(draft.marked))) == 0
-        if goes_on and sealed and not after_words and all(attempt.closed for attempt in draft.attempts):
-            goes_on = not (yield from self.src.peek()).isalpha()
-        refused = goes_on and (draft.reopening is None or after_words)
-        if refused and self.output.part_of_sentence():
-            self.reopening = None
-        self.conclude(draft, alone=alone, shown=IN_SENTENCE if refused else shown)
-        if goes_on and not refused:
-            self.output.part_of_sentence()
+        if not shown and not draft.marked and draft.reopening is None:
+            found = yield from self.src.match(_BEHIND)
+            shown = IN_SENTENCE if found and found["words"] else ""
+        self.conclude(draft, alone=alone, shown=shown)
 
     def _withheld(self, draft: Draft) -> str:
         """Return why the text that was read is no call at this level; "" when it is one, as far as is known by now."""
@@ -167,8 +159,6 @@ class ScanState:
             return "this model has tools of its own to call"
         if self.level == "all" or draft.marked:
             return ""
-        if self.output.has_text or draft.answer:
-            return BESIDE_TEXT
         if failed := next((attempt for attempt in draft.attempts if attempt.failure is not None), None):
             return f"nothing marks it as one, and {failed.why}"
         if not any(attempt.known for attempt in draft.attempts):

@@ -1,0 +1,87 @@
+"""The marker of a call in any coat: a core word that all vendors share, in whatever prefix, bars, blanks and suffix.
+
+`<tool_call>`, `<seed:tool_call>`, `<｜tool▁call▁begin｜>`, `<｜DSML｜ calls>` and `[TOOL_CALLS]` are one marker. The next
+decoration of it needs no change here.
+"""
+
+from console_app.textcalls.patterns import any_of, lazily
+
+_PART = r"[^\s<>\"'={}()\[\]\\`]"
+_SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
+P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))?[ ]?"
+"""What may stand between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
+S = rf"[ ]?(?:(?:{_SIGN}|_){_PART}{{0,30}})?"
+"""What may stand behind the core word of a tag."""
+_WORD = r"(?:(?i:(?:tool|function)[ _▁-](?:call|request)s?|(?<=[:|｜ ])calls)|TOOLCALLS?)"
+_BRACKETED = r"(?:TOOL|FUNCTION|tool|function)_(?:CALL|call)[Ss]?"
+
+
+def _tag(inner: str) -> str:
+    """A pattern for a tag in the brackets that vendors use, which may be doubled."""
+    return rf"(?:<(?:<{inner}>>|{inner}>)|◁{inner}▷|⟨{inner}⟩)"
+
+
+MARK = _tag(rf"(?:[|｜]{{0,2}}/)?{P}{_WORD}{S}") + rf"|\[/?{_BRACKETED}\]"
+"""A marker: what opens a call or a section of them, or what ends it (`is_end`)."""
+_END_WORD = r"(?i:(?<![A-Za-z])end(?![A-Za-z]))"
+_INNER = lazily(r"(?i)(?:tool|function)[ _▁-]?(?:call|request)s?[^>▷⟩]*(?:arg|name|sep|param|result|response|output)")
+
+OTHER_OPENS = (
+    "[unused11]", "<|action_start|><|plugin|>", "<|action_start|>", "<|START_ACTION|>", "<|python_tag|>",
+    "<|python_start|>", "<|tools_prefix|>", "<|message_model|>", "function call<|role_sep|>", "functools",
+    "<tools>", "<tool>",
+)  # fmt: skip
+"""Markers that are no coat of a core word."""
+OTHER_CLOSES = (
+    "[unused12]", "<|action_end|>", "<|END_ACTION|>", "<|eom_id|>", "<|eot_id|>", "<|python_end|>", "<|tools_suffix|>",
+    "<|end_message|>", "</tools>", "</tool>", "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>",
+)  # fmt: skip
+"""What ends them."""
+PLAIN_OPENS = frozenset({"<tools>", "<tool>", "<function_call>", "functools"})
+"""What people, or programs, write without meaning a call."""
+UNPAIRED = frozenset(
+    {"[TOOL_CALLS]", "<|tool_call|>", "<|function_call|>", "function call<|role_sep|>", "functools", "<function_call>"}
+)
+"""Markers whose calls have no end of their own."""
+
+OPEN = rf"(?:{_tag(P + _WORD + S)}|\[{_BRACKETED}\]|{any_of(OTHER_OPENS)})"
+_ENDS = rf"(?:[|｜]{{0,2}}/|(?=[^<>▷⟩\n]*{_END_WORD})){P}{_WORD}{S}"
+CLOSE = (
+    rf"(?:{_tag(_ENDS)}|<{_WORD}[|｜]>"
+    rf"|\[/{_BRACKETED}\]|{any_of(OTHER_CLOSES)})"
+)
+HALF = (
+    r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
+    r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
+)
+"""What may become a closing marker, at the end of a text."""
+HALF_MARK = rf"[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
+"""What may become a marker, at the end of a text."""
+SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
+"""A token between bars that ends nothing."""
+_NAMED = r"[^<>]{0,80}?name\s*="
+BEGIN = (
+    rf"<{P}(?:function\s*=(?=[^<>\n]*>)|(?:invoke\s|function\s*(?=name)){_NAMED}|(?:tool|function)_call\s{_NAMED}|invoke>)"
+    r"|<use_mcp_tool>|<tool:\s*[\w.-]{1,40}\s*>|\]<\]minimax\[>\[<invoke|<\|open\|>call(?=\s)"
+)
+"""The tag with which calls between tags begin: it names the tool, or its elements do."""
+HALF_BEGIN = (
+    rf"<{P}(?:invoke|function|tool_call|function_call)\s?[^<>]{{0,90}}|<tool:[^<>\n]{{0,40}}|<\|open\|>c(?:a(?:ll?)?)?"
+)
+_PLAIN_BEGIN = lazily(r"<function\s*(?:\s[^<>]*)?name\s*=")
+_ENDING = lazily(rf"[<◁⟨]{{1,2}}[|｜]{{0,2}}/|\[/|[<◁⟨]{{1,2}}[^<>]*{_END_WORD}|<\w+[|｜]>")
+
+
+def is_end(mark: str) -> bool:
+    """Whether a marker ends what another one opened."""
+    return _ENDING.match(mark) is not None
+
+
+def is_inner(mark: str) -> bool:
+    """Whether it only looks like a marker: it stands within a call, or around a result."""
+    return _INNER.search(mark) is not None
+
+
+def is_marked(mark: str) -> bool:
+    """Whether nobody writes this marker, or the beginning of this tag, by accident."""
+    return mark not in PLAIN_OPENS and _PLAIN_BEGIN.match(mark) is None
