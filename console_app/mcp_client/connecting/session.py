@@ -9,7 +9,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -51,12 +51,13 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.events import Level
 from console_app.domain.ports import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.safe_text import encodable
 from console_app.domain.schema.forms import secrets_in
 from console_app.domain.settings import Sampling
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
-from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.connecting.wire import Wire, WireCall, current_call
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
@@ -73,6 +74,7 @@ from console_app.mcp_client.traffic import Exchanges
 from console_app.mcp_client.transport import Streams, seconds_to_wait
 
 MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
+MOST_TOLD: Final = 20  # prompts and resources that are left out, each with its reason
 MOST_OPEN: Final = 20  # questions at once that a server asks for no call
 DECLINED = -1  # the code that the protocol's example has for a sampling request the user rejected
 T = TypeVar("T")
@@ -155,9 +157,8 @@ class _Callbacks:
 
     async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
         """Return the folders that the server may work in."""
-        return ListRootsResult(
-            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
-        )
+        roots = [Root(uri=FileUrl(root.as_uri()), name=encodable(root.name or str(root))) for root in self._roots()]
+        return ListRootsResult(roots=roots)
 
     def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
         """Count a question that may be of any of `calls`, as one of that which asked least; whether it is one too
@@ -229,7 +230,7 @@ class ServerListing:
     """A server's tools, and those that can't be offered."""
 
     tools: tuple[Tool, ...]
-    rejected: tuple[RejectedTool, ...]
+    rejected: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,9 +291,9 @@ class ServerSession:
 
     async def list_tools(self) -> ServerListing:
         """Return every page of the tools; none for a server that knows no such method, whatever it advertised."""
-        self._wire.rejected = []
+        left_out = self._wire.left_out["tools/list"] = []
         tools: dict[str, Tool] = {}
-        rejected: list[RejectedTool] = []
+        rejected: list[LeftOut] = []
         try:
             pages = await reading.every_page(
                 lambda cursor: self._client.list_tools(cursor=cursor), lambda page: page.tools
@@ -303,16 +304,16 @@ class ServerSession:
             pages = []
         for tool in (tool for page in pages for tool in page.tools):
             if len(tools) >= reading.MOST_LISTED:
-                rejected.append(RejectedTool(tool.name, f"its server lists more than {reading.MOST_LISTED:,} tools"))
+                rejected.append(LeftOut(tool.name, f"its server lists more than {reading.MOST_LISTED:,} tools"))
                 break
             if tool.name in tools:
-                rejected.append(RejectedTool(tool.name, "it is listed twice"))
+                rejected.append(LeftOut(tool.name, "it is listed twice"))
             else:
                 tools[tool.name] = tool
         else:
             if why := reading.cut_short(pages):
-                rejected.append(RejectedTool("what comes after", why))
-        listing = await asyncio.to_thread(_checked, tools, [*self._wire.rejected, *rejected])
+                rejected.append(LeftOut("what comes after", why))
+        listing = await asyncio.to_thread(_checked, tools, [*left_out, *rejected])
         self._outputs.listed(listing.tools)
         return listing
 
@@ -321,7 +322,16 @@ class ServerSession:
 
         `so_far` is given those that are there where one of the lists takes long.
         """
-        return await reading.offers(self._client, self._surroundings.server, seconds, so_far)
+        for method in reading.LISTS:
+            self._wire.left_out[method] = []
+        offers = await reading.offers(self._client, self._surroundings.server, seconds, so_far)
+        left_out = [
+            f"the {what} {one.name} is left out: {one.reason}"
+            for method, what in reading.LISTS.items()
+            for one in self._wire.left_out[method]
+        ]
+        more = [f"{len(left_out) - MOST_TOLD} more are left out"] if len(left_out) > MOST_TOLD else []
+        return replace(offers, problems=(*offers.problems, *left_out[:MOST_TOLD], *more))
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 
@@ -498,6 +508,7 @@ async def open_session(
         log_level=surroundings.log_level(),
     )
     async with client:
+        wire.version = client.protocol_version
         session = ServerSession(client, wire, changes, callbacks, surroundings, refusal)
         modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         listener = asyncio.create_task(listen(client, changes)) if modern else None
@@ -509,13 +520,13 @@ async def open_session(
                 await asyncio.gather(listener, return_exceptions=True)
 
 
-def _checked(tools: dict[str, Tool], rejected: list[RejectedTool]) -> ServerListing:
+def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> ServerListing:
     # In a thread: checking a schema takes a millisecond and there may be a thousand. It also loads the validator,
     # which would otherwise make the first calls wait 0.1 s.
     accepted: list[Tool] = []
     for tool in tools.values():
         if problem := check_schema(tool.input_schema):
-            rejected.append(RejectedTool(tool.name, problem))
+            rejected.append(LeftOut(tool.name, problem))
         else:
             accepted.append(tool)
     return ServerListing(tuple(accepted), tuple(rejected))

@@ -21,7 +21,7 @@ from console_app.config.files import read_record, texts, write_record
 from console_app.config.servers import ServerConfig
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import as_object
-from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.tools.schemas import measure
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ListedTools:
     def forget(self) -> None:
         """Forget the tools: the server is gone, or is to be listed anew from nothing."""
         self.tools: tuple[Tool, ...] = ()
-        self.rejected: tuple[RejectedTool, ...] = ()
+        self.rejected: tuple[LeftOut, ...] = ()
         self.hashes: dict[str, str] = {}
         self.changed: dict[str, str] = {}
 
