@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, get_args
 
 from mcp_types import methods
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from console_app.mcp_client import ServerState
 from console_app.mcp_client.tools.cleaning import clean
 from tests.each import each
 from tests.mcp_client.conftest import SaidServer, StartHub
+from tests.sdk_models import Path, arms, whole
 
-Path = tuple[Any, ...]
 WRONG: tuple[Any, ...] = (7, "a word", [], {}, [["x"]], {"type": "odd"})
 GONE = object()
 LISTS = {
@@ -32,39 +31,6 @@ LISTS = {
     "resources/read": "contents",
     "tools/call": "content",
 }
-
-
-def arms(annotation: Any) -> list[Any]:
-    """The types that a value of `annotation` may have, None left out."""
-    if get_origin(annotation) is Annotated:
-        return arms(get_args(annotation)[0])
-    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
-        return [arm for one in get_args(annotation) for arm in arms(one)]
-    return [] if annotation is type(None) else [annotation]
-
-
-def whole(annotation: Any, arm: int = 0) -> tuple[Any, list[tuple[Path, bool]]]:
-    """An example with every field, and the way to each part of it with whether the part may be left out."""
-    kinds = arms(annotation)
-    kind = kinds[min(arm, len(kinds) - 1)]
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        value: dict[str, Any] = {}
-        parts: list[tuple[Path, bool]] = []
-        for name, field in kind.model_fields.items():
-            key = field.alias or name
-            value[key], below = whole(field.annotation, arm)
-            parts += [((key,), not field.is_required()), *(((key, *path), free) for path, free in below)]
-        return value, parts
-    origin, of = get_origin(kind), get_args(kind)
-    if origin is list:
-        value, below = whole(of[0], arm)
-        return [value], [((0,), True), *(((0, *path), free) for path, free in below)]
-    if origin is dict:
-        value, below = whole(of[1], arm) if arms(of[1]) else (None, [])
-        return {"key": value}, [(("key",), True), *((("key", *path), free) for path, free in below)]
-    if origin is Literal:
-        return of[0], []
-    return {str: "text", int: 1, float: 0.5, bool: True}.get(kind, {}), []
 
 
 def things(method: str, version: str) -> Iterator[tuple[str, Any, list[tuple[Path, bool]]]]:
