@@ -15,6 +15,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.safe_text import json_line, one_line, visible
 from console_app.domain.transcript import CallView, Transcript, Verdict, VerdictWord
+from console_app.domain.web_address import length_of
 from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
 from console_app.headless.output import OutputStreams
 
@@ -71,6 +72,19 @@ class Writer(Protocol):
         ...
 
 
+def _tell_page(output: OutputStreams, event: ev.Event) -> None:
+    """Print the page that a server wants opened, and that nobody saw: JSON is read by programs."""
+    match event:
+        case ev.CallAnswered():
+            said = f"A server asks: {event.what} · {event.how}"
+        case ev.CallFinished():
+            said = event.error or ""
+        case _:
+            return
+    if length_of(said, 0):
+        output.error_line(one_line(said, length_of(said, 0)))
+
+
 class StreamJsonWriter:
     """Every event a line of JSON, at once."""
 
@@ -79,6 +93,7 @@ class StreamJsonWriter:
 
     def write(self, event: ev.Event) -> None:
         self._output.out(json_line(event.model_dump()) + "\n")
+        _tell_page(self._output, event)
 
     def finish(self) -> None:
         """See Writer."""
@@ -95,6 +110,7 @@ class JsonWriter:
     def write(self, event: ev.Event) -> None:
         if isinstance(event, ev.Notice) and event.level != "debug":
             self._notices.append(event.text)
+        _tell_page(self._output, event)
 
     def finish(self) -> None:
         self._output.out(json_line(self._report(self._notices)) + "\n")
@@ -224,7 +240,8 @@ def call_line(call: CallView) -> str:
         words += [f"· {verdict.why}"] if verdict.why else []
         words.append("→ " + one_line(call.content, 100))
     else:
-        ended = f"· {verdict.word}: {one_line(call.error or call.content, 160)}"
+        said = call.error or call.content
+        ended = f"· {verdict.word}: {one_line(said, length_of(said, 160))}"
         words.append(ended.removesuffix(": "))  # what the program died on says nothing
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")
@@ -255,7 +272,7 @@ class Questions:
         if call is None or self._answered == (call.server, event.what, event.how):
             return ""
         self._answered = (call.server, event.what, event.how)
-        return f"? {call.server} asks: {one_line(event.what, 160)} · {event.how}"
+        return f"? {call.server} asks: {one_line(event.what, length_of(event.what, 160))} · {event.how}"
 
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from console_app.domain.questions import (
     one_of,
 )
 from console_app.domain.schema.forms import cleaned, problems
-from console_app.domain.web_address import is_web_page
+from console_app.domain.web_address import LONGEST_PAGE, is_web_page
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class Asking:
 
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
         """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
-        what = f"to open {question.url}" if question.mode == "url" else question.message
-        what = _asked(what[:LONGEST_QUESTION], question)
+        message = question.message[:LONGEST_QUESTION]
+        what = _asked(f"to open {question.url[:LONGEST_PAGE]}" if question.mode == "url" else message, question)
         with _open(reporters, what) as result:
             try:
                 answer = await self._answer(question)

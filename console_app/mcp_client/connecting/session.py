@@ -71,7 +71,7 @@ from console_app.mcp_client.offering.offers import (
 from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.schemas import OutputSchemas, check_schema
 from console_app.mcp_client.traffic import Exchanges
-from console_app.mcp_client.transport import Streams, seconds_to_wait
+from console_app.mcp_client.transport import Streams, refused, seconds_to_wait
 
 MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
 MOST_TOLD: Final = 20  # prompts and resources that are left out, each with its reason
@@ -256,13 +256,11 @@ class ServerSession:
         changes: ChangeNotices,
         callbacks: _Callbacks,
         surroundings: Surroundings,
-        refusal: Callable[[], str],
     ) -> None:
         self._client = client
         self._wire = wire
         self._callbacks = callbacks
         self._surroundings = surroundings
-        self._refusal = refusal
         self._tokens = itertools.count(1)
         self._gone = False  # the server knows it no more
         self._outputs = OutputSchemas()
@@ -364,23 +362,23 @@ class ServerSession:
                 return await self._client.call_tool(tool, arguments, meta=fields)
             except MCPError as error:
                 if (wait := seconds_to_wait(error, tries)) is None:
-                    if error.code != URL_ELICITATION_REQUIRED or not await self._pages_done(error, call):
+                    pages = _pages(error)
+                    if not pages:
                         raise
+                    if not await self._pages_done(pages, call):
+                        named = " and ".join(page.url for page in pages)
+                        raise CallRefused(f"{error.message.rstrip('.')}: open {named}, then call again.") from error
                     break
             call.reporter.log("info", f"The server has no room for the call: it is sent again in {wait:g} s.")
             await asyncio.sleep(wait)
         # The first time nothing was run: the server said that it needs the page first.
         return await self._client.call_tool(tool, arguments, meta=fields)
 
-    async def _pages_done(self, error: MCPError, call: WireCall) -> bool:
+    async def _pages_done(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
-        try:
-            pages = UrlElicitationRequiredError.from_error(error.error).elicitations
-        except ValidationError:
-            return False
         completions = {page.elicitation_id: self.changes.completion(page.elicitation_id or "") for page in pages}
         try:
-            if not pages or not await self._callbacks.open_pages(pages, call):
+            if not await self._callbacks.open_pages(pages, call):
                 return False
             with call.reporter.held():
                 try:
@@ -452,25 +450,23 @@ class ServerSession:
         else:
             self.ended.set()
 
-    def _forgotten(self, error: MCPError) -> bool:
-        """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
-        said = error.message.lower()
-        return self._refusal().startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
-
     @contextmanager
     def _plain_errors(self) -> Generator[None]:
         """Turn what the SDK raises of a request into ConnectionLost or CallRefused."""
+        refusals: list[str] = []
+        marker = refused.set(refusals)
         try:
             yield
         except MCPError as error:
-            if error.message == SESSION_TERMINATED or self._forgotten(error):
+            refusal = refusals[-1] if refusals else ""
+            if error.message == SESSION_TERMINATED or _forgotten(error, refusal):
                 self._end()
                 raise SessionGone(faults.protocol_reason(error.message)) from error
             if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST):
                 # The owner can't see this of an HTTP connection: listing the tools shows whether it still holds.
                 self.changes.add("tools")
                 raise ConnectionLost(faults.protocol_reason(error.message)) from error
-            raise CallRefused(faults.protocol_reason(error.message, self._refusal())) from error
+            raise CallRefused(faults.protocol_reason(error.message, refusal)) from error
         except ValidationError as error:
             raise CallRefused(
                 f"The server's answer doesn't fit the protocol ({faults.first_problem(error)})."
@@ -478,6 +474,8 @@ class ServerSession:
         except (ValueError, RuntimeError) as error:
             # Arguments that JSON can't carry.
             raise CallRefused(str(error).partition("\n")[0]) from error
+        finally:
+            refused.reset(marker)
 
 
 @asynccontextmanager
@@ -486,12 +484,8 @@ async def open_session(
     surroundings: Surroundings,
     *,
     legacy: bool = False,
-    refusal: Callable[[], str] = str,
 ) -> AsyncGenerator[ServerSession]:
-    """Shake hands over `transport`; `legacy` asks for the older handshake alone.
-
-    `refusal` tells of the last HTTP status that was an error, where there is HTTP.
-    """
+    """Shake hands over `transport`; `legacy` asks for the older handshake alone."""
     changes = ChangeNotices()
     traffic = surroundings.exchanges.traffic(surroundings.server)
     wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given)
@@ -509,7 +503,7 @@ async def open_session(
     )
     async with client:
         wire.version = client.protocol_version
-        session = ServerSession(client, wire, changes, callbacks, surroundings, refusal)
+        session = ServerSession(client, wire, changes, callbacks, surroundings)
         modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         listener = asyncio.create_task(listen(client, changes)) if modern else None
         try:
@@ -518,6 +512,22 @@ async def open_session(
             if listener is not None:
                 listener.cancel()
                 await asyncio.gather(listener, return_exceptions=True)
+
+
+def _forgotten(error: MCPError, refusal: str) -> bool:
+    """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
+    said = error.message.lower()
+    return refusal.startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
+
+
+def _pages(error: MCPError) -> Sequence[ElicitRequestURLParams]:
+    """Return the pages that a call can't do without, as its error names them."""
+    if error.code != URL_ELICITATION_REQUIRED:
+        return ()
+    try:
+        return UrlElicitationRequiredError.from_error(error.error).elicitations
+    except ValidationError:
+        return ()
 
 
 def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> ServerListing:
