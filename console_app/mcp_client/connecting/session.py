@@ -41,7 +41,7 @@ from mcp_types import (
     TextContent,
     Tool,
 )
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
 
 from console_app._version import __version__
@@ -243,6 +243,7 @@ class Surroundings:
     exchanges: Exchanges
     log_level: Callable[[], Level]
     roots: Callable[[], Sequence[Path]] | None  # None: it is told nothing of folders
+    protocol: str | None  # the one version to speak, where mcp.json pins it
     given: Redactor  # knows the secrets that the server has, typed ones too
 
 
@@ -486,13 +487,14 @@ async def open_session(
     legacy: bool = False,
 ) -> AsyncGenerator[ServerSession]:
     """Shake hands over `transport`; `legacy` asks for the older handshake alone."""
-    changes = ChangeNotices()
+    changes, pinned = ChangeNotices(), surroundings.protocol
+    older = pinned if pinned in HANDSHAKE_PROTOCOL_VERSIONS else None
     traffic = surroundings.exchanges.traffic(surroundings.server)
-    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given)
+    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given, older)
     callbacks = _Callbacks(wire, surroundings)
     client = Client(
         wire.around(transport),
-        mode="legacy" if legacy else "auto",
+        mode="legacy" if legacy or older else "auto",
         cache=None,
         client_info=Implementation(name="fanout", title="Fanout", version=__version__),
         message_handler=changes.heard,
@@ -503,6 +505,8 @@ async def open_session(
     )
     async with client:
         wire.version = client.protocol_version
+        if pinned and wire.version != pinned:
+            raise RuntimeError(f'mcp.json has "protocol": "{pinned}" for it, and it speaks {wire.version}')
         session = ServerSession(client, wire, changes, callbacks, surroundings)
         modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         listener = asyncio.create_task(listen(client, changes)) if modern else None

@@ -222,10 +222,12 @@ class Wire:
         log_level: Callable[[], Level],
         server: str,
         given: Redactor,
+        protocol: str | None = None,
     ) -> None:
         self._server = server
         self._without_secrets = given.without_known_in
         self._server_log = server_log
+        self._protocol = protocol
         self._log_level = log_level
         self._traffic = traffic
         self._calls = RunningCalls()
@@ -266,6 +268,8 @@ class Wire:
         call_id = call.call_id if call is not None else ""
         if isinstance(message, JSONRPCRequest):
             self._methods[message.id] = message.method
+            if message.method == "initialize" and self._protocol and message.params is not None:
+                message.params["protocolVersion"] = self._protocol  # the SDK names its newest
             if call is not None:
                 self._calls.sent(call, message.id)
         elif isinstance(message, JSONRPCResponse | JSONRPCError):
