@@ -27,6 +27,14 @@ class WebAddress:
     warnings: tuple[str, ...] = ()
 
 
+LONGEST_PAGE = 2_100  # characters of a line that names a page to open, as half an address leads nowhere
+
+
+def length_of(line: str, most: int) -> int:
+    """Return how much of a line to show: `most` characters, and more where it names a page to open."""
+    return LONGEST_PAGE if "open http" in line else most
+
+
 def is_web_page(url: str) -> bool:
     """Whether it is an http or https address that can mean only one thing."""
     return _parts(url) is not None

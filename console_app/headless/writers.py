@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, assert_never
 
-from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible
+from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible, web_address
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, verdicts
 from console_app.headless.output import OutputStreams
@@ -69,6 +69,19 @@ class Writer(Protocol):
         ...
 
 
+def _tell_page(output: OutputStreams, event: ev.Event) -> None:
+    """Print the page that a server wants opened, and that nobody saw: JSON is read by programs."""
+    match event:
+        case ev.CallAnswered():
+            said = f"A server asks: {event.what} · {event.how}"
+        case ev.CallFinished():
+            said = event.error or ""
+        case _:
+            return
+    if web_address.length_of(said, 0):
+        output.error_line(one_line(said, web_address.length_of(said, 0)))
+
+
 class StreamJsonWriter:
     """Every event a line of JSON, at once."""
 
@@ -77,6 +90,7 @@ class StreamJsonWriter:
 
     def write(self, event: ev.Event) -> None:
         self._output.out(safe_text.json_line(event.model_dump()) + "\n")
+        _tell_page(self._output, event)
 
     def finish(self) -> None:
         """See Writer."""
@@ -93,6 +107,7 @@ class JsonWriter:
     def write(self, event: ev.Event) -> None:
         if isinstance(event, ev.Notice) and event.level != "debug":
             self._notices.append(event.text)
+        _tell_page(self._output, event)
 
     def finish(self) -> None:
         self._output.out(safe_text.json_line(self._report(self._notices)) + "\n")
@@ -222,7 +237,8 @@ def call_line(call: CallView) -> str:
         words += [f"· {verdict.why}"] if verdict.why else []
         words.append("→ " + one_line(call.content, 100))
     else:
-        ended = f"· {verdict.word}: {one_line(call.error or call.content, 160)}"
+        said = call.error or call.content
+        ended = f"· {verdict.word}: {one_line(said, web_address.length_of(said, 160))}"
         words.append(ended.removesuffix(": "))  # what the program died on says nothing
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")
@@ -253,7 +269,7 @@ class Questions:
         if call is None or self._answered == (call.server, event.what, event.how):
             return ""
         self._answered = (call.server, event.what, event.how)
-        return f"? {call.server} asks: {one_line(event.what, 160)} · {event.how}"
+        return f"? {call.server} asks: {one_line(event.what, web_address.length_of(event.what, 160))} · {event.how}"
 
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:

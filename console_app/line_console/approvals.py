@@ -6,7 +6,8 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
-from console_app.console import ApprovalDecision, Console, Pending, Scope, files
+from console_app.console import ApprovalDecision, Console, Pending, Scope
+from console_app.console.files.file_changes import change_in_time
 from console_app.domain import (
     CallState,
     Decision,
@@ -23,6 +24,7 @@ from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
 from console_app.line_console.wording import brief_arguments, change_lines, label_of
 
+MOMENT = 0.2  # seconds that other news wait for the file of a call
 MOST_LINES, MOST_SAID = 40, 4000  # lines and characters of a call that are said at once
 _NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 
@@ -46,6 +48,7 @@ class LineApprovals:
         self._line = line
         self._folder = console.services.working_folder  # of relative paths of calls
         self._due: list[CallView] = []  # that began to wait
+        self._saying: asyncio.Task[None] | None = None  # says them
         self._shown: dict[str, str] = {}  # call id -> fingerprint of the tool as it was said
         self._displayed: dict[str, str] = {}  # call id -> hash of its lines as they were said
         self._left: dict[str, str] = {}  # call id -> the lines of it that were not said yet
@@ -62,14 +65,19 @@ class LineApprovals:
         self._due.append(call)
 
     async def say_due(self) -> None:
-        """Says what began to wait and still does."""
+        """Says what began to wait and still does; behind what else there is to say where its file is slow to read."""
+        if self._due and (self._saying is None or self._saying.done()):
+            self._saying = asyncio.create_task(self._say_all())
+            await asyncio.wait({self._saying}, timeout=MOMENT)
+
+    async def _say_all(self) -> None:
         while self._due:
             if (call := self._due.pop(0)).state is CallState.WAITING:
                 await self._say(call)
 
     async def _say(self, call: CallView) -> None:
         """What a call would do; an approval from here on is for just this. What is long is said in parts."""
-        change = await asyncio.to_thread(files.change_of, call.tool or call.name, call.arguments or {}, self._folder)
+        change = await change_in_time(call, self._folder)
         pending = self._pending.one(call)
         if call.state is not CallState.WAITING or self._is_said(pending):
             return

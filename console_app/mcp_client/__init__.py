@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.connecting.asking import ProviderSampler as ProviderSampler
     from console_app.mcp_client.connecting.asking import open_in_browser as open_in_browser
     from console_app.mcp_client.connecting.sdk import preload as preload
-    from console_app.mcp_client.connecting.status import RejectedTool as RejectedTool
+    from console_app.mcp_client.connecting.status import LeftOut as LeftOut
     from console_app.mcp_client.connecting.status import ServerState as ServerState
     from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus
     from console_app.mcp_client.hub import Hub as Hub
@@ -34,7 +34,7 @@ else:
         {
             "connecting.asking": "Asking ProviderSampler open_in_browser",
             "connecting.sdk": "preload",
-            "connecting.status": "RejectedTool ServerState ServerStatus",
+            "connecting.status": "LeftOut ServerState ServerStatus",
             "hub": "Hub HubSwitch",
             "offering.composing": "MOST_TEXT compose names_something read_attachments",
             "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",

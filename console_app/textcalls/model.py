@@ -38,8 +38,8 @@ class ParsedCall:
     `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
     tool has, `marked` for a call that no marker opened, which only its shape shows. `form` is the family that writes
-    so, `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place is
-    clean, and its form the licensed one where there is any.
+    so, `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place
+    is clean, and its form the licensed one where there is any.
     """
 
     index: int

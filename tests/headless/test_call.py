@@ -146,6 +146,15 @@ def test_what_a_server_asks_is_declined_and_said(fanout: Inside) -> None:
     assert "User rejected sampling request" in done.out
 
 
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_the_page_that_a_call_needs_is_on_standard_error_in_every_format(fanout: Inside, form: str) -> None:
+    fanout.write_servers("home/mcp.json", asking={"command": sys.executable, "args": [str(ASKING)]})
+    done = fanout.run("call", "asking.needs_page", "--output-format", form)
+    assert done.code == 1
+    assert "to open https://example.com/connect · declined, nobody is here to answer" in done.err
+    assert "A page is needed: open https://example.com/connect, then call again." in done.err
+
+
 @pytest.mark.parametrize(
     ("name", "code", "says"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -184,3 +185,19 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
     yield start
     for hub in opened:
         await hub.close()
+
+
+SaidServer = Callable[..., ServerConfig]
+
+
+@pytest.fixture
+def said_server(tmp_path: Path) -> SaidServer:
+    """Makes a server that says these messages (fixtures/said_server.py); the file `heard` has what it hears."""
+
+    def made(messages: Mapping[str, Any], name: str = "odd", **fields: Any) -> ServerConfig:
+        file = tmp_path / f"{name}-says.json"
+        file.write_text(json.dumps(messages))
+        args = ("-S", str(FIXTURES / "said_server.py"), str(file), str(tmp_path / "heard"))
+        return ServerConfig(name=name, command=sys.executable, args=args, **fields)
+
+    return made

@@ -132,7 +132,7 @@ async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartH
     text, hologram, image, number, untyped = result.content.splitlines()
     assert text == "the text beside it"
     assert hologram == '[a block of the unknown type \'hologram\': {"type": "hologram", "beam": "blue"}]'
-    assert image.startswith("[a block of type image that can't be read (mimeType: Field required): {")
+    assert image.startswith("[a block of type image that can't be read (it has no mimeType): {")
     assert number == "[a block without a type: 7]"
     assert untyped == '[a block without a type: {"text": "a"}]'
 
@@ -268,8 +268,8 @@ async def test_a_tool_with_a_bad_schema_is_left_out_alone_and_says_why(start_hub
     assert bench.spec("untyped").input_schema == {"type": "object", "properties": {"a": {"type": "string"}}}
     assert {tool.name: tool.reason for tool in bench.status().rejected} == {
         "list_schema": "its inputSchema is not an object",
-        "no_schema": "its inputSchema is not an object",
-        "wrong_type": "its inputSchema is of type 'string', not object",
+        "no_schema": "it has no inputSchema",
+        "wrong_type": "its inputSchema.type is not 'object'",
         "bad_keyword": "its inputSchema is not valid JSON Schema (properties.a.type: 'strnig' is not valid under any of"
         " the given schemas)",
         "deep": "its inputSchema is nested more than 120 levels deep",

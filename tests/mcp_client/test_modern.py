@@ -8,7 +8,7 @@ from pathlib import Path
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import Asking, ProviderSampler
-from tests.mcp_client.conftest import Reports, StartHub, program
+from tests.mcp_client.conftest import Reports, StartHub, faulty, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE
 
@@ -61,3 +61,26 @@ async def test_changes_are_told_on_a_stream_that_is_kept_open(start_hub: StartHu
     assert told[0] == ("modern", "note://a")
     await bench.call("grow")
     await bench.until(lambda: [prompt.name for prompt in bench.hub.prompts()] == ["early", "late"])
+
+
+async def test_a_question_inside_a_call_says_how_to_pin_the_older_protocol_and_the_pin_works(
+    start_hub: StartHub,
+) -> None:
+    person = Person(ElicitationAnswer("accept", {"size": 7}))
+    pinned = program("modern_server.py", name="pinned", protocol="2025-11-25")
+    bench = await start_hub(SERVER, pinned, asking=Asking(person))
+    refused = await bench.call("ask_inside", server="modern")
+    way = 'Protocol 2026-07-28 has no questions inside a call: "protocol": "2025-11-25" in mcp.json has.'
+    assert refused.outcome is Outcome.FAILED
+    assert refused.content.endswith(way)
+    assert (refused.error or "").endswith(way)
+    assert bench.status("pinned").protocol_version == "2025-11-25"
+    assert (await bench.call("ask_inside", server="pinned")).content == "accept"
+
+
+async def test_each_version_can_be_pinned_and_a_server_without_it_says_so(start_hub: StartHub) -> None:
+    for version in ("2024-11-05", "2025-06-18", "2026-07-28"):
+        bench = await start_hub(program("modern_server.py", name="modern", protocol=version))
+        assert bench.status().protocol_version == version
+    bench = await start_hub(faulty("plain", protocol="2026-07-28"))
+    assert bench.status().reason == 'mcp.json has "protocol": "2026-07-28" for it, and it speaks 2025-11-25'

@@ -216,7 +216,10 @@ async def test_a_call_that_needs_a_page_first_runs_once_the_user_was_there(start
 async def test_a_call_whose_page_was_declined_fails_in_the_servers_words(start_hub: StartHub) -> None:
     bench = await start_hub(SERVER)
     result = await bench.call("needs_page")
-    assert (result.outcome, result.error) == (Outcome.FAILED, "A page is needed")
+    assert (result.outcome, result.error) == (
+        Outcome.FAILED,
+        "A page is needed: open https://example.com/connect, then call again.",
+    )
 
 
 async def test_a_server_asks_the_current_model_once_it_was_allowed(start_hub: StartHub) -> None:

@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, Tool
 from console_app.domain.tools import Outcome, ToolAnnotations
 from console_app.mcp_client.connecting.server_log import LARGEST_FILE, ServerLog
 from console_app.mcp_client.hub import WireNames
-from console_app.mcp_client.tools.cleaning import clean_result
+from console_app.mcp_client.tools.cleaning import clean
 from console_app.mcp_client.tools.convert import MOST_FILES, ResultFiles, annotations_of, result_of
 from tests.work import work
 
@@ -199,7 +199,7 @@ def test_a_call_that_was_stopped_writes_no_more_files(tmp_path: Path) -> None:
 
 
 def test_blocks_beyond_the_bound_are_told_and_not_read() -> None:
-    cleaned = clean_result({"content": [text("x")] * 10_005})["content"]
+    cleaned = clean("tools/call", "2025-11-25", {"content": [text("x")] * 10_005})[0]["content"]
     assert len(cleaned) == 10_001
     assert cleaned[-1]["text"] == "[5 more blocks are left out: of one result, the first 10000 are kept]"
 

@@ -153,30 +153,29 @@ async def test_structured_content_without_any_other_is_a_result(start_hub: Start
     assert json.loads(result.content) == {"degrees": 21}
 
 
-WRONG = "Invalid structured content returned by tool work: 'warm' is not of type 'integer'"
+WRONG = "[Fanout: its structured content breaks the tool's own schema: 'warm' is not of type 'integer']"
+NONE = "[Fanout: its tool promises structured content and gave none]"
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"structuredContent": {"degrees": "warm"}}, WRONG + '\nWhat it gave:\n{"degrees": "warm"}'),
+        ({"structuredContent": {"degrees": "warm"}}, '{\n  "degrees": "warm"\n}\n' + WRONG),
         (
             {"content": [{"type": "text", "text": "mail sent"}], "structuredContent": {"degrees": "warm"}},
-            WRONG + "\nWhat it gave:\nmail sent",
+            "mail sent\n" + WRONG,
         ),
-        (
-            {"content": [{"type": "text", "text": "mail sent"}]},
-            "Tool work has an output schema but did not return structured content.\nWhat it gave:\nmail sent",
-        ),
-        ({"content": []}, "Tool work has an output schema but did not return structured content."),
+        ({"content": [{"type": "text", "text": "mail sent"}]}, "mail sent\n" + NONE),
+        ({"content": []}, NONE),
     ],
 )
-async def test_what_a_call_gave_is_told_also_where_it_is_not_what_its_tool_said(
+async def test_a_result_that_is_not_what_its_tool_said_counts_and_is_marked(
     start_hub: StartHub, given: dict[str, Any], told: str
 ) -> None:
     bench = await start_hub(faulty("off-schema"))
     result = await bench.call("work", **given)
-    assert (result.outcome, result.content) == (Outcome.FAILED, f"Tool execution failed: {told}")
+    assert (result.outcome, result.content) == (Outcome.SUCCEEDED, told)
+    assert result.structured == given.get("structuredContent")
 
 
 async def test_stray_lines_on_stdout_go_to_the_servers_log(start_hub: StartHub, tmp_path: Path) -> None:

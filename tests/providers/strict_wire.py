@@ -195,14 +195,15 @@ def _responses_item(item: dict[str, Any], calls: set[str], results: set[str], wh
             _require(item["role"] in ("user", "assistant", "system", "developer"), f"{what}: role {item['role']!r}")
             _require(isinstance(item["content"], str), f"{what}: content is no text")
         case "function_call":
-            _fields(item, {"type", "call_id", "name", "arguments"}, {"id", "status"}, what)
+            optional = {"id", "status", "caller", "namespace", "async"}
+            _fields(item, {"type", "call_id", "name", "arguments"}, optional, what)
             _require(0 < len(item["call_id"]) <= 64, f"{what}: call_id {item['call_id']!r}")
             _require(item["call_id"] not in calls, f"{what}: duplicate call_id {item['call_id']!r}")
             _require(LEGAL_NAME.fullmatch(item["name"]), f"{what}: name {item['name']!r}")
             _json_object(item["arguments"], what)
             calls.add(item["call_id"])
         case "function_call_output":
-            _fields(item, {"type", "call_id", "output"}, {"id", "status"}, what)
+            _fields(item, {"type", "call_id", "output"}, {"id", "status", "caller"}, what)
             _require(item["call_id"] in calls, f"{what}: no tool call found for {item['call_id']!r}")
             _require(item["call_id"] not in results, f"{what}: a second output for {item['call_id']!r}")
             _require(isinstance(item["output"], str), f"{what}: output is no text")
@@ -335,7 +336,7 @@ def _anthropic_block(block: dict[str, Any], what: str) -> None:
             _fields(block, {"type", "text"}, {"citations"}, what)
             _require(block["text"].strip(), f"{what}: text content blocks must contain non-whitespace text")
         case "tool_use":
-            _fields(block, {"type", "id", "name", "input"}, set(), what)
+            _fields(block, {"type", "id", "name", "input"}, {"caller", "toolset_name"}, what)
             _require(LEGAL_ID.fullmatch(block["id"]), f"{what}: tool_use.id {block['id']!r}")
             _require(LEGAL_NAME.fullmatch(block["name"]), f"{what}: tool_use.name {block['name']!r}")
             _require(isinstance(block["input"], dict), f"{what}: tool_use.input should be a dictionary")

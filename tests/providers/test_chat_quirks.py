@@ -310,3 +310,39 @@ async def test_other_line_ends(server: WireServer, newline: bytes) -> None:
     body = b"".join([chat_chunk({"content": "4"}), KEEP_ALIVE, *END]).replace(b"\n", newline)
     chunks = await answer_to(server, "openai-chat", Reply([body]))
     assert text_of(chunks) == "4"
+
+
+def other_choice(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    """A piece of an answer's second choice."""
+    return sse({"object": "chat.completion.chunk", "choices": [{"index": 1, "delta": delta, "finish_reason": finish}]})
+
+
+def named(arguments: str) -> dict[str, Any]:
+    """A call that is whole in one piece."""
+    return {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": CALC, "arguments": arguments}}]}
+
+
+async def test_text_and_calls_in_two_choices_are_one_answer(server: WireServer) -> None:
+    events = [chat_chunk({"content": "Let me see."}), chat_chunk({}, "tool_calls")]
+    events += [other_choice(named(A)), other_choice({}, "tool_calls")]
+    assert await calls(server, *events, end=[DONE]) == [(CALC, A)]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [[chat_chunk({"content": "No."}), chat_chunk({}, "stop")], [chat_chunk(named(B)), chat_chunk({}, "tool_calls")]],
+)
+async def test_calls_of_another_choice_are_told_where_the_answer_has_its_own(
+    server: WireServer, own: list[bytes]
+) -> None:
+    events = [*own, other_choice(named(A)), other_choice({}, "tool_calls"), DONE]
+    chunks = await answer_to(server, "openai-chat", Reply(events))
+    assert (CALC, A) not in calls_of(chunks)
+    assert "Another choice of the answer calls tools: its calls were not run." in notices_of(chunks)
+
+
+async def test_calls_of_another_choice_that_was_cut_do_not_run(server: WireServer) -> None:
+    events = [chat_chunk({"content": "Let me see."}), chat_chunk({}, "tool_calls"), other_choice(named(A)), DONE]
+    chunks = await answer_to(server, "openai-chat", Reply(events))
+    assert calls_of(chunks) == []
+    assert "Another choice of the answer calls tools: its calls were not run." in notices_of(chunks)

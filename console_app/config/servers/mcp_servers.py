@@ -27,6 +27,7 @@ from console_app.domain import ConfigError
 from console_app.domain.tools import ServerIdentity
 
 Transport = Literal["stdio", "http", "sse"]
+Protocol = Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 Roots = Literal["cwd", "none"] | tuple[str, ...]
 CONTAINERS: Final = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
 """The keys under which clients keep their servers, the usual ones first."""
@@ -98,6 +99,7 @@ class ServerConfig(BaseModel):
     headers: Texts = Field(default_factory=dict, repr=False)
     auth: str | dict[str, Any] | None = Field(default=None, repr=False)
     transport: Annotated[Transport | None, BeforeValidator(_transport)] = None
+    protocol: Protocol | None = None  # the one version that is spoken; None: the newest that both know
     disabled: bool = False
     groups: Names = ()
     require_approval: Names = ()  # tools that always ask; "*" is every tool

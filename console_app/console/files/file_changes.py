@@ -10,15 +10,21 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from console_app.domain import amounts, displayed
 from console_app.domain.transcript import CallView
 
 LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
+LONGEST_LOOK = 2.0  # seconds for a file
+LATE = "its file can't be read now: what it replaces is not shown"
+T = TypeVar("T")
 NEW = "(no such file here yet)"
 
 
@@ -50,9 +56,37 @@ class FileChanges:
 
     async def look_up(self, call: CallView) -> bool:
         """Reads the file, off the event loop; whether something else is to be shown now."""
-        change = await asyncio.to_thread(change_of, call.tool or call.name, call.arguments or {}, self._folder)
+        change = await change_in_time(call, self._folder)
         before, self._found[call.id] = self._found.get(call.id), change
         return change != before
+
+
+async def change_in_time(call: CallView, folder: Path) -> FileChange | None:
+    """Return what a call would change; a file of a network that hangs is not waited for."""
+    read = partial(change_of, call.tool or call.name, call.arguments or {}, folder)
+    return await in_time(read, LONGEST_LOOK, FileChange((), frozenset(), warning=LATE))
+
+
+async def in_time(read: Callable[[], T], seconds: float, late: T) -> T:
+    """Return what `read` does, or `late`. It has a thread of its own, so that what hangs takes none from others."""
+    loop, found = asyncio.get_running_loop(), asyncio.Future[T]()
+
+    def tell(change: T, error: Exception | None) -> None:
+        if not found.done():
+            found.set_result(change) if error is None else found.set_exception(error)
+
+    def work() -> None:
+        told: tuple[T, Exception | None] = late, None
+        try:
+            told = read(), None
+        except Exception as error:
+            told = late, error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=work, name="file", daemon=True).start()
+    done, _ = await asyncio.wait({found}, timeout=seconds)
+    return found.result() if done else late
 
 
 def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChange | None:

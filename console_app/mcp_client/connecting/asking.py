@@ -63,8 +63,10 @@ class Asking:
         self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter]
     ) -> questions.ElicitationAnswer:
         """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
-        what = f"to open {question.url}" if question.mode == "url" else question.message
-        what = _asked(what[:LONGEST_QUESTION], question)
+        message = question.message[:LONGEST_QUESTION]
+        what = _asked(
+            f"to open {question.url[: web_address.LONGEST_PAGE]}" if question.mode == "url" else message, question
+        )
         with _open(reporters, what) as result:
             try:
                 answer = await self._answer(question)

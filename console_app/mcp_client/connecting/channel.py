@@ -168,7 +168,7 @@ class HttpChannel:
         around = self._around(module)
         try:
             transport = conversation.transport(legacy=self._legacy)
-            async with module.open_session(transport, around, legacy=self._legacy, refusal=self._refused) as session:
+            async with module.open_session(transport, around, legacy=self._legacy) as session:
                 entered = True
                 yield session
             return
@@ -178,7 +178,7 @@ class HttpChannel:
             refusal = conversation.refusal
         try:
             transport = conversation.transport(legacy=True)
-            async with module.open_session(transport, around, legacy=True, refusal=self._refused) as session:
+            async with module.open_session(transport, around, legacy=True) as session:
                 entered = self._legacy = True
                 yield session
         except Exception:
@@ -204,9 +204,6 @@ class HttpChannel:
         if isinstance(error, TimeoutError):
             return f"no answer to the handshake in time from {place}"
         return f"{faults.connection_reason(error)} at {place}" if error is not None else "the connection was closed"
-
-    def _refused(self) -> str:
-        return self._conversation.refusal if self._conversation is not None else ""
 
     async def close(self) -> None:
         """Free the sign-in's port; the session closed its connections itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.secrets import Credentials, Redactor
 from console_app.config.servers import ServerConfig
-from console_app.domain import Level, ToolResult, errors, one_line, ports
+from console_app.domain import Level, Outcome, ToolResult, errors, one_line, ports
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
@@ -44,6 +45,10 @@ STEADY_SECONDS = 30.0  # a connection that held this long starts the delays from
 SIGN_IN_SECONDS = 600.0  # that the user may take
 CALL_WAITS_SECONDS = 20.0  # that a call waits for a server that is (re)connecting
 LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
+ASKS_INSIDE = "2025-11-25"  # the newest version in which a server may ask while a call of it runs
+_ASKS = re.compile(
+    r"back-channel|elicit|sampling|create_?message|list_?roots", re.IGNORECASE
+)  # in errors of those that try
 CHANGED = "has changed since this call was decided, so it did not run. Calling it again asks anew."
 
 
@@ -245,6 +250,7 @@ class Connection:
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
             None if self.config.root_plan == "none" else lambda: self.config.root_folders(self._shared.asking.roots),
+            self.config.protocol,
             self._given,
         )
 
@@ -348,13 +354,14 @@ class Connection:
                 return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
             try:
                 result = await session.call(tool, arguments, updates, meta, call_id)
-                return await updates.with_artifacts(await convert.converted(result, self._shared.files))
+                converted = await updates.with_artifacts(await convert.converted(result, self._shared.files))
+                return _with_pin(converted, session.protocol_version)
             except ConnectionLost as lost:
                 if not again and isinstance(lost, SessionGone):
                     continue  # it was not run: it goes out once more in a new session
                 return convert.failed(await self._lost(session, str(lost)))
             except CallRefused as refused:
-                return convert.failed(str(refused))
+                return _with_pin(convert.failed(str(refused)), session.protocol_version)
         raise AssertionError("the second time ends it")
 
     async def _ready_session(self) -> ServerSession:
@@ -427,3 +434,11 @@ class Connection:
             runs=self.identity.text,
             facts=(f"roots {roots}", *self.config.facts),
         )
+
+
+def _with_pin(result: ToolResult, version: str) -> ToolResult:
+    """Say how to go on where a server wanted to ask inside a call, which newer versions have another way for."""
+    if result.outcome is not Outcome.FAILED or version <= ASKS_INSIDE or not _ASKS.search(result.content):
+        return result
+    way = f'Protocol {version} has no questions inside a call: "protocol": "{ASKS_INSIDE}" in mcp.json has.'
+    return result.model_copy(update={"content": f"{result.content}\n{way}", "error": f"{result.error} {way}"})

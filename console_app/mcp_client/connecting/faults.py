@@ -64,6 +64,8 @@ def connection_reason(error: BaseException) -> str:
     """Say why talking to a server failed, as far as the exception tells."""
     found = cause(error)
     name = type(found).__name__
+    if isinstance(found, ValidationError):
+        return one_line(f"its answer doesn't fit the protocol ({first_problem(found)})", LONGEST)
     text = _in_our_words(str(found).strip())
     if name == "ConnectError":
         refused = "refused" in text.lower() or "all connection attempts failed" in text.lower()

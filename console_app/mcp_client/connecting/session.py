@@ -9,7 +9,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -41,18 +41,18 @@ from mcp_types import (
     TextContent,
     Tool,
 )
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
 
 from console_app._version import __version__
 from console_app.config.secrets import Redactor
-from console_app.domain import FanoutError, Level, ports, questions
+from console_app.domain import FanoutError, Level, ports, questions, safe_text
 from console_app.domain.schema import forms
 from console_app.domain.settings import Sampling
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
-from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.connecting.wire import Wire, WireCall, current_call
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
@@ -66,9 +66,10 @@ from console_app.mcp_client.offering.offers import (
 from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.schemas import OutputSchemas, check_schema
 from console_app.mcp_client.traffic import Exchanges
-from console_app.mcp_client.transport import Streams, seconds_to_wait
+from console_app.mcp_client.transport import Streams, refused, seconds_to_wait
 
 MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
+MOST_TOLD: Final = 20  # prompts and resources that are left out, each with its reason
 MOST_OPEN: Final = 20  # questions at once that a server asks for no call
 DECLINED = -1  # the code that the protocol's example has for a sampling request the user rejected
 T = TypeVar("T")
@@ -151,9 +152,10 @@ class _Callbacks:
 
     async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
         """Return the folders that the server may work in."""
-        return ListRootsResult(
-            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
-        )
+        roots = [
+            Root(uri=FileUrl(root.as_uri()), name=safe_text.encodable(root.name or str(root))) for root in self._roots()
+        ]
+        return ListRootsResult(roots=roots)
 
     def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
         """Count a question that may be of any of `calls`, as one of that which asked least; whether it is one too
@@ -227,7 +229,7 @@ class ServerListing:
     """A server's tools, and those that can't be offered."""
 
     tools: tuple[Tool, ...]
-    rejected: tuple[RejectedTool, ...]
+    rejected: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +242,7 @@ class Surroundings:
     exchanges: Exchanges
     log_level: Callable[[], Level]
     roots: Callable[[], Sequence[Path]] | None  # None: it is told nothing of folders
+    protocol: str | None  # the one version to speak, where mcp.json pins it
     given: Redactor  # knows the secrets that the server has, typed ones too
 
 
@@ -253,13 +256,11 @@ class ServerSession:
         changes: ChangeNotices,
         callbacks: _Callbacks,
         surroundings: Surroundings,
-        refusal: Callable[[], str],
     ) -> None:
         self._client = client
         self._wire = wire
         self._callbacks = callbacks
         self._surroundings = surroundings
-        self._refusal = refusal
         self._tokens = itertools.count(1)
         self._gone = False  # the server knows it no more
         self._outputs = OutputSchemas()
@@ -288,9 +289,9 @@ class ServerSession:
 
     async def list_tools(self) -> ServerListing:
         """Return every page of the tools; none for a server that knows no such method, whatever it advertised."""
-        self._wire.rejected = []
+        left_out = self._wire.left_out["tools/list"] = []
         tools: dict[str, Tool] = {}
-        rejected: list[RejectedTool] = []
+        rejected: list[LeftOut] = []
         try:
             pages = await reading.every_page(
                 lambda cursor: self._client.list_tools(cursor=cursor), lambda page: page.tools
@@ -301,16 +302,16 @@ class ServerSession:
             pages = []
         for tool in (tool for page in pages for tool in page.tools):
             if len(tools) >= reading.MOST_LISTED:
-                rejected.append(RejectedTool(tool.name, f"its server lists more than {reading.MOST_LISTED:,} tools"))
+                rejected.append(LeftOut(tool.name, f"its server lists more than {reading.MOST_LISTED:,} tools"))
                 break
             if tool.name in tools:
-                rejected.append(RejectedTool(tool.name, "it is listed twice"))
+                rejected.append(LeftOut(tool.name, "it is listed twice"))
             else:
                 tools[tool.name] = tool
         else:
             if why := reading.cut_short(pages):
-                rejected.append(RejectedTool("what comes after", why))
-        listing = await asyncio.to_thread(_checked, tools, [*self._wire.rejected, *rejected])
+                rejected.append(LeftOut("what comes after", why))
+        listing = await asyncio.to_thread(_checked, tools, [*left_out, *rejected])
         self._outputs.listed(listing.tools)
         return listing
 
@@ -319,7 +320,16 @@ class ServerSession:
 
         `so_far` is given those that are there where one of the lists takes long.
         """
-        return await reading.offers(self._client, self._surroundings.server, seconds, so_far)
+        for method in reading.LISTS:
+            self._wire.left_out[method] = []
+        offers = await reading.offers(self._client, self._surroundings.server, seconds, so_far)
+        left_out = [
+            f"the {what} {one.name} is left out: {one.reason}"
+            for method, what in reading.LISTS.items()
+            for one in self._wire.left_out[method]
+        ]
+        more = [f"{len(left_out) - MOST_TOLD} more are left out"] if len(left_out) > MOST_TOLD else []
+        return replace(offers, problems=(*offers.problems, *left_out[:MOST_TOLD], *more))
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 
@@ -357,23 +367,23 @@ class ServerSession:
                 return await self._client.call_tool(tool, arguments, meta=fields)
             except MCPError as error:
                 if (wait := seconds_to_wait(error, tries)) is None:
-                    if error.code != URL_ELICITATION_REQUIRED or not await self._pages_done(error, call):
+                    pages = _pages(error)
+                    if not pages:
                         raise
+                    if not await self._pages_done(pages, call):
+                        named = " and ".join(page.url for page in pages)
+                        raise CallRefused(f"{error.message.rstrip('.')}: open {named}, then call again.") from error
                     break
             call.reporter.log("info", f"The server has no room for the call: it is sent again in {wait:g} s.")
             await asyncio.sleep(wait)
         # The first time nothing was run: the server said that it needs the page first.
         return await self._client.call_tool(tool, arguments, meta=fields)
 
-    async def _pages_done(self, error: MCPError, call: WireCall) -> bool:
+    async def _pages_done(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
-        try:
-            pages = UrlElicitationRequiredError.from_error(error.error).elicitations
-        except ValidationError:
-            return False
         completions = {page.elicitation_id: self.changes.completion(page.elicitation_id or "") for page in pages}
         try:
-            if not pages or not await self._callbacks.open_pages(pages, call):
+            if not await self._callbacks.open_pages(pages, call):
                 return False
             with call.reporter.held():
                 try:
@@ -445,25 +455,23 @@ class ServerSession:
         else:
             self.ended.set()
 
-    def _forgotten(self, error: MCPError) -> bool:
-        """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
-        said = error.message.lower()
-        return self._refusal().startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
-
     @contextmanager
     def _plain_errors(self) -> Generator[None]:
         """Turn what the SDK raises of a request into ConnectionLost or CallRefused."""
+        refusals: list[str] = []
+        marker = refused.set(refusals)
         try:
             yield
         except MCPError as error:
-            if error.message == SESSION_TERMINATED or self._forgotten(error):
+            refusal = refusals[-1] if refusals else ""
+            if error.message == SESSION_TERMINATED or _forgotten(error, refusal):
                 self._end()
                 raise SessionGone(faults.protocol_reason(error.message)) from error
             if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST):
                 # The owner can't see this of an HTTP connection: listing the tools shows whether it still holds.
                 self.changes.add("tools")
                 raise ConnectionLost(faults.protocol_reason(error.message)) from error
-            raise CallRefused(faults.protocol_reason(error.message, self._refusal())) from error
+            raise CallRefused(faults.protocol_reason(error.message, refusal)) from error
         except ValidationError as error:
             raise CallRefused(
                 f"The server's answer doesn't fit the protocol ({faults.first_problem(error)})."
@@ -471,6 +479,8 @@ class ServerSession:
         except (ValueError, RuntimeError) as error:
             # Arguments that JSON can't carry.
             raise CallRefused(str(error).partition("\n")[0]) from error
+        finally:
+            refused.reset(marker)
 
 
 @asynccontextmanager
@@ -479,19 +489,16 @@ async def open_session(
     surroundings: Surroundings,
     *,
     legacy: bool = False,
-    refusal: Callable[[], str] = str,
 ) -> AsyncGenerator[ServerSession]:
-    """Shake hands over `transport`; `legacy` asks for the older handshake alone.
-
-    `refusal` tells of the last HTTP status that was an error, where there is HTTP.
-    """
-    changes = ChangeNotices()
+    """Shake hands over `transport`; `legacy` asks for the older handshake alone."""
+    changes, pinned = ChangeNotices(), surroundings.protocol
+    older = pinned if pinned in HANDSHAKE_PROTOCOL_VERSIONS else None
     traffic = surroundings.exchanges.traffic(surroundings.server)
-    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given)
+    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given, older)
     callbacks = _Callbacks(wire, surroundings)
     client = Client(
         wire.around(transport),
-        mode="legacy" if legacy else "auto",
+        mode="legacy" if legacy or older else "auto",
         cache=None,
         client_info=Implementation(name="fanout", title="Fanout", version=__version__),
         message_handler=changes.heard,
@@ -501,7 +508,10 @@ async def open_session(
         log_level=surroundings.log_level(),
     )
     async with client:
-        session = ServerSession(client, wire, changes, callbacks, surroundings, refusal)
+        wire.version = client.protocol_version
+        if pinned and wire.version != pinned:
+            raise RuntimeError(f'mcp.json has "protocol": "{pinned}" for it, and it speaks {wire.version}')
+        session = ServerSession(client, wire, changes, callbacks, surroundings)
         modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         listener = asyncio.create_task(listen(client, changes)) if modern else None
         try:
@@ -512,13 +522,29 @@ async def open_session(
                 await asyncio.gather(listener, return_exceptions=True)
 
 
-def _checked(tools: dict[str, Tool], rejected: list[RejectedTool]) -> ServerListing:
+def _forgotten(error: MCPError, refusal: str) -> bool:
+    """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
+    said = error.message.lower()
+    return refusal.startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
+
+
+def _pages(error: MCPError) -> Sequence[ElicitRequestURLParams]:
+    """Return the pages that a call can't do without, as its error names them."""
+    if error.code != URL_ELICITATION_REQUIRED:
+        return ()
+    try:
+        return UrlElicitationRequiredError.from_error(error.error).elicitations
+    except ValidationError:
+        return ()
+
+
+def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> ServerListing:
     # In a thread: checking a schema takes a millisecond and there may be a thousand. It also loads the validator,
     # which would otherwise make the first calls wait 0.1 s.
     accepted: list[Tool] = []
     for tool in tools.values():
         if problem := check_schema(tool.input_schema):
-            rejected.append(RejectedTool(tool.name, problem))
+            rejected.append(LeftOut(tool.name, problem))
         else:
             accepted.append(tool)
     return ServerListing(tuple(accepted), tuple(rejected))

@@ -27,8 +27,8 @@ class ServerState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedTool:
-    """A tool that the server lists and that can't be offered, with the reason."""
+class LeftOut:
+    """A thing that the server lists and that can't be offered, with the reason."""
 
     name: str
     reason: str
@@ -48,7 +48,7 @@ class ServerStatus:
     server_info: str = ""  # name and version, as the server gives them
     instructions: str = ""
     log_path: Path | None = None
-    rejected: tuple[RejectedTool, ...] = ()
+    rejected: tuple[LeftOut, ...] = ()
     description: str = ""
     prompts: int = 0
     resources: int = 0  # templates included

@@ -28,17 +28,18 @@ from mcp_types import (
     JSONRPCRequest,
     JSONRPCResponse,
 )
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets import Redactor
-from console_app.domain import Level, ports, safe_text
-from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.domain import Level, one_line, ports, safe_text
+from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.tools.atlas import carries_files
-from console_app.mcp_client.tools.cleaning import clean_listing, clean_prompt, clean_result
+from console_app.mcp_client.tools.cleaning import clean
 from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
 from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
+_CLEANED_AT_ONCE = 200  # things in an answer that are judged on the event loop, at 0.3 ms each that doesn't fit
 _ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
 # What servers name a call by beside its progress token: the id of the request that it was sent as.
 _REQUEST_NAMES: Final = (
@@ -219,10 +220,12 @@ class Wire:
         log_level: Callable[[], Level],
         server: str,
         given: Redactor,
+        protocol: str | None = None,
     ) -> None:
         self._server = server
         self._without_secrets = given.without_known_in
         self._server_log = server_log
+        self._protocol = protocol
         self._log_level = log_level
         self._traffic = traffic
         self._calls = RunningCalls()
@@ -230,7 +233,8 @@ class Wire:
         self._asked_for: dict[
             int | str, str
         ] = {}  # the server's requests in flight, to the id of the call they are for
-        self.rejected: list[RejectedTool] = []
+        self.left_out: dict[str, list[LeftOut]] = {}  # of lists, by method
+        self.version = LATEST_HANDSHAKE_VERSION  # that both sides agreed on; the SDK judges the handshake by this one
         self.ended = asyncio.Event()  # the transport will bring nothing more
 
     def open(self, call: WireCall) -> None:
@@ -262,6 +266,8 @@ class Wire:
         call_id = call.call_id if call is not None else ""
         if isinstance(message, JSONRPCRequest):
             self._methods[message.id] = message.method
+            if message.method == "initialize" and self._protocol and message.params is not None:
+                message.params["protocolVersion"] = self._protocol  # the SDK names its newest
             if call is not None:
                 self._calls.sent(call, message.id)
         elif isinstance(message, JSONRPCResponse | JSONRPCError):
@@ -273,7 +279,7 @@ class Wire:
         self._keep(call_id, message, raw, sent=True)
         return raw
 
-    def received(self, item: SessionMessage | Exception, context: contextvars.Context | None) -> bool:
+    async def received(self, item: SessionMessage | Exception, context: contextvars.Context | None) -> bool:
         """Take note of a message from the server; return whether the SDK should see it."""
         if isinstance(item, Exception):
             return True
@@ -296,7 +302,7 @@ class Wire:
             method = self._methods.pop(message.id, None) if message.id is not None else None
             self._keep(self._calls.answered(message.id) if message.id is not None else "", message, raw, sent=False)
             if isinstance(message, JSONRPCResponse):
-                self._clean(message, method)
+                await self._clean(message, method or "")
             elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
                 message.error = _only_modern(message.error)
         if isinstance(message, JSONRPCRequest):
@@ -304,17 +310,19 @@ class Wire:
             self._keep(call_id, message, raw, sent=False)
         return True
 
-    def _clean(self, answer: JSONRPCResponse, method: str | None) -> None:
-        match method:
-            case "tools/list":
-                answer.result, rejected = clean_listing(answer.result)
-                self.rejected += rejected
-            case "tools/call":
-                answer.result = clean_result(answer.result)
-            case "prompts/get":
-                answer.result = clean_prompt(answer.result)
-            case _:
-                pass
+    async def _clean(self, answer: JSONRPCResponse, method: str) -> None:
+        given = answer.result
+        if (
+            sum(len(cast("list[Any]", value)) for value in given.values() if isinstance(value, list))
+            <= _CLEANED_AT_ONCE
+        ):
+            answer.result, left_out, dropped = clean(method, self.version, given)
+        else:
+            answer.result, left_out, dropped = await asyncio.to_thread(clean, method, self.version, given)
+        self.left_out.setdefault(method, []).extend(left_out)
+        if dropped:
+            more = f", and {len(dropped) - 1} more" if len(dropped) > 1 else ""
+            self._server_log("warning", one_line(f"left out of its answer to {method}: {dropped[0]}{more}", 400))
 
     def _hide_secrets(self, message: JSONRPCMessage) -> bool:
         """A server may give back what mcp.json gave it: no result, no log line and no description holds it. Whether
@@ -400,7 +408,7 @@ class _WatchedRead:
         try:
             while True:
                 item = await self._inner.receive()
-                if self._wire.received(item, self.last_context):
+                if await self._wire.received(item, self.last_context):
                     return item
         except Exception:
             self._wire.ended.set()  # EndOfStream, or the stream was closed under us

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from mcp import Client
 
 MOST_PAGES = 1000
+# The methods that list what a server offers beside tools, and one thing of each.
+LISTS = {"prompts/list": "prompt", "resources/list": "resource", "resources/templates/list": "resource template"}
 LIST_PATIENCE = 3.0  # seconds for a list before the others are shown without it
 MOST_LISTED = 5_000  # tools, prompts or resources of one server
 T = TypeVar("T")

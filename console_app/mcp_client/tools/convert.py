@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.config.files import disk
-from console_app.domain import Artifact, Outcome, ToolResult, one_line, picture_size, safe_text
+from console_app.domain import Artifact, Outcome, ToolResult, one_line, picture_size, safe_text, web_address
 from console_app.domain.tools import FAILED, PICTURES, ToolAnnotations
+from console_app.mcp_client.tools.schemas import MARK
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
@@ -41,6 +42,7 @@ _EXTENSIONS = {  # where mimetypes has none, or an odd one
     "application/json": ".json",
 }
 LONGEST_TEXT: Final = 256 * 1024  # characters of a text that is read as JSON
+_PAGES: Final = ("oauth_start_url", "auth_url", "authorization_url", "login_url", "sign_in_url", "url")
 _WORDS: Final = ("error", "error_message", "message", "detail", "reason")
 
 
@@ -63,7 +65,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 
 def failed(error: str) -> ToolResult:
     """Return a result that says why a call failed."""
-    line = one_line(error, ERROR_LENGTH)
+    line = one_line(error, web_address.length_of(error, ERROR_LENGTH))
     return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{safe_text.encodable(error)}", error=line)
 
 
@@ -99,6 +101,13 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
     if structured is not None and not any(block.type == "text" for block in result.content):
         texts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     content = "\n".join(texts)
+    if page := _sign_in_page(structured, content):
+        error = f"It wants you to sign in: open {page}, then run the call again."
+        said = failed(f"{error}\n{content}".strip())
+        link = Artifact(name="sign-in page", mime="text/html", uri=page)
+        return said.model_copy(
+            update={"artifacts": (*artifacts, link), "error": one_line(error, web_address.length_of(error, 0))}
+        )
     if result.is_error:
         return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
     if (words := _in_band_error(structured, content)) is not None:
@@ -109,6 +118,8 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
         line = one_line(words, ERROR_LENGTH) if words else said.error
         return said.model_copy(update={"artifacts": tuple(artifacts), "error": line})
     fields = cast("dict[str, Any]", structured) if isinstance(structured, dict) else None
+    if mark := (result.meta or {}).get(MARK):
+        content = f"{content}\n[Fanout: {mark}]".lstrip()
     return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
 
 
@@ -204,6 +215,27 @@ def _extension(mime: str, name: str) -> str:
     return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", suffix) else ".bin"
 
 
+def _sign_in_page(structured: Any, text: str) -> str:
+    """Return the page to sign in at, where a result says that the user has to: `auth_required`, as Atlas calls it."""
+    fields = _own_fields(structured, text)
+    about = {**safe_text.as_object(fields.get("meta_data")), **safe_text.as_object(fields.get("results")), **fields}
+    wanted = about.get("auth_required")
+    if wanted is not True and not isinstance(wanted, dict) and about.get("type") != "auth_required":
+        return ""
+    about |= safe_text.as_object(wanted)
+    pages = (about.get(name) for name in _PAGES)
+    return next((page for page in pages if isinstance(page, str) and web_address.is_web_page(page)), "")
+
+
+def _own_fields(structured: Any, text: str) -> dict[str, Any]:
+    """Return the object that a result is: its structured content, else a text that is one."""
+    found = structured if structured is not None else _object(text)
+    fields = safe_text.as_object(found)
+    if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
+        return cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
+    return fields
+
+
 def _in_band_error(structured: Any, text: str) -> str | None:
     """Return the server's words for a failure in a result that the protocol calls a success.
 
@@ -211,12 +243,7 @@ def _in_band_error(structured: Any, text: str) -> str | None:
     the structured content, and so does `meta_data.is_error: true` there, as servers written for Atlas have it. Without
     structured content a text counts that is one JSON object.
     """
-    found = structured if structured is not None else _object(text)
-    if not isinstance(found, dict):
-        return None
-    fields = cast("dict[str, Any]", found)
-    if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
-        fields = cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
+    fields = _own_fields(structured, text)
     about = safe_text.as_object(fields.get("meta_data"))
     if fields.get("is_error") is not True and about.get("is_error") is not True:
         return None
@@ -237,7 +264,8 @@ def _said(place: Mapping[str, Any]) -> str:
 
 
 def _object(text: str) -> Any:
-    if not text.lstrip().startswith("{") or "is_error" not in text or len(text) > LONGEST_TEXT:
+    told = "is_error" in text or "auth_required" in text
+    if not text.lstrip().startswith("{") or not told or len(text) > LONGEST_TEXT:
         return None
     try:
         return json.loads(text)

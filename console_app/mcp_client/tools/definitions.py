@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.files import disk
 from console_app.config.servers import ServerConfig
 from console_app.domain import ConfigError, safe_text
-from console_app.mcp_client.connecting.status import RejectedTool
+from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.tools.schemas import measure
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class ListedTools:
     def forget(self) -> None:
         """Forget the tools: the server is gone, or is to be listed anew from nothing."""
         self.tools: tuple[Tool, ...] = ()
-        self.rejected: tuple[RejectedTool, ...] = ()
+        self.rejected: tuple[LeftOut, ...] = ()
         self.hashes: dict[str, str] = {}
         self.changed: dict[str, str] = {}
 

@@ -11,7 +11,6 @@ result that can't be judged within the bound is taken as one without a schema wo
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 # Levels of JSON, two for each level of properties: fifty of those fit. What reads and writes JSON on the way to a model
 # gives up at 200.
+MARK: Final = "fanout/mark"  # in the `_meta` of a result: what is wrong with it
 DEEPEST: Final = 120
 LARGEST: Final = 1_000_000  # characters of a schema; it goes along with every request
 _MOST_CHECKED: Final = 2_000  # parts of a schema that are checked against JSON Schema,
@@ -130,12 +130,12 @@ class OutputSchemas:
         self._schemas = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
-        """Make a failure of a result that isn't what its tool said, in place of the SDK's own method. The call has run,
-        so what it gave is told with that, where the SDK drops it."""
+        """Mark a result that isn't what its tool said, in place of the SDK's own method, which drops it."""
+        (result.meta or {}).pop(MARK, None)
         if (schema := self._schemas.get(name)) is None:
             return
         if result.structured_content is None:
-            _refuse(result, f"Tool {name} has an output schema but did not return structured content.")
+            _mark(result, "its tool promises structured content and gave none")
             return
         given = result.structured_content
         if cut_of(given):
@@ -145,19 +145,12 @@ class OutputSchemas:
         else:
             problem = await asyncio.to_thread(judged, schema, given)
         if problem:
-            _refuse(result, f"Invalid structured content returned by tool {name}: {problem}")
+            _mark(result, f"its structured content breaks the tool's own schema: {problem}")
 
 
-def _refuse(result: CallToolResult, problem: str) -> None:
-    """Make a failure of a result that came; all of it stands behind what speaks against it."""
-    from mcp_types import TextContent
-
-    given = list(result.content)
-    if result.structured_content is not None and not any(block.type == "text" for block in given):
-        given.append(TextContent(type="text", text=json.dumps(result.structured_content, ensure_ascii=False)))
-    said = f"{problem}\nWhat it gave:" if given else problem
-    result.content = [TextContent(type="text", text=said), *given]
-    result.is_error = True
+def _mark(result: CallToolResult, problem: str) -> None:
+    """Mark a result: what a server says is worth more than its schema, so the call has succeeded all the same."""
+    result.meta = {**(result.meta or {}), MARK: problem}
 
 
 def judged(schema: Mapping[str, Any], value: Any) -> str:

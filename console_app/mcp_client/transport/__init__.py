@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.transport.http import SENT_BY as SENT_BY
     from console_app.mcp_client.transport.http import HttpConversation as HttpConversation
     from console_app.mcp_client.transport.http import Send as Send
+    from console_app.mcp_client.transport.http import refused as refused
     from console_app.mcp_client.transport.http import seconds_to_wait as seconds_to_wait
     from console_app.mcp_client.transport.lines import LARGEST_LINE as LARGEST_LINE
     from console_app.mcp_client.transport.process import Guard as Guard
@@ -28,7 +29,7 @@ else:
         __name__,
         {
             "cutting": "cut_of",
-            "http": "HttpConversation SENT_BY Send seconds_to_wait",
+            "http": "HttpConversation SENT_BY Send refused seconds_to_wait",
             "lines": "LARGEST_LINE",
             "process": "Guard Log Program ServerProcess to_the_end",
             "stdio": "StdioConversation",

@@ -29,6 +29,9 @@ _TOOLS: Final = re.compile(rb'"tools"\s*:\s*\[\Z')
 _PASSED: Final = re.compile(rb'(?>[^"\[\]{}]++|' + _STRING + rb"|" + _FLAT + rb"){0,2000}+", re.DOTALL)
 LINES: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DATA: Final = b"data:"
+_LONGEST_ERROR: Final = 2_000  # characters of an error that is no text
+_INTERNAL_ERROR: Final = -32603
+_WHOLE: Final = re.compile(r"-?\d{1,9}(\.0)?")
 
 
 def fewer(line: bytes, most: int = MOST_VALUES) -> bytes:
@@ -123,13 +126,51 @@ def shallow(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
+def object_of(value: Any) -> dict[str, Any]:
+    """Return a value that is an object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def plain_error(message: Any) -> Any:
+    """Return a message whose error has the protocol's shape: servers write a text for it, or for its code."""
+    fields = object_of(message)
+    error: Any = fields.get("error")
+    if not fields.get("jsonrpc") or "method" in fields or error is None or isinstance(fields.get("result"), dict):
+        return message
+    said = object_of(error)
+    code, words = said.get("code"), said.get("message")
+    if type(code) is int and isinstance(words, str):
+        return message
+    if not isinstance(words, str):
+        found = (said.get(name) for name in ("detail", "description", "error", "reason", "msg"))
+        words = next((one for one in found if isinstance(one, str)), "")
+        words = words or (error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)[:_LONGEST_ERROR])
+    number = int(float(code)) if isinstance(code, str | float) and _WHOLE.fullmatch(str(code)) else code
+    if type(number) is not int:
+        words = f"{words} ({code})" if isinstance(code, str) and code else words
+        number = _INTERNAL_ERROR
+    return {"id": None} | fields | {"error": said | {"code": number, "message": words}}
+
+
+def plain(message: bytes) -> bytes:
+    """Do as `plain_error` does, for a message that is read as it is where it has no error."""
+    if b'"error"' not in message or b'"result"' in message:
+        return message
+    try:
+        read: Any = json.loads(message)
+    except (ValueError, RecursionError):
+        return message
+    mended = plain_error(read)
+    return message if mended is read else json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def forgiven(line: bytes) -> str:
     """Return a message that strict readers refuse in a form that they take.
 
     Bytes that aren't UTF-8 and lone surrogates become U+FFFD, what is nested too deep is cut off. Raises ValueError
     for what is no JSON, or RecursionError.
     """
-    value: Any = json.loads(shallow(line.decode("utf-8", "replace")))
+    value: Any = plain_error(json.loads(shallow(line.decode("utf-8", "replace"))))
     return json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -11,6 +11,7 @@ import codecs
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
@@ -22,7 +23,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR
 
-from console_app.mcp_client.transport.cutting import LARGE, LINES, taken_aside, taken_events
+from console_app.mcp_client.transport.cutting import LARGE, LINES, object_of, plain, taken_aside, taken_events
 from console_app.mcp_client.transport.lines import LARGEST_LINE, find_id, members
 from console_app.mcp_client.transport.wire_message import Streams
 
@@ -32,6 +33,8 @@ _WAITS: Final = (1.0, 2.0, 4.0, 8.0)  # where the server names none
 _KEY: Final = "fanout/wait"
 _ENDS: Final = 4096  # bytes at each end of a message, where its id is looked for
 Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+refused: ContextVar[list[str]] = ContextVar("refused")
+"""How the server refused the request that a task makes: a list of the task's own, since others are made beside it."""
 SENT_BY = "sent_by"
 """In the extensions of a request: who sends it, given a `Send` and the request, in place of what this module does."""
 _CONNECT_SECONDS = 15.0
@@ -55,7 +58,7 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
     error = _object(await response.aread()).get("error") if is_json else None
     await response.aclose()
-    said = _fields(error)
+    said = object_of(error)
     code, message = said.get("code"), said.get("message")
     status = HTTPStatus(response.status_code)
     own = {
@@ -83,7 +86,7 @@ def _refused(status: HTTPStatus) -> str:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        return _fields(json.loads(body))
+        return object_of(json.loads(body))
     except (ValueError, RecursionError):
         return {}
 
@@ -97,10 +100,6 @@ class _Kind(Enum):
     UNREADABLE = auto()
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _request_id(body: bytes) -> int | None:
     """Return the id of the request with this body; None where it is no request."""
     return find_id(body[:_ENDS], body[-_ENDS:])
@@ -112,7 +111,7 @@ def _own_answer(body: bytes, own: int) -> bytes:
     for message in listed or [body]:
         match _kind(message, own):
             case _Kind.ANSWER:
-                return _with_id(message, own)
+                return _with_id(plain(message), own)
             case _Kind.OTHER_ANSWER if not listed:
                 return _failure(message, own)
             case _:
@@ -127,7 +126,7 @@ def _kind(message: bytes, own: int) -> _Kind:
         read: Any = json.loads(message)
     except (ValueError, RecursionError):
         return _Kind.UNREADABLE
-    fields = _fields(read)
+    fields = object_of(read)
     if "method" in fields:
         return _Kind.NO_ANSWER
     if "error" not in fields and not isinstance(fields.get("result"), dict):
@@ -201,7 +200,8 @@ class _OwnEvents:
         match _kind(data, self._own):
             case _Kind.ANSWER:
                 self._answered = True
-                return event
+                mended = plain(data)
+                return event if mended is data else b"data: " + mended + b"\n\n"
             case _Kind.NO_ANSWER:
                 return event
             case _Kind.OTHER_ANSWER:
@@ -297,6 +297,7 @@ class HttpConversation:
             own = any(name.lower() == "authorization" for name in self._headers)
             credentials = "`headers`" if own else self._proof
             self.refusal = _describe(response.status_code, credentials if sent else "")
+            refused.get([]).append(self.refusal)
 
 
 def _describe(status: int, credentials: str) -> str:
@@ -347,7 +348,7 @@ class _CheckedResponse(httpx2.Response):
         elif kind.startswith("application/json"):
             whole = b"".join([piece async for piece in self._limited(chunk_size)])
             whole = await taken_aside(whole.removeprefix(codecs.BOM_UTF8))
-            yield whole if self.answers is None else await _aside(partial(_own_answer, own=self.answers), whole)
+            yield plain(whole) if self.answers is None else await _aside(partial(_own_answer, own=self.answers), whole)
         else:
             async for piece in self._limited(chunk_size):
                 yield piece

@@ -18,6 +18,7 @@ from console_app.providers.formats.cache_marks import mark_anthropic, with_mark
 from console_app.providers.formats.placed_blocks import in_order
 from console_app.providers.formats.request_parts import (
     arguments_object,
+    call_fields,
     call_ids,
     parameters,
     reasoning_blocks,
@@ -97,7 +98,8 @@ def anthropic_messages(
                 _append(out, "user", [*shown, text])
             case AssistantMessage():
                 goes_on = message.paused and message is request.messages[-1]
-                _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on))
+                own = bool(endpoint) and message.endpoint == endpoint
+                _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on, own=own))
             case ToolMessage():
                 shown = pictures_of(message) if images else ()
                 failed = message.outcome is not Outcome.SUCCEEDED  # whose content may be text alone
@@ -125,9 +127,9 @@ def _append(out: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) 
 
 
 def _assistant(
-    message: AssistantMessage, source: str, ids: Callable[[str], str], *, goes_on: bool
+    message: AssistantMessage, source: str, ids: Callable[[str], str], *, goes_on: bool, own: bool
 ) -> list[dict[str, Any]]:
-    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids))
+    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids, own))
     blocks = list(written)
     if goes_on:
         return blocks
@@ -162,9 +164,9 @@ def _text(text: str, fields: Mapping[str, Any] = _NO_FIELDS) -> dict[str, Any]:
     return {"type": "text", "text": text, **fields}
 
 
-def _call(call: ToolCall, ids: Callable[[str], str]) -> dict[str, Any]:
-    arguments = arguments_object(call.arguments)
-    return {"type": "tool_use", "id": ids(call.id), "name": wire_name(call.name), "input": arguments}
+def _call(call: ToolCall, ids: Callable[[str], str], own: bool) -> dict[str, Any]:
+    block = {"type": "tool_use", "id": ids(call.id), "name": wire_name(call.name)}
+    return block | {"input": arguments_object(call.arguments)} | call_fields(call, own=own)
 
 
 def _result(message: ToolMessage, ids: Callable[[str], str], pictures: Sequence[Picture]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from console_app.providers.stream.loose_json import arr, count, obj, object_prob
 FORMAT = "anthropic"
 THINKING = ("thinking", "redacted_thinking")
 _EVENT = frozenset(("index", "type"))
-_CALL = frozenset(("cache_control", "caller", "id", "input", "name", "type"))
+_GIVEN_BACK = ("caller", "toolset_name")  # of a call
+_CALL = frozenset(("cache_control", "id", "input", "name", "type", *_GIVEN_BACK))
 _INPUT = "partial_json"  # the text of a delta that adds up to the input of a tool
 
 
@@ -112,7 +113,8 @@ class AnthropicAnswer(WireAnswer):
                 # `{}` stands for what is still to be streamed.
                 arguments = fields.get("input") or None
                 self.account(fields, _CALL, at="tool_use")
-                self._calls.begin(Where(index), text(fields.get("id")), text(fields.get("name")), arguments)
+                given = {name: fields[name] for name in _GIVEN_BACK if fields.get(name)}
+                self._calls.begin(Where(index), text(fields.get("id")), text(fields.get("name")), arguments, given)
                 return
             case "text":
                 self.add_text(text(fields.get("text")))

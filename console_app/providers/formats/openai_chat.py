@@ -16,6 +16,7 @@ from console_app.providers.formats.cache_marks import forwards_marks, mark_chat,
 from console_app.providers.formats.openai_chat_answer import FORMAT, TEXT_FIELDS, ChatAnswer, content_of
 from console_app.providers.formats.request_parts import (
     arguments_text,
+    call_fields,
     call_ids,
     parameters,
     reasoning_blocks,
@@ -139,7 +140,7 @@ def _assistant(
     if message.tool_calls:
         out["tool_calls"] = [
             {
-                **(obj(call.provider_data.get("fields")) if own else {}),
+                **call_fields(call, own=own),
                 "id": ids(call.id),
                 "type": "function",
                 "function": {"name": wire_name(call.name), "arguments": arguments_text(call.arguments)},

@@ -166,6 +166,8 @@ def _same_detail(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return len(ids) < 2
 
 
+CALLS_END = frozenset(("function_call", "tool_calls"))  # finish reasons that say so
+OTHER_CHOICE = "Another choice of the answer calls tools: its calls were not run."
 NO_REASON = "The endpoint ended its answer without a finish reason: it may not be whole."
 _NONE_YET = frozenset({"null", "none"})  # as text, while the answer goes on (DashScope)
 _NOTHING: dict[str, Any] = {}
@@ -180,6 +182,8 @@ class ChatAnswer(WireAnswer):
         self._kept = KeptFields(source)
         self._told: list[ch.Chunk] = []  # of what is kept, beside calls that may run already
         self._choice: Any = None  # the index of the first choice: only that is the answer
+        self._others: list[dict[str, Any]] = []  # deltas of other choices that hold calls
+        self._other_ended = False  # one of these choices said that it calls tools, and is whole
         self._message: dict[str, Any] = {}  # the newest whole message, in place of deltas or beside them
 
     @property
@@ -193,8 +197,7 @@ class ChatAnswer(WireAnswer):
                 choice = next(filter(self._is_ours, map(obj, choices)), _NOTHING)
                 for other in choices:
                     if other is not choice:
-                        self.account(other, _CHOICE, at="choices", objects=False)
-                        self.account(obj(other).get("delta") or obj(other).get("message"), _TEXTS, at="choices")
+                        self._other(obj(other))
             if delta := choice.get("delta"):
                 self._delta(obj(delta))
             if not isinstance(delta, dict) or not _PLAIN_CHOICE.issuperset(choice):
@@ -212,6 +215,30 @@ class ChatAnswer(WireAnswer):
             self.account(data, _EVENT if choices else _EVENT - {"choices"}, at="", objects=False)
         if "usage" in data or "x_groq" in data:
             self.take_usage(data)
+
+    def _other(self, choice: dict[str, Any]) -> None:
+        """Keep the calls of another choice: some endpoints write text and calls into two choices of one answer."""
+        self.account(choice, _CHOICE, at="choices", objects=False)
+        delta = obj(choice.get("delta")) or obj(choice.get("message"))
+        if arr(delta.get("tool_calls")):
+            self._others.append(delta)
+            self._other_ended = False
+            delta = {name: value for name, value in delta.items() if name != "tool_calls"}
+        self.account(delta, _TEXTS, at="choices")
+        self._other_ended = self._other_ended or text(choice.get("finish_reason")).lower() in CALLS_END
+
+    def end(self) -> ch.FinishChunk:
+        """Read the calls of another choice too, where the answer says that it calls tools and its own names none."""
+        others, self._others = self._others, []
+        if others and self._other_ended and self.said in CALLS_END and not len(self.calls):
+            for delta in others:
+                self._calls(arr(delta["tool_calls"]), whole=False)
+            self.calls.finish()
+        elif others:
+            for delta in others:
+                self.account({"tool_calls": delta["tool_calls"]}, at="choices")
+            self.chunks.append(ch.NoticeChunk(OTHER_CHOICE, "warning"))
+        return super().end()
 
     def take_usage(self, event: dict[str, Any]) -> None:
         if usage := obj(event.get("usage")) or obj(obj(event.get("x_groq")).get("usage")):

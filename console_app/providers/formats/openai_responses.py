@@ -18,6 +18,7 @@ from console_app.providers.formats.openai_responses_answer import FORMAT, Respon
 from console_app.providers.formats.placed_blocks import in_order
 from console_app.providers.formats.request_parts import (
     arguments_text,
+    call_fields,
     call_ids,
     parameters,
     reasoning_blocks,
@@ -25,12 +26,13 @@ from console_app.providers.formats.request_parts import (
     wire_name,
     with_extra,
 )
-from console_app.providers.formats.server_tools import RESPONSES_CALLS
 from console_app.providers.pictures import pictures_of
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import obj
 from console_app.providers.wire_provider import WireProvider
 
+# Items that stand alone; all others are refused without the reasoning that led to them.
+_ALONE = ("", "compaction", "function_call", "reasoning")
 _REASONING_FIELDS = ("type", "id", "summary", "encrypted_content", "content")
 ENCRYPTED = "reasoning.encrypted_content"
 
@@ -73,24 +75,27 @@ def responses_input(
     """Return the history as input items; with `images` the pictures of messages too."""
     ids = call_ids(request.messages, endpoint)
     out: list[dict[str, Any]] = []
+    callers: dict[str, Any] = {}  # of calls that a program of the provider made
     for message in request.messages:
         match message:
             case UserMessage():
                 out.append({"role": "user", "content": _content(message, images)})
             case AssistantMessage():
-                out += _assistant(message, source, ids)
+                out += _assistant(message, source, ids, own=bool(endpoint) and message.endpoint == endpoint)
+                callers |= {item["call_id"]: item["caller"] for item in out if "caller" in item and "call_id" in item}
             case ToolMessage():
                 call_id = ids(message.tool_call_id)
-                out.append({"type": "function_call_output", "call_id": call_id, "output": _content(message, images)})
+                caller = {"caller": callers[call_id]} if call_id in callers else {}
+                output = {"type": "function_call_output", "call_id": call_id, "output": _content(message, images)}
+                out.append(output | caller)
     return out
 
 
-def _assistant(message: AssistantMessage, source: str, ids: Callable[[str], str]) -> list[dict[str, Any]]:
-    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids))
+def _assistant(message: AssistantMessage, source: str, ids: Callable[[str], str], *, own: bool) -> list[dict[str, Any]]:
+    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids, own))
     items = [_sendable(item) for item in written]
     if not all(items):
-        # What the provider did itself is refused without the reasoning that led to it.
-        items = [item for item in items if item and item.get("type") not in RESPONSES_CALLS]
+        items = [item for item in items if item and item.get("type", "") in _ALONE]
     # A reasoning item is refused unless something of the same answer follows it.
     while items and items[-1].get("type") == "reasoning":
         items.pop()
@@ -111,10 +116,11 @@ def _text(text: str, fields: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **fields}
 
 
-def _call(call: ToolCall, ids: Callable[[str], str]) -> dict[str, Any]:
+def _call(call: ToolCall, ids: Callable[[str], str], own: bool) -> dict[str, Any]:
     # Without the item's own id: with it, the API wants the reasoning of the same response beside it.
     name, arguments = wire_name(call.name), arguments_text(call.arguments)
-    return {"type": "function_call", "call_id": ids(call.id), "name": name, "arguments": arguments}
+    fields = call_fields(call, own=own)
+    return {"type": "function_call", "call_id": ids(call.id), "name": name, "arguments": arguments, **fields}
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

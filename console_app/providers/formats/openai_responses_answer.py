@@ -13,14 +13,21 @@ from console_app.domain import Reasoning, ToolSpec, one_line
 from console_app.domain import chunks as ch
 from console_app.providers.faults.error_bodies import ServerFault, raise_for_error, read_error
 from console_app.providers.formats.placed_blocks import APART, placed
-from console_app.providers.formats.server_tools import RESPONSES_CALLS, responses_finished, responses_started
+from console_app.providers.formats.server_tools import (
+    RESPONSES_ASKED,
+    RESPONSES_CALLS,
+    RESPONSES_KEPT,
+    responses_finished,
+    responses_started,
+)
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.labelled_calls import LabelledCalls, Where
 from console_app.providers.stream.loose_json import arr, count, obj, text
 
 _EVENT = frozenset(("item_id", "obfuscation", "output_index", "sequence_number", "type"))
 _FRAGMENT = _EVENT | {"arguments", "call_id", "delta", "name"}
-_CALL = frozenset(("arguments", "call_id", "caller", "id", "name", "status", "type"))
+_GIVEN_BACK = ("async", "caller", "namespace")  # of a call
+_CALL = frozenset(("arguments", "call_id", "id", "name", "status", "type", *_GIVEN_BACK))
 
 PartKey = tuple[int, str]  # content_index, and whether it is text or a refusal
 
@@ -121,6 +128,7 @@ class ResponsesAnswer(WireAnswer):
         self._source = source
         self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
         self._items = Items()
+        self._asked: dict[str, tuple[Item, dict[str, Any]]] = {}  # by id, until their output comes
         self._where = Where()  # of the newest piece: most are of the item of the one before
 
     @property
@@ -140,6 +148,8 @@ class ResponsesAnswer(WireAnswer):
             case "response.output_text.done" | "response.refusal.done":
                 said = text(data.get("text")) or text(data.get("refusal"))
                 self._complete(self._item(data), _part(data, kind), said)
+            case "response.content_part.done":
+                self._part_done(self._item(data), data)
             case "response.function_call_arguments.done":
                 self._calls.close(self._place(data), text(data.get("name")), data.get("arguments"))
                 self.account(data, _FRAGMENT, at=kind)
@@ -197,7 +207,7 @@ class ResponsesAnswer(WireAnswer):
         kind = text(item.get("type"))
         if kind == "function_call":
             call_id = where.call or where.item
-            self._calls.begin(where, call_id, text(item.get("name")), item.get("arguments"))
+            self._calls.begin(where, call_id, text(item.get("name")), item.get("arguments"), _given_back(item))
             return
         known = self._items.at(where, self._now)
         if kind == "message":
@@ -213,6 +223,7 @@ class ResponsesAnswer(WireAnswer):
             name, arguments = text(item.get("name")), item.get("arguments")
             if not self._calls.known(where, name, arguments):
                 self._item_added(where, item)
+            self._calls.keep(where, _given_back(item))
             if complete:
                 self._calls.close(where, name, arguments)
             elif item.get("status") == "incomplete":
@@ -224,16 +235,27 @@ class ResponsesAnswer(WireAnswer):
                 self._message_done(known, item)
             case "reasoning":
                 self._reasoning_done(known, item)
-            case "compaction" if not known.kept:
-                self._keep(known, item)
             case _ if kind in RESPONSES_CALLS:
                 self._server_call_done(where, known, item)
+            case _ if kind in RESPONSES_ASKED:
+                if not known.kept:
+                    self._asked.setdefault(text(item.get("call_id")) or where.item, (known, item))
+            case "function_call_output":
+                if not known.done:
+                    self._leave_out(known, item, "is the result of a call that is made here")
             case _:
-                self.account(item, at=kind)
-                if kind and not known.done:
-                    known.done = True
-                    what = f"The answer holds a {one_line(kind, 60)}, which is not known here: it is left out."
-                    self.chunks.append(ch.NoticeChunk(what, "warning"))
+                if kind not in RESPONSES_KEPT:
+                    self.account(item, at=kind)
+                asking = text(item.get("call_id")) or text(item.get("approval_request_id")) or where.item
+                if asked := self._asked.pop(asking, None):
+                    self._keep(*asked)
+                if kind and not known.kept:
+                    self._keep(known, item)
+
+    def _leave_out(self, known: Item, item: dict[str, Any], why: str) -> None:
+        known.done = True
+        what = f"The answer holds a {one_line(text(item.get('type')), 60)}, which {why}: it is left out."
+        self.chunks.append(ch.NoticeChunk(what, "warning"))
 
     def _listed(self, output: list[Any], *, complete: bool) -> None:
         """The whole output, as the last event repeats it."""
@@ -268,6 +290,13 @@ class ResponsesAnswer(WireAnswer):
 
     def _complete(self, item: Item, part: PartKey, whole: str) -> None:
         self._say(item, part, item.missing(part, whole))
+
+    def _part_done(self, item: Item, data: dict[str, Any]) -> None:
+        part = obj(data.get("part"))
+        if (field := _PARTS.get(kind := text(part.get("type")))) is not None:
+            self._complete(item, _part(data, field), text(part.get(field)))
+        elif kind == "reasoning_text" and not item.thinking:
+            item.thinking.append(self.think(text(part.get("text"))))
 
     def _message_done(self, known: Item, item: dict[str, Any]) -> None:
         phase = text(item.get("phase"))
@@ -332,6 +361,8 @@ class ResponsesAnswer(WireAnswer):
         if status == "failed":
             raise ServerFault(response)
         self._listed(arr(response.get("output")), complete=status == "completed")
+        for known, item in self._asked.values():
+            self._leave_out(known, item, "asks for what Fanout doesn't do")
         reason = text(obj(response.get("incomplete_details")).get("reason"))
         self.finish(status if status == "completed" else reason or status)
         self.over = True
@@ -350,6 +381,10 @@ class ResponsesAnswer(WireAnswer):
 def _where(data: dict[str, Any], item: dict[str, Any]) -> Where:
     index = data.get("output_index")
     return Where(index if isinstance(index, int) else None, text(item.get("id")), text(item.get("call_id")))
+
+
+def _given_back(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: item[name] for name in _GIVEN_BACK if item.get(name)}
 
 
 def _part(data: dict[str, Any], kind: str) -> PartKey:

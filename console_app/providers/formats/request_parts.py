@@ -21,7 +21,7 @@ from typing import Any, cast
 from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import Api, Effort, Sampling
-from console_app.providers.stream.loose_json import arr, no_constant
+from console_app.providers.stream.loose_json import arr, no_constant, obj
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -77,6 +77,11 @@ def _made_ids(call: ToolCall, number: int, model: str) -> Iterator[str]:
     if "kimi" in model.lower():
         yield from (f"functions.{wire_name(call.name)}:{n}" for n in itertools.count(number))
     yield from (legal_id(call.id + " " * n) for n in itertools.count())
+
+
+def call_fields(call: ToolCall, *, own: bool) -> dict[str, Any]:
+    """Return the fields of a call that its endpoint wants back; none for any other endpoint."""
+    return obj(call.provider_data.get("fields")) if own else {}
 
 
 def wire_name(name: str) -> str:

@@ -24,6 +24,33 @@ RESPONSES_CALLS = {
     "mcp_call": "",
     "mcp_list_tools": "list_tools",
 }
+# Items that want an output of ours. Nothing here gives one, so they go back only with that of somebody who did.
+RESPONSES_ASKED = frozenset(
+    (
+        "apply_patch_call",
+        "computer_call",
+        "custom_tool_call",
+        "local_shell_call",
+        "mcp_approval_request",
+        "shell_call",
+    )
+)
+# Items beside these that the API wants back as they came; none of their text is the arguments of a call.
+RESPONSES_KEPT = frozenset(
+    (
+        "additional_tools",
+        "apply_patch_call_output",
+        "compaction",
+        "computer_call_output",
+        "custom_tool_call_output",
+        "local_shell_call_output",
+        "mcp_approval_response",
+        "program",
+        "program_output",
+        "shell_call_output",
+        "tool_search_output",
+    )
+)
 _READABLE = ("text", "stdout", "stderr", "output", "logs", "title", "filename", "error_message", "error_code", "error")
 _NEVER_SHOWN = frozenset({"encrypted_content", "encrypted_stdout", "data", "result", "type", "id", "signature"})
 

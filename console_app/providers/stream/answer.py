@@ -102,6 +102,9 @@ _CUTS: dict[str, ch.FinishReason] = {
     "safety": "filtered",
     "sensitive": "filtered",
     "pause_turn": "paused",
+    "compaction": "paused",
+    "max_messages": "length",
+    "steered": "stop",  # somebody else's word came between, which only a WebSocket brings
 }
 
 

@@ -74,18 +74,30 @@ class LabelledCalls(CallsInPieces):
     def __len__(self) -> int:
         return len(self._calls)
 
-    def begin(self, where: Where, id: str, name: str, arguments: Any = "") -> None:
-        """Begin another call; one that is told of twice is one."""
+    def begin(
+        self, where: Where, id: str, name: str, arguments: Any = "", fields: dict[str, Any] | None = None
+    ) -> None:
+        """Begin another call, of which the endpoint wants `fields` back; one that is told of twice is one."""
         self._last = None
         if id and any(call.id == id and call.where.agreement(where) > 0 for call in self._calls):
             return
         for earlier in self.open:
             self._announce(earlier)
-        data = {"id": id} if id else {}
+        data: dict[str, Any] = {"id": id} if id else {}
+        data |= {"fields": fields} if fields else {}
         call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), data=data, where=where)
         self._calls.append(call)
         if name:
             self._announce(call)
+
+    def keep(self, where: Where, fields: dict[str, Any]) -> None:
+        """Keep fields of the call that `where` tells, since its endpoint wants them back."""
+        call = self._owner(where, ended=True)
+        if call is None or not fields or call.data.get("fields") == fields:
+            return
+        call.data["fields"] = fields
+        if call.opened:
+            self._out.append(ch.ProviderData(dict(call.data), call.index))
 
     def fragment(self, where: Where, arguments: Any) -> None:
         """Take more arguments (text, an object, or None) of the call that `where` tells."""

@@ -1,7 +1,7 @@
 """The marker of a call in any coat: a core word that all vendors share, in whatever prefix, bars, blanks and suffix.
 
-`<tool_call>`, `<seed:tool_call>`, `<｜tool▁call▁begin｜>`, `<｜DSML｜ calls>` and `[TOOL_CALLS]` are one marker. The next
-decoration of it needs no change here.
+`<tool_call>`, `<seed:tool_call>`, `<｜tool▁call▁begin｜>`, `<｜DSML｜ calls>` and `[TOOL_CALLS]` are one marker.
+The next decoration of it needs no change here.
 """
 
 from console_app.textcalls.patterns import any_of, lazily

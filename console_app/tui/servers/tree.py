@@ -14,7 +14,7 @@ from console_app.console.servers import Offered, ServerSwitches
 from console_app.domain import one_line
 
 if TYPE_CHECKING:
-    from console_app.mcp_client import RejectedTool, ServerStatus
+    from console_app.mcp_client import LeftOut, ServerStatus
 
 Mark = Literal["on", "partly", "off"]
 
@@ -232,7 +232,7 @@ class SwitchTree:
         )
 
 
-def _refused(tool: RejectedTool) -> str:
+def _refused(tool: LeftOut) -> str:
     return f"{one_line(tool.name, 60)} is refused: {one_line(tool.reason, 300)}"
 
 

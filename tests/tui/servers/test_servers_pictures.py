@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console_app.config.servers import Selection
 from console_app.console.servers.switches import Offered
-from console_app.mcp_client import RejectedTool, ServerState, ServerStatus
+from console_app.mcp_client import LeftOut, ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
 from tests.tui.parts import Desk, app, see
 
@@ -34,7 +34,7 @@ class Shown(Desk):
                 server_info="forge-mcp 3.1",
                 description="Repositories, issues and pull requests",
                 prompts=1,
-                rejected=(RejectedTool("search_code", "its inputSchema is no object"),),
+                rejected=(LeftOut("search_code", "its inputSchema is no object"),),
             ),
             ServerStatus("news", ServerState.FAILED, "command not found: news-mcp"),
             ServerStatus("linear", ServerState.NEEDS_SIGN_IN, "it wants you to sign in", transport="http"),
