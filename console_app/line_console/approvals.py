@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 
 from console_app.console import ApprovalDecision, Console, Pending, Scope
-from console_app.console.files.file_changes import change_in_time
 from console_app.domain import (
     CallState,
     Decision,
@@ -77,7 +76,7 @@ class LineApprovals:
 
     async def _say(self, call: CallView) -> None:
         """What a call would do; an approval from here on is for just this. What is long is said in parts."""
-        change = await change_in_time(call, self._folder)
+        change = await files.change_in_time(call, self._folder)
         pending = self._pending.one(call)
         if call.state is not CallState.WAITING or self._is_said(pending):
             return

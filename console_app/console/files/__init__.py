@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from console_app.console.files.file_changes import FileChange as FileChange
     from console_app.console.files.file_changes import FileChanges as FileChanges
     from console_app.console.files.file_changes import NotComparedError as NotComparedError
-    from console_app.console.files.file_changes import change_of as change_of
+    from console_app.console.files.file_changes import change_in_time as change_in_time
     from console_app.console.files.file_changes import text_of as text_of
     from console_app.console.files.mentions import LineRange as LineRange
     from console_app.console.files.mentions import file_mentions as file_mentions
@@ -33,7 +33,7 @@ else:
         {
             "attachments": "Attachments Chip Composed",
             "clipboard": "copy_in_tmux read_clipboard",
-            "file_changes": "FileChange FileChanges LARGEST NotComparedError change_of text_of",
+            "file_changes": "FileChange FileChanges LARGEST NotComparedError change_in_time text_of",
             "mentions": "LineRange file_mentions written_path",
             "opened_files": "open_file",
             "own_editor": "EditorError edited",
