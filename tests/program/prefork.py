@@ -61,7 +61,7 @@ class Prefork:
 
     def fits(self, environment: Mapping[str, str]) -> bool:
         """Whether a copy is as good as a start of its own."""
-        return hasattr(os, "pidfd_open") and _at_the_start(environment) == self._given
+        return _at_the_start(environment) == self._given
 
     def begin(self, wanted: _Wanted, streams: Sequence[int]) -> tuple[int, int]:
         """Makes a copy: its id, and a pipe in which its status will stand when it has ended."""
@@ -71,7 +71,9 @@ class Prefork:
             socket.send_fds(self._control, [_NUMBER.pack(len(asked))], [*streams, writing])
             self._control.sendall(asked)
         os.close(writing)
-        return _NUMBER.unpack(os.read(reading, _NUMBER.size))[0], reading
+        if not (pid := os.read(reading, _NUMBER.size)):
+            raise RuntimeError("the program that is copied has ended")
+        return _NUMBER.unpack(pid)[0], reading
 
     def close(self) -> None:
         """Ends it; copies that still run go on."""

@@ -101,6 +101,8 @@ def _prefork() -> Prefork:
 
 def copyable(environment: Mapping[str, str]) -> Prefork | None:
     """The program to copy, where a copy is as good as a start of its own with this environment."""
+    if not hasattr(os, "pidfd_open"):
+        return None
     return copied if (copied := _prefork()).fits(environment) else None
 
 

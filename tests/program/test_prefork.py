@@ -15,6 +15,8 @@ from tests.patience import PATIENCE
 from tests.program.process import Fanout, copyable
 from tests.program.terminal import Terminal
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells of the end of any process")
+
 
 def state_of(pid: int) -> tuple[dict[str, str], list[str]]:
     """What a process does with signals, and what it has open."""
