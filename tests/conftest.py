@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Tests see nothing of who runs them: no key, proxy, language, time zone, terminal, desktop or mask of files.
 _KEPT = (
-    *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "NIX_", "PYTHONPATH", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"),
+    *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "NIX_", "PYTHONPATH", "PYTHONHASHSEED"),
     *(
         "PYTEST_",
         "HYPOTHESIS_",

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
-from console_app.console import ApprovalDecision, Console, Pending, Scope
+from console_app.console import ApprovalDecision, Console, Pending, Scope, files
 from console_app.domain import (
     CallState,
     Decision,

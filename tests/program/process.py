@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
@@ -14,6 +16,7 @@ from typing import Any
 import psutil
 
 from tests.patience import PATIENCE
+from tests.program.prefork import Copy, Prefork
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("FANOUT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "COVERAGE_")
@@ -42,22 +45,21 @@ class Fanout:
 
     def environment(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
         """The environment of a run."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        return kept | {"FANOUT_HOME": str(self.home), "PYTHONPATH": path, **(env or {})}
+        return _environment() | {"FANOUT_HOME": str(self.home), **(env or {})}
 
     def argv(self, *arguments: str) -> list[str]:
         """The command line."""
         return [sys.executable, "-P", "-m", "console_app", *arguments]
 
-    def start(self, *arguments: str, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
-        """Starts it, with pipes."""
-        pipes: dict[str, Any] = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
-        return subprocess.Popen(self.argv(*arguments), cwd=self.cwd, env=self.environment(env), **{**pipes, **options})
+    def start(
+        self, *arguments: str, env: Mapping[str, str] | None = None, anew: bool = False, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts it, with pipes: a copy (prefork.py), or `anew` as a user starts it."""
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = self.environment(env)
+        if not anew and options.keys() <= streams.keys() and (copied := copyable(environment)) is not None:
+            return Copy(copied, arguments, cwd=self.cwd, env=environment, **{**streams, **options})
+        return subprocess.Popen(self.argv(*arguments), cwd=self.cwd, env=environment, **{**streams, **options})
 
     def run(
         self,
@@ -68,17 +70,13 @@ class Fanout:
         **options: Any,
     ) -> Done:
         """Runs it to its end."""
-        done = subprocess.run(
-            self.argv(*arguments),
-            cwd=self.cwd,
-            env=self.environment(env),
-            input=stdin,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-            **options,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        with self.start(*arguments, env=env, stdin=subprocess.PIPE, **options) as process:
+            try:
+                out, err = process.communicate(stdin, timeout)
+            except BaseException:
+                process.kill()
+                raise
+        return Done(process.returncode, out.decode(), err.decode())
 
     def write(self, name: str, text: str) -> Path:
         """A file below the home (`home/...`) or the working folder."""
@@ -86,6 +84,26 @@ class Fanout:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return kept | {"PYTHONPATH": path}
+
+
+@functools.cache
+def _prefork() -> Prefork:
+    copied = Prefork(_environment())
+    atexit.register(copied.close)
+    return copied
+
+
+def copyable(environment: Mapping[str, str]) -> Prefork | None:
+    """The program to copy, where a copy is as good as a start of its own with this environment."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    return copied if (copied := _prefork()).fits(environment) else None
 
 
 def children(words: str) -> list[psutil.Process]:

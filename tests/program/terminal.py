@@ -24,6 +24,8 @@ from pathlib import Path
 import pyte
 
 from tests.patience import PATIENCE
+from tests.program.prefork import Copy
+from tests.program.process import copyable
 from tests.program.rows import Rows
 
 KEYS = {
@@ -85,9 +87,11 @@ class Terminal:
         answers: Sequence[tuple[re.Pattern[bytes], bytes]] = (),
         kind: bytes = b"?62;22",
         cell: tuple[int, int] = (0, 0),
+        anew: bool = False,
     ) -> None:
-        """`answers_after`: the terminal answers nothing until it was sent these bytes. `answers`: and to what else.
-        `kind`: what it says that it is. `cell`: the pixels of a cell, as far as it tells."""
+        """`anew`: the program starts as a user starts it, and is no copy (prefork.py). `answers_after`: the terminal
+        answers nothing until it was sent these bytes. `answers`: and to what else. `kind`: what it says that it is.
+        `cell`: the pixels of a cell, as far as it tells."""
         self.rows, self.columns = rows, columns
         self.screen = pyte.Screen(columns, rows)
         # The emulator knows no kitty keyboard or synchronized-output sequences and would print parts of them.
@@ -106,16 +110,21 @@ class Terminal:
         self._master, self._slave = pty.openpty()
         self._set_size()
         self.attributes_before = termios.tcgetattr(self._slave)
-        self.process = subprocess.Popen(
-            list(argv),
-            stdin=self._slave,
-            stdout=self._slave,
-            stderr=self._slave if stderr is None else stderr,
-            env=dict(env),
-            cwd=cwd,
-            start_new_session=True,
-            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
-        )
+        streams = {"stdin": self._slave, "stdout": self._slave, "stderr": self._slave if stderr is None else stderr}
+        words, copied = Copy.words(argv), copyable(env)
+        self.process: subprocess.Popen[bytes]
+        if words is not None and copied is not None and not anew:
+            more = {"env": env, "cwd": cwd, "session": True, "controlling": controlling, **streams}
+            self.process = Copy(copied, **words, **more)
+        else:
+            self.process = subprocess.Popen(
+                list(argv),
+                env=dict(env),
+                cwd=cwd,
+                start_new_session=True,
+                preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
+                **streams,
+            )
         self._closing = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

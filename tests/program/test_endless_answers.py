@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import time
 from itertools import count, islice
 from pathlib import Path
@@ -168,30 +169,25 @@ async def test_an_endless_answer_costs_a_bounded_memory_and_ends_with_its_limit(
 
     async with raw_server(answer) as port:
         fanout = Fanout(tmp_path)
-        process = await asyncio.create_subprocess_exec(
-            *fanout.argv(
-                "run",
-                *("-m", f"{PROVIDERS[api]}/test-model", "--base-url", f"http://127.0.0.1:{port}"),
-                *("--timeout", str(LIMIT), *(["--no-save"] if "fat" in flood else [])),
-                "go",
-            ),
-            cwd=fanout.cwd,
-            env=fanout.environment({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
+        process = fanout.start(
+            "run",
+            *("-m", f"{PROVIDERS[api]}/test-model", "--base-url", f"http://127.0.0.1:{port}"),
+            *("--timeout", str(LIMIT), *(["--no-save"] if "fat" in flood else [])),
+            "go",
+            env={"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
+            stdout=subprocess.DEVNULL,
         )
         most = await peak(process)
         ended = time.monotonic()
-    assert process.stderr is not None
-    assert process.returncode in (1, 124), (await process.stderr.read()).decode()
+    _, said = process.communicate()
+    assert process.returncode in (1, 124), said.decode()
     assert most - asked["bytes"] < COST, f"{(most - asked['bytes']) / 2**20:.0f} MB"
     assert ended - asked["at"] < LIMIT + GRACE
 
 
-async def peak(process: asyncio.subprocess.Process) -> int:
+async def peak(process: subprocess.Popen[bytes]) -> int:
     """The most bytes that it took, looked at some 50 times a second until it ended."""
-    most, ended = 0, asyncio.ensure_future(process.wait())
+    most, ended = 0, asyncio.ensure_future(asyncio.to_thread(process.wait))
     looked_at = psutil.Process(process.pid)
     while not ended.done():
         try:

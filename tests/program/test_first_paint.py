@@ -59,7 +59,7 @@ def console(fanout: Fanout) -> Open:
 
     def opened(*arguments: str, stderr: int | None = None) -> Terminal:
         environment = fanout.environment({"TERM": "xterm-256color"})
-        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, stderr=stderr)
+        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, stderr=stderr, anew=True)
 
     return opened
 
@@ -171,7 +171,7 @@ def test_nothing_that_the_first_paint_has_no_use_for_is_imported_before_it(fanou
 def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout, where: str) -> None:
     environment = fanout.environment({"TERM": "xterm-256color", "OPENAI_API_KEY": "canary-key-in-the-environment"})
     argv = [sys.executable, "-P", "-c", FAULTY.format(where=where)]
-    with Terminal(argv, env=environment, cwd=fanout.cwd) as terminal:
+    with Terminal(argv, env=environment, cwd=fanout.cwd, anew=True) as terminal:
         assert terminal.wait_exit() == 1
         assert terminal.left_changed() == []
         last = bytes(terminal.raw).rpartition(b"\x1b[?25h")[2].decode()

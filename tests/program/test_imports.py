@@ -107,7 +107,9 @@ def test_nothing_is_imported_where_keys_are_answered_once_all_is_loaded(tmp_path
     (fanout.cwd / "servers.json").write_text(json.dumps({"mcpServers": servers}))
     arguments = ["-m", "scripted/script.toml", "--mcp-config", "servers.json", "--allow-tool", "[cd]*"]
     environment = fanout.environment({"TERM": "xterm-256color", "RECORD": str(record)})
-    with Terminal([sys.executable, "-P", "-c", RECORDED, *arguments], env=environment, cwd=fanout.cwd) as terminal:
+    with Terminal(
+        [sys.executable, "-P", "-c", RECORDED, *arguments], env=environment, cwd=fanout.cwd, anew=True
+    ) as terminal:
         assert terminal.wait_until(lambda _: record.read_text() == "ready\n"), record.read_text()
         terminal.type("go\r")
         terminal.expect("Approve 1 of 2")

@@ -1,0 +1,81 @@
+"""A copy of a program that has imported everything is what a program is that a user starts."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.patience import PATIENCE
+from tests.program.process import Fanout, copyable
+from tests.program.terminal import Terminal
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells of the end of any process")
+
+
+def state_of(pid: int) -> tuple[dict[str, str], list[str]]:
+    """What a process does with signals, and what it has open."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    signals = {line.partition(":")[0]: line for line in lines if line.startswith(("SigIgn", "SigCgt", "SigBlk"))}
+    opened = Path(f"/proc/{pid}/fd").iterdir()
+    return signals, sorted(re.sub(r"\d+", "N", os.readlink(one)) for one in opened)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--version"], 0),
+        (["--modle", "x"], 2),
+        (["run", "-m", "offline/rehearsal", "(1) 355/113, (2) sqrt(2)"], 0),
+        (["run", "-m", "offline/rehearsal", "--no-mcp", "-"], 0),
+        (["config", "show"], 0),
+        (["mcp", "get", "nobody"], 2),
+        (["hello"], 2),
+    ],
+)
+def test_it_writes_and_ends_as_one_that_was_started(fanout: Fanout, arguments: list[str], code: int) -> None:
+    assert copyable(fanout.environment()) is not None
+    copy = fanout.run(*arguments, stdin=b"hello")
+    assert (copy.code, bool(copy.out or copy.err)) == (code, True)
+    if arguments[0] != "run" or "--no-mcp" in arguments:  # the others tell how long their calls took
+        assert copy == fanout.run(*arguments, stdin=b"hello", anew=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_it_has_an_id_and_ends_by_a_signal(fanout: Fanout, number: signal.Signals) -> None:
+    codes, states = set[int](), list[object]()
+    for anew in (False, True):
+        os.mkfifo(waits := fanout.cwd / f"items-{int(anew)}")
+        process = fanout.start("batch", waits.name, "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp", anew=anew)
+        with waits.open("w"):  # which waits for its reader
+            states.append(state_of(process.pid))
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0)
+            assert process.poll() is None
+            process.send_signal(number)
+            process.communicate(timeout=PATIENCE)
+        assert process.wait() == process.poll() == process.returncode
+        codes.add(process.returncode)
+    assert states[0] == states[1]
+    assert codes == {-number if number is signal.SIGKILL else 130}
+
+
+def test_it_has_a_terminal_of_its_own(fanout: Fanout) -> None:
+    environment = fanout.environment({"TERM": "xterm-256color"})
+    for anew in (False, True):
+        with Terminal(fanout.argv("--no-mcp"), env=environment, cwd=fanout.cwd, anew=anew) as terminal:
+            terminal.expect("Ask, or / for commands")
+            assert os.getsid(terminal.process.pid) == os.getpgid(terminal.process.pid) == terminal.process.pid
+            assert psutil.Process(terminal.process.pid).terminal() is not None
+            terminal.hang_up()
+            assert terminal.wait_exit() == 128 + signal.SIGHUP
+
+
+def test_what_the_interpreter_reads_at_its_start_is_not_for_a_copy(fanout: Fanout) -> None:
+    for name in ("PYTHONPATH", "PYTHONUNBUFFERED", "LC_ALL", "LANG"):
+        assert copyable(fanout.environment({name: "x"})) is None
