@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, pass_by, say, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, pass_by, say, see, seen
 
 QUESTION = '{"question": "Which format?", "options": ["Markdown", "CSV"]}'
 PLACES = {
@@ -68,4 +68,5 @@ async def test_no_key_decides_what_is_covered(tmp_path: Path, size: tuple[int, i
             await see(pilot, "Approve 1 of 2")
             assert console.focused is board, key
         await decide(pilot, "Y")
-        await until(pilot, lambda: not board.is_waiting)
+        await see(pilot, "Done.")
+        assert not board.is_waiting
