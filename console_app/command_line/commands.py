@@ -24,7 +24,7 @@ EXIT_CODES = (
     (0, "done"),
     (1, "failed"),
     (2, "usage or configuration"),
-    (3, "an approval was needed and nobody could give it"),
+    (3, "nobody could approve a call"),
     (124, "time limit"),
     (130, "interrupted"),
 )
@@ -129,6 +129,20 @@ _MCP = CommandSpec(
             "use the project's mcp.json and settings, shown first, or a server's changed tools",
             Words("FILE|NAME", completes="server", help="a file of the project, or a server"),
             (of.YES, of.MCP_CONFIG, *of.GENERAL),
+        ),
+    ),
+)
+_ENDPOINT = CommandSpec(
+    "endpoint",
+    "test what a model's endpoint does, and keep it",
+    notes=("It sends 7 requests of about 3,000 tokens together, says so first, and asks.",),
+    actions=(
+        CommandSpec(
+            "test",
+            "play a fixed set of requests; exit 1 when something doesn't work there",
+            Words("URL", help="the endpoint; without one, that of the model in use", most=1),
+            (of.YES, of.JSON, _JUNIT, *of.MODEL, *of.GENERAL),
+            ("fanout endpoint test http://localhost:8000/v1 --yes",),
         ),
     ),
 )
@@ -303,6 +317,7 @@ COMMANDS: dict[str, CommandSpec] = {
             ("fanout parse --tools tools.json < answer.txt",),
         ),
         _MCP,
+        _ENDPOINT,
         _SESSIONS,
         _SERVE,
         CommandSpec(

@@ -61,6 +61,25 @@ class ServersReport(Output):
     servers: tuple[ServerReport, ...]
 
 
+class EndpointFinding(Output):
+    """One thing that an endpoint does."""
+
+    name: str
+    seen: str
+    breaks: str = Field(description="what doesn't work because of it, or empty")
+
+
+class EndpointReport(Output):
+    """`fanout endpoint test --json`."""
+
+    provider: str
+    model: str
+    endpoint: str = Field(description="the key of its fingerprint: API, host and model")
+    ok: bool = Field(description="nothing breaks")
+    seconds: float
+    findings: tuple[EndpointFinding, ...]
+
+
 class ServerEntry(Output):
     """`fanout mcp get --json`: what the file says, secrets left out."""
 
@@ -247,6 +266,7 @@ OUTPUTS: dict[str, Printed] = {
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),
+    "endpoint": Printed("endpoint test --json", EndpointReport),
     "importable": Printed("mcp import --json", ImportableReport),
     "session": Printed("a line of sessions list --json", SessionInfo),
     "hit": Printed("a line of sessions search --json", Hit),

@@ -51,6 +51,14 @@ def run_command(arguments: Namespace) -> int:
             from console_app.commands import mcp as mcp_commands
 
             return _headless(arguments, mcp_commands.WORK[arguments.action])
+        case "endpoint":
+            from console_app.commands import endpoint
+
+            if arguments.words:
+                (arguments.base_url,) = arguments.words
+                if not arguments.model and "anthropic" in arguments.base_url.lower():
+                    arguments.model = "anthropic/"
+            return _headless(arguments, endpoint.test)
         case "sessions":
             if arguments.replay and os.isatty(0) and os.isatty(1):
                 from console_app.commands.console import replay_session

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from console_app import wiring
 from console_app.command_line import json_outputs
-from console_app.commands import mcp_files, server_report
+from console_app.commands import junit, mcp_files, server_report
+from console_app.commands.asking import agreed
 from console_app.commands.mcp_files import ServerFile
-from console_app.commands.server_report import ServerCheck
 from console_app.config.trust import FileToTrust, files_to_trust
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import (
@@ -29,7 +27,6 @@ from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
 DONE = RunEnding(Exit.DONE)
-_STDIN = 0
 
 
 async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -56,16 +53,10 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
             for line in server_report.lines(hub.statuses(), tools, chosen.path, offers, failing):
                 output.report(line)
         if arguments.junit:
-            _write_junit(setup.cwd / Path(arguments.junit).expanduser(), checks)
+            path, longest = setup.cwd / Path(arguments.junit).expanduser(), max(seconds.values(), default=0.0)
+            junit.write(path, "mcp", [server_report.as_case(check) for check in checks], seconds=longest)
     failed = (testing or arguments.check) and any(check.problems for check in checks)
     return RunEnding(Exit.FAILED) if failed else DONE
-
-
-def _write_junit(path: Path, checks: Sequence[ServerCheck]) -> None:
-    try:
-        path.write_text(server_report.as_junit(checks), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} can't be written: {error.strerror or error}", "Name another with --junit.") from None
 
 
 async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -152,7 +143,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
             output.report(line)
     if not setup.arguments.yes:
         names = " and ".join(one_line(str(file.path.absolute()), 200) for file in files)
-        if not await _agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
+        if not await agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(Exit.FAILED)
     for file in files:
@@ -175,7 +166,7 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
                 output.report(f"    {one_line(line, 200)}")
         if shown and not setup.arguments.yes:
             question = f"Trust the tools of {one_line(name, 40)} as they are now?"
-            if not await _agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
+            if not await agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
                 output.out("Not trusted; nothing was changed.\n")
                 return RunEnding(Exit.FAILED)
         changed = await hub.trust_tools(name, {spec.tool: spec.definition for spec in shown})
@@ -195,32 +186,6 @@ def _one_name(setup: Setup) -> str:
     if len(words) != 1:
         raise UsageError(f"fanout mcp {setup.arguments.action} needs the name of a server", "See fanout mcp list.")
     return words[0]
-
-
-async def _agreed(question: str, flag: str, output: OutputStreams, interrupts: Interrupts) -> bool:
-    """Ask on the terminal and return whether y or yes was typed. Raises UsageError, naming the flag, without one."""
-    if not (os.isatty(_STDIN) and os.isatty(sys.stderr.fileno())):
-        raise UsageError(f"{question} Nobody can be asked without a terminal", f"To say yes: {flag}.")
-    output.error_line(f"{question} [y/N]")
-    answer = await interrupts.race(_line())
-    return answer.strip().casefold() in {"y", "yes"}
-
-
-async def _line() -> str:
-    """The next line of standard input; a thread that waits for it could not be ended."""
-    loop = asyncio.get_running_loop()
-    came: asyncio.Future[str] = loop.create_future()
-
-    def read() -> None:
-        loop.remove_reader(_STDIN)
-        if not came.done():
-            came.set_result(os.read(_STDIN, 1000).decode("utf-8", "replace"))
-
-    loop.add_reader(_STDIN, read)
-    try:
-        return await came
-    finally:
-        loop.remove_reader(_STDIN)
 
 
 WORK: dict[str, Work] = {

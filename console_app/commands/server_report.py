@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.command_line import json_outputs
+from console_app.commands.junit import Case
 from console_app.domain import ToolSpec, one_line, safe_text, visible
 from console_app.mcp_client import Hub, ServerState, ServerStatus
 
@@ -83,7 +84,7 @@ def checked(status: ServerStatus, seconds: float, *, strictly: bool) -> ServerCh
     if status.state not in (ServerState.READY, ServerState.DISABLED):
         problems.append(one_line(f"{status.state}: {status.reason or 'no reason given'}", 400))
     if strictly:
-        problems += [one_line(f"tool {one.name}: {one.reason}", 400) for one in status.rejected]
+        problems += [one_line(f"tool {one.name}: {one.reason}: no model is offered it", 400) for one in status.rejected]
         problems += [one_line(problem, 400) for problem in status.problems]
     return ServerCheck(status, seconds, tuple(problems))
 
@@ -121,28 +122,10 @@ def _reason(status: ServerStatus) -> str:
     return one_line(status.reason, 400) or off
 
 
-def as_junit(checks: Sequence[ServerCheck]) -> str:
-    """A JUnit report: a test case a server; what is wrong with it is its failure, one that is off is skipped."""
-    from xml.etree import ElementTree
-
-    suite = ElementTree.Element(
-        "testsuite",
-        name="fanout mcp",
-        tests=str(len(checks)),
-        failures=str(sum(bool(check.problems) for check in checks)),
-        errors="0",
-        skipped=str(sum(check.status.state is ServerState.DISABLED for check in checks)),
-        time=f"{max((check.seconds for check in checks), default=0.0):.3f}",
-    )
-    for check in checks:
-        name = one_line(check.status.name, 100)
-        case = ElementTree.SubElement(suite, "testcase", classname="mcp", name=name, time=f"{check.seconds:.3f}")
-        if check.problems:
-            failure = ElementTree.SubElement(case, "failure", message=check.problems[0])
-            failure.text = "\n".join(check.problems)
-        elif check.status.state is ServerState.DISABLED:
-            ElementTree.SubElement(case, "skipped", message=_reason(check.status))
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+def as_case(check: ServerCheck) -> Case:
+    """Return a server as a case of a JUnit report: what is wrong with it is its failure, one that is off is skipped."""
+    off = _reason(check.status) if check.status.state is ServerState.DISABLED else ""
+    return Case(one_line(check.status.name, 100), check.seconds, check.problems, off)
 
 
 def _about(status: ServerStatus) -> str:

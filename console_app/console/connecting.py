@@ -100,7 +100,7 @@ class Connecting:
         from console_app.providers import open_provider, preload
 
         config = replace(_config(made, model), read_timeout=TRIAL)
-        await asyncio.to_thread(preload, config.api)
+        await asyncio.to_thread(preload)
         provider = open_provider(config)
         began = time.monotonic()
         try:
@@ -178,7 +178,7 @@ async def _listed(config: ProviderConfig, within: float) -> list[str]:
     """The models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
     from console_app.providers import list_models, preload
 
-    await asyncio.to_thread(preload, config.api)
+    await asyncio.to_thread(preload)
     async with asyncio.timeout(within):
         names = await list_models(config)
     return sorted(names, key=lambda name: ("embed" in name.lower(), name))

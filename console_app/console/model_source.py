@@ -1,6 +1,6 @@
 """The models that the configuration offers: which one answers, how each is opened, and what the endpoints list.
 
-Nothing is imported here before it is needed: a console paints first, and an SDK takes up to a second.
+Nothing is imported here before it is needed: a console paints first.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class ConfiguredModels:
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
 
     def open(self, choice: ModelChoice, wires: Wires | None = None) -> ports.Provider:
-        """Open a provider; its SDK is imported by `load`, or by the first request. `wires` are those that conversations
-        share; the provider isn't closed then."""
+        """Open a provider; the HTTP library is imported by `load`, or by the first request. `wires` are those that
+        conversations share; the provider isn't closed then."""
         if choice.provider == OFFLINE:
             from console_app.providers import OfflineProvider
 
@@ -130,11 +130,11 @@ class ConfiguredModels:
         return ports.StandIn(self.window(choice), choice.host)
 
     def load(self, choice: ModelChoice) -> None:
-        """Import the SDK of a model: openai takes 0.5 s, anthropic 1.2 s."""
+        """Import what a request is sent with, 0.1 s."""
         if choice.config is not None:
             from console_app.providers import preload
 
-            preload(choice.config.api)
+            preload()
 
     def window(self, choice: ModelChoice) -> int | None:
         """Return the window as configured, or as the price table knows it, which takes 0.3 s to load."""
@@ -186,11 +186,13 @@ async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Seq
 
 
 def warm_up(choice: ModelChoice) -> None:
-    """Compiles what reads calls from an answer's text (0.1 s): for a thread, or the first answer would wait for it."""
+    """Compiles what reads calls from an answer's text (0.2 s): for a thread, or the first answer would wait for it."""
     if choice.provider == OFFLINE or choice.settings.protocol == "native":
         return
+    from console_app.providers import load_reading
     from console_app.textcalls import ToolSignature, parse
 
+    load_reading()
     parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
 
 

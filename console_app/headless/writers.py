@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never
 
 from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible, web_address
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, verdicts
 from console_app.headless.output import OutputStreams
-from console_app.headless.reports import CallReport, CompactionReport, RunReport, UsageReport
+
+if TYPE_CHECKING:
+    from console_app.headless.reports import CallReport
 
 _JOINER = "\u200d"
 _SELECTORS = range(0xFE00, 0xFE10)
@@ -274,6 +276,8 @@ class Questions:
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
+    from console_app.headless.writers import CompactionReport, RunReport, UsageReport
+
     answers = [
         message.content
         for message in transcript.history
@@ -302,6 +306,8 @@ def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = 
 
 
 def _call_report(call: CallView) -> CallReport:
+    from console_app.headless.writers import CallReport
+
     return CallReport(
         call_id=call.id,
         name=call.name,

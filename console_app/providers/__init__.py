@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.providers.ahead import load_reading as load_reading
     from console_app.providers.catalog import context_window as context_window
     from console_app.providers.catalog import cost as cost
     from console_app.providers.endpoint.address import is_official as is_official
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
     from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
     from console_app.providers.pictures import picture_type as picture_type
+    from console_app.providers.probing import REQUESTS as REQUESTS
+    from console_app.providers.probing import TOKENS as TOKENS
+    from console_app.providers.probing import Observation as Observation
+    from console_app.providers.probing import probe as probe
     from console_app.providers.script import Script as Script
     from console_app.providers.script import read_script as read_script
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
@@ -28,6 +33,7 @@ else:
     __getattr__ = door(
         __name__,
         {
+            "ahead": "load_reading",
             "catalog": "context_window cost",
             "endpoint.address": "is_official",
             "endpoint.rate_limiter": "EndpointLimits RateLimiter",
@@ -35,6 +41,7 @@ else:
             "fallback": "WithFallback",
             "offline.provider": "OfflineProvider",
             "pictures": "LARGEST_FILE MOST_PIXELS picture_type",
+            "probing": "REQUESTS TOKENS Observation probe",
             "script": "Script read_script",
             "scripted": "ScriptedProvider",
             "text_protocol.provider": "TextProtocol",

@@ -1,4 +1,4 @@
-"""Opens the provider that a configuration names, or asks it for its models; only the one SDK it needs is imported."""
+"""Opens the provider that a configuration names, or asks it for its models."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import assert_never
 
 from console_app.config.models import KnownRefusals
-from console_app.domain.settings import Api, ProviderConfig
-from console_app.providers.endpoint.client import sdk_of
+from console_app.domain.settings import ProviderConfig
 from console_app.providers.endpoint.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider
 
@@ -16,7 +15,7 @@ def open_provider(
     config: ProviderConfig, known: KnownRefusals | None = None, limiter: RateLimiter | None = None
 ) -> WireProvider:
     """Return the provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask
-    the same one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
+    the same one at once. Cheap: the HTTP library is imported by the first request, or before it by `preload`."""
     match config.api:
         case "openai-chat":
             from console_app.providers.formats.openai_chat import OpenAIChatProvider
@@ -34,14 +33,9 @@ def open_provider(
             assert_never(config.api)
 
 
-def preload(api: Api) -> None:
-    """Import the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
-    read for calls (0.1 s): called in a thread after the first paint.
-    """
-    from console_app.textcalls import prepare
-
-    prepare()
-    import_module(sdk_of(api))
+def preload() -> None:
+    """Import what a request is sent with (0.1 s): called in a thread after the first paint."""
+    import_module("httpx2")
 
 
 async def list_models(config: ProviderConfig) -> list[str]:

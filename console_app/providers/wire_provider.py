@@ -1,7 +1,7 @@
 """Sends one request in any of the three wire formats, from its first try to its last chunk.
 
-The official SDKs make the client, the authentication and the errors. The stream itself is read from the raw bytes,
-which costs a fifth of their own parsing and tells a finished answer from a cut one. Nothing is sent again once a chunk
+The stream is read from the raw bytes, which costs a fifth of what the official SDKs' parsing does and tells a finished
+answer from a cut one. Nothing is sent again once a chunk
 of the answer has left: a retry can't repeat what was shown.
 """
 
@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -22,6 +22,7 @@ from console_app.domain import UserMessage, errors, one_line, ports
 from console_app.domain import chunks as ch
 from console_app.domain.settings import Effort, ProviderConfig, Sampling
 from console_app.providers import catalog
+from console_app.providers.ahead import load_reading
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import EndpointClient
 from console_app.providers.endpoint.rate_limiter import HeldBack, RateLimiter
@@ -75,6 +76,9 @@ class WireProvider(ABC):
         self._key = f"{config.identity} {config.model}"
         self._conceded = Concessions(self._known.of(self._key))
         self._client = EndpointClient(self._where)
+        self._loading: asyncio.Future[None] | None = None
+        self.watch: Callable[[str, dict[str, Any]], None] | None = None  # sees each event, before it is read
+        self.watch_headers: Callable[[Mapping[str, str]], None] | None = None
 
     @property
     def name(self) -> str:
@@ -120,7 +124,7 @@ class WireProvider(ABC):
     async def models(self) -> list[str]:
         """Return the names of the models that the endpoint lists, in its order. Raises ProviderError."""
         try:
-            async with self._client.request("get", self.models_path) as response:
+            async with self._client.request("GET", self.models_path) as response:
                 body = (await response.aread()).decode("utf-8", "replace")
         except Exception as error:
             raise fault_of(error, self._where, tools_sent=False).error from error
@@ -143,11 +147,10 @@ class WireProvider(ABC):
             raise errors.ProviderError(
                 "no model was chosen", f"Pick one with /model, or name it: -m {self.name}/MODEL."
             )
-        pricing = self._load_prices()
         tries, told, given_up = 0, False, GivenUp(self._conceded.refused)
         while True:
             sent = await fitted(self._conceded.apply_to(self._with_effort(request)))
-            body, answer = self._conceded.applied(self._body(sent)), self._answer(request)
+            body, answer = self._conceded.applied(self._body(sent)), self._watched(self._answer(request))
             shown = spoken = False
             failure: Exception | None = None
             if (paused := self._limiter.paused) > _AT_ONCE:
@@ -167,8 +170,8 @@ class WireProvider(ABC):
             except Exception as error:
                 failure = error
             if failure is None:
-                if pricing is not None:
-                    await pricing
+                if self._loading is not None:
+                    await asyncio.shield(self._loading)
                 for chunk in self._last(answer):
                     yield chunk
                 return
@@ -259,21 +262,45 @@ class WireProvider(ABC):
         """Say why no pictures are sent, once that is so."""
         return "" if self._sees else "its endpoint refused one"
 
-    def _load_prices(self) -> asyncio.Future[None] | None:
-        """Load the price table while the model is being waited for, so that it is there at the end."""
-        if not catalog.may_have_price(self.name, self._config.base_url):
-            return None
-        return asyncio.get_running_loop().run_in_executor(None, catalog.preload)
+    def _watched(self, answer: WireAnswer) -> WireAnswer:
+        """Show an answer's events to who watches, if anybody does."""
+        watch, event, done = self.watch, answer.event, answer.done_marker
+        if watch is None:
+            return answer
+
+        def shown(name: str, data: dict[str, Any]) -> None:
+            watch(name, data)
+            event(name, data)
+
+        def marked() -> None:
+            watch("[DONE]", {})
+            done()
+
+        watched: Any = answer
+        watched.event, watched.done_marker = shown, marked
+        return answer
+
+    def _load_for_answer(self) -> None:
+        """Load what reads an answer, and the table of prices, while the model is being waited for."""
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().run_in_executor(None, self._load)
+
+    def _load(self) -> None:
+        load_reading()
+        if catalog.may_have_price(self.name, self._config.base_url):
+            catalog.preload()
 
     async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[ch.Chunk]:
         """Try once: all chunks that could be read, also those before a failure."""
         count = 0
         async with (
             self._limiter.request(self.model),
-            self._client.request("post", self.path, body) as response,
+            self._client.request("POST", self.path, body, on_sent=self._load_for_answer) as response,
             aclosing(read_answer(response, answer, self._config.read_timeout)) as reads,
         ):
             self._limiter.learned(response.headers)
+            if self.watch_headers is not None:
+                self.watch_headers(response.headers)
             try:
                 async for _ in reads:
                     for chunk in answer.take():

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from console_app.textcalls.model import ParsedCall as ParsedCall
     from console_app.textcalls.model import ReadingLevel as ReadingLevel
     from console_app.textcalls.model import ToolSignature as ToolSignature
+    from console_app.textcalls.patterns import lazily as lazily
     from console_app.textcalls.patterns import prepare as prepare
     from console_app.textcalls.prompting import render_calls as render_calls
     from console_app.textcalls.prompting import render_results as render_results
@@ -34,7 +35,7 @@ else:
             "bodies.literals": "decode_json",
             "mentions": "unread",
             "model": "ParsedCall ReadingLevel ToolSignature",
-            "patterns": "prepare",
+            "patterns": "lazily prepare",
             "prompting": "render_calls render_results stop_strings system_section",
             "provenance": "GivenText Provenance",
             "report": "report_line report_text signatures",

@@ -159,7 +159,7 @@ def _cases() -> Iterator[Any]:
 async def test_a_short_wait_is_waited_for_and_a_long_one_said_with_a_time_of_day(
     server: WireServer, api: Api, said: Callable[[float], Said], place: Place
 ) -> None:
-    preload(api)  # which takes some of the time until an instant
+    preload()  # which takes some of the time until an instant
     server.script(place(said(31.5)), Answer(Text("4")), place(said(9568)))
     waited = Waits()
     provider = provider_at(server, api, waited)

@@ -208,11 +208,11 @@ def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, en
 
 def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:
     program = (
-        "from console_app.providers.factory import preload\n"
+        "from console_app.textcalls import prepare\n"
         "from console_app.textcalls.openings.openers import HELD, LEAD, TOKEN\n"
         "def compiled(): return ['pattern' in vars(one) for one in (HELD, LEAD, TOKEN)]\n"
         "before = compiled()\n"
-        "preload('openai-chat')\n"
+        "prepare()\n"
         "print(*before, *compiled())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

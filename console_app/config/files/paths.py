@@ -19,7 +19,7 @@ _IN_DATA = (
 )
 _IN_STATE = (
     *("fanout.log*", "crash-*.txt", "*tools.json*", "calls.json*", "history.jsonl*", "repaired.json*"),
-    *("dialects.json*", "refusals.json*", "servers", "batches"),
+    *("dialects.json*", "refusals.json*", "endpoints.json*", "servers", "batches"),
 )
 
 log = logging.getLogger(__name__)
@@ -138,6 +138,11 @@ class Paths:
     def refusals(self) -> Path:
         """The things that each endpoint refused for a model."""
         return self.state / "refusals.json"
+
+    @property
+    def endpoints(self) -> Path:
+        """The fingerprints of endpoints that were tested."""
+        return self.state / "endpoints.json"
 
     @property
     def repaired(self) -> Path:

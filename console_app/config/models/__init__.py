@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from console_app.config.models.connection import TypedEndpoint as TypedEndpoint
     from console_app.config.models.connection import checked_key as checked_key
     from console_app.config.models.connection import checked_url as checked_url
+    from console_app.config.models.known_endpoints import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownDialects as KnownDialects
     from console_app.config.models.known_models import KnownRefusals as KnownRefusals
     from console_app.config.models.known_models import Refusals as Refusals
@@ -22,6 +23,7 @@ else:
         __name__,
         {
             "connection": "TypedEndpoint USUAL_PORTS checked_key checked_url",
+            "known_endpoints": "KnownEndpoints",
             "known_models": "KnownDialects KnownRefusals Refusals",
             "model_choice": "ModelChoice NO_KEY_HINT choose_model",
         },

@@ -14,7 +14,7 @@ from mcp_types import methods
 
 from console_app.domain import safe_text
 from console_app.mcp_client.connecting.status import LeftOut
-from console_app.mcp_client.tools.fitting import Fault, Fitting, Path, reason, shape
+from console_app.mcp_client.tools.fitting import Fitting, Misfit, Path, reason, shape
 from console_app.mcp_client.tools.schemas import measure
 from console_app.mcp_client.transport import cut_of
 
@@ -133,7 +133,7 @@ def _bounded(result: dict[str, Any]) -> dict[str, Any]:
     return result | {"content": blocks + cut}
 
 
-def _block_in_words(block: Any, faults: Sequence[Fault], place: Path) -> dict[str, Any]:
+def _block_in_words(block: Any, faults: Sequence[Misfit], place: Path) -> dict[str, Any]:
     """Return a text that names a block and what it holds."""
     kind: Any = safe_text.as_object(block).get("type")
     if not kind:
@@ -145,14 +145,14 @@ def _block_in_words(block: Any, faults: Sequence[Fault], place: Path) -> dict[st
     return {"type": "text", "text": f"[a block {said}: {_shown(block)}]"}
 
 
-def _message_in_words(message: Any, faults: Sequence[Fault], place: Path) -> dict[str, Any]:
+def _message_in_words(message: Any, faults: Sequence[Misfit], place: Path) -> dict[str, Any]:
     fields = safe_text.as_object(message)
     role = fields.get("role")
     block = _block_in_words(fields.get("content", message), faults, (*place, "content"))
     return {"role": role if role in ("user", "assistant") else "user", "content": block}
 
 
-def _contents_in_words(contents: Any, faults: Sequence[Fault], place: Path) -> dict[str, Any]:
+def _contents_in_words(contents: Any, faults: Sequence[Misfit], place: Path) -> dict[str, Any]:
     uri = safe_text.as_object(contents).get("uri")
     text = f"[a part that can't be read ({reason(faults, place)}): {_shown(contents)}]"
     return {"uri": uri if isinstance(uri, str) else "", "text": text}
@@ -164,7 +164,7 @@ def _shown(value: Any) -> str:
 
 
 # Of these methods, a part that doesn't fit is for the model to read, so words stand in its place.
-_IN_WORDS: Final[dict[str, Callable[[Any, Sequence[Fault], Path], dict[str, Any]]]] = {
+_IN_WORDS: Final[dict[str, Callable[[Any, Sequence[Misfit], Path], dict[str, Any]]]] = {
     "tools/call": _block_in_words,
     "prompts/get": _message_in_words,
     "resources/read": _contents_in_words,

@@ -23,7 +23,7 @@ _MOST_FAULTS: Final = 50  # of one value for which that care is taken
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Misfit:
     """A place in a value that the models refuse; `missing` names what they miss in it, `told` says what is wrong."""
 
     place: Path
@@ -37,7 +37,7 @@ class Fault:
         return f"{f'its {where}' if where else 'it'} {self.told}"
 
 
-def reason(faults: Sequence[Fault], place: Path) -> str:
+def reason(faults: Sequence[Misfit], place: Path) -> str:
     """Say what is wrong with the value at `place`, in the words of the fault that is deepest in it."""
     return max(faults, key=lambda fault: len(fault.place)).within(place)
 
@@ -58,7 +58,7 @@ class Shape:
                 return error
         return None
 
-    def faults(self, result: Any) -> list[Fault]:
+    def faults(self, result: Any) -> list[Misfit]:
         """Return what is wrong with `result`; nothing where all models take it."""
         error = self.refusal(result)
         return [] if error is None else _faults(error, result)
@@ -93,14 +93,14 @@ class Fitting:
 
     shape: Shape
     _last: tuple[Path, ...] = ()
-    _refused: tuple[Fault, ...] = ()
+    _refused: tuple[Misfit, ...] = ()
 
-    def fitted(self, value: Any, whole: Path = ()) -> tuple[Any, list[Fault], list[Fault]]:
+    def fitted(self, value: Any, whole: Path = ()) -> tuple[Any, list[Misfit], list[Misfit]]:
         """Return `value` with nothing that the models refuse, the faults that were dropped, and those that can't be.
 
         What is at `whole`, or around it, stays: it is for the caller to leave out.
         """
-        dropped: list[Fault] = []
+        dropped: list[Misfit] = []
         cuts: list[Path] = []
         faults = self.shape.faults(value)
         if faults and tuple(faults) == self._refused:
@@ -123,8 +123,8 @@ class Fitting:
         return value, dropped, []
 
     def _cut(
-        self, value: Any, faults: Sequence[Fault], whole: Path, *, coarse: bool
-    ) -> tuple[Fault, Path, Any, list[Fault]] | None:
+        self, value: Any, faults: Sequence[Misfit], whole: Path, *, coarse: bool
+    ) -> tuple[Misfit, Path, Any, list[Misfit]] | None:
         """Return the first fault that can go, with how much had to; None where the value can't do without any."""
         for fault in sorted(faults, key=lambda one: (-len(one.place), bool(one.missing))):
             if fault.tag:
@@ -139,14 +139,14 @@ class Fitting:
         return None
 
 
-def _faults(error: ValidationError, value: Any) -> list[Fault]:
+def _faults(error: ValidationError, value: Any) -> list[Misfit]:
     """Return the faults in terms of the value. Of a union, only those of members that the value's own tags allow."""
-    by_member: dict[tuple[str, ...], list[Fault]] = {}
+    by_member: dict[tuple[str, ...], list[Misfit]] = {}
     for one in error.errors(include_url=False, include_input=False, include_context=False):
         member, place, missing = _place(one["loc"], value, one["type"] == "missing")
         told = f"has no {missing}" if missing else _in_our_words(one["msg"])
         tag = bool(member) and one["type"] == "literal_error" and place[-1:] in _TAGS
-        fault = Fault(place, missing, told, tag)
+        fault = Misfit(place, missing, told, tag)
         by_member.setdefault(member, []).append(fault)
     own = [faults for faults in by_member.values() if not any(fault.tag for fault in faults)]
     return list(dict.fromkeys(fault for faults in own or by_member.values() for fault in faults))

@@ -1,24 +1,28 @@
-"""Sends requests to one endpoint through its vendor's SDK: with our times, our headers, and no redirect, which could
-carry the key to another host.
+"""Sends requests to one endpoint: with our times, our headers, and no redirect, which could carry the key to another
+host.
 
-Both SDKs add headers of their own accord (`OPENAI_CUSTOM_HEADERS`, the organisation, `ANTHROPIC_CUSTOM_HEADERS`), and
-those may hold credentials. They go to the host that the same environment names, or to the vendor, and nowhere else.
-What a response holds is counted once it is decoded, as a little gzip can be a lot of text.
+A request is what the vendors' SDKs would send, but for the headers that name them; `tests/providers/test_sdk_wire.py`
+compares the two. Their import alone (openai 0.4 s, anthropic 1.1 s) takes longer than all else before a request.
+
+As with the SDKs, the environment may add headers (`OPENAI_CUSTOM_HEADERS`, `ANTHROPIC_CUSTOM_HEADERS`, an organisation)
+that may hold credentials. They go to the host that the same environment names, or to the vendor, and nowhere else. What
+a response holds is counted once it is decoded, as a little gzip can be a lot of text.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import ssl
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from console_app.domain.settings import Api
+from console_app._version import __version__
 from console_app.providers.endpoint.address import EndpointAddress
+from console_app.providers.faults.error_bodies import StatusFault
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,48 +31,54 @@ LARGEST_ANSWER: Final = 256 * 2**20  # bytes of one response, decoded; a long an
 LARGEST_REFUSAL: Final = 2**20  # bytes of one with an error; only its beginning is ever shown
 LONGEST_REFUSAL: Final = 10.0  # seconds of one, from its first byte: a byte now and then would put off every time-out
 PLACEHOLDER = "none"  # what a server on this machine gets for a key: some want one, whatever it is
-COMPATIBLE_VERSION = "2023-06-01"  # what servers other than Anthropic's know of its API
-_ACCOUNT_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
-
-
-def sdk_of(api: Api) -> Literal["openai", "anthropic"]:
-    """Return the package of the SDK that speaks `api`."""
-    match api:
-        case "openai-chat" | "openai-responses":
-            return "openai"
-        case "anthropic":
-            return "anthropic"
-        case _:
-            assert_never(api)
+ANTHROPIC_VERSION = "2026-10-21"  # of the API, as the SDK of the vendor asks for it
+COMPATIBLE_VERSION = "2023-06-01"  # what servers other than Anthropic's know of it
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 
 class EndpointClient:
-    """The connections to one endpoint. The first request imports its SDK in a thread: openai 0.5 s, anthropic 1.2 s."""
+    """The connections to one endpoint. The first request imports the HTTP library in a thread, 0.1 s."""
 
     def __init__(self, where: EndpointAddress) -> None:
         self._where = where
         self._config = where.config
-        self._sdk = sdk_of(where.config.api)
-        self._client: Any = None
+        self._is_anthropic = where.config.api == "anthropic"
+        self._client: httpx2.AsyncClient | None = None
         self._connecting = asyncio.Lock()
 
     @asynccontextmanager
     async def request(
-        self, method: Literal["get", "post"], path: str, body: dict[str, Any] | None = None
-    ) -> AsyncGenerator[Any]:
-        """Send one request and give its response, unread; the SDK raises on an error status."""
-        import httpx2  # loaded by the SDK in any case
-
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        on_sent: Callable[[], None] = lambda: None,
+    ) -> AsyncGenerator[httpx2.Response]:
+        """Send one request and give its response, unread; `on_sent` is called once all of it has left. Raises
+        StatusFault where the answer is a refusal."""
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._connect)
-        sdk = import_module(self._sdk)
-        options: dict[str, Any] = {"headers": dict.fromkeys(self._left_out(), sdk.Omit())}
-        content = {"body": body} if method == "post" else {}
-        response: Any = await getattr(self._client, method)(
-            path, options=options, cast_to=httpx2.Response, stream=True, stream_cls=sdk.AsyncStream[object], **content
-        )
+            client = self._client
+        url, headers, content = self._where.url.rstrip("/"), self._headers(), None
+        if self._is_anthropic:
+            url = url.removesuffix("/v1")
+
+        async def traced(event: str, _: dict[str, Any]) -> None:
+            if event.endswith("send_request_body.complete"):
+                on_sent()
+
+        if body is not None:
+            content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            headers["Content-Type"] = "application/json"
+        extensions = {"trace": traced}
+        request = client.build_request(method, url + path, headers=headers, content=content, extensions=extensions)
+        response = await client.send(request, stream=True)
         try:
+            if not response.is_success:
+                await response.aread()
+                raise StatusFault(response.status_code, response.headers, response.text)
             yield response
         finally:
             await response.aclose()
@@ -77,71 +87,41 @@ class EndpointClient:
         """Close all connections."""
         client, self._client = self._client, None
         if client is not None:
-            await client.close()
-
-    def _connect(self) -> Any:
-        """Make the SDK's client, without retries of its own."""
-        http_client = self._http_client()
-        common: dict[str, Any] = {"max_retries": 0, "timeout": http_client.timeout, "http_client": http_client}
-        if self._sdk == "anthropic":
-            from anthropic import AsyncAnthropic
-
-            return AsyncAnthropic(
-                api_key=self._config.api_key or "none",  # None would have it look in the environment and on disk
-                base_url=self._where.url.rstrip("/").removesuffix("/v1"),
-                default_headers={**self._compatible(), **self._sent()},
-                **common,
-            )
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(
-            api_key=self._config.api_key or "",
-            base_url=self._where.url,
-            default_headers=self._sent(),
-            _enforce_credentials=False,
-            **common,
-        )
+            await client.aclose()
 
     # -- headers
 
-    def _sent(self) -> dict[str, str]:
-        """Return the headers of every request, over the SDK's own."""
-        sent = {name: value for name, value in self._config.headers.items() if value}
-        key = PLACEHOLDER if self._where.is_loopback and not self._where.has_key else self._config.api_key
-        # Else one of the environment would take its place.
-        if key and not (self._config.api_key and self._belongs) and "authorization" not in map(str.lower, sent):
-            sent["Authorization"] = f"Bearer {key}"
-        return sent
+    def _headers(self) -> httpx2.Headers:
+        """Return the headers of every request: what is configured wins, and a value of "" leaves one out."""
+        import httpx2
 
-    def _left_out(self) -> list[str]:
-        """Return the names of the headers that no request may carry."""
-        left_out = [name for name, value in self._config.headers.items() if not value]
-        if not self._config.api_key:
-            left_out.append("Authorization")
-        if not self._belongs:
-            lines = os.environ.get(f"{self._sdk.upper()}_CUSTOM_HEADERS", "").split("\n")
-            left_out += [line.partition(":")[0].strip() for line in lines if ":" in line]
-            left_out += _ACCOUNT_HEADERS
-        sent = {name.lower() for name in self._sent()}
-        return [name for name in left_out if name.lower() not in sent]
+        headers = httpx2.Headers({"Accept": "application/json", "User-Agent": f"fanout/{__version__}"})
+        key = PLACEHOLDER if self._where.is_loopback and not self._where.has_key else self._config.api_key
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        if self._is_anthropic:
+            headers["anthropic-version"] = ANTHROPIC_VERSION if self._where.is_vendor else COMPATIBLE_VERSION
+            if key and key != PLACEHOLDER and not self._where.is_vendor:
+                headers["x-api-key"] = key
+        if self._belongs:
+            headers.update(_of_environment(self._is_anthropic, os.environ))
+            if not key:
+                headers.pop("Authorization", None)
+        for name, value in self._config.headers.items():
+            headers.pop(name, None)
+            if value:
+                headers[name] = value
+        return headers
 
     @property
     def _belongs(self) -> bool:
         """Tell whether the environment's headers are meant for this endpoint."""
-        named = os.environ.get(f"{self._sdk.upper()}_BASE_URL", "").rstrip("/")
+        named = os.environ.get(f"{'ANTHROPIC' if self._is_anthropic else 'OPENAI'}_BASE_URL", "").rstrip("/")
         return self._where.is_vendor or self._where.url.rstrip("/") == named
 
-    def _compatible(self) -> dict[str, str]:
-        """Return what servers other than Anthropic's expect, where the configuration doesn't say otherwise."""
-        if self._where.is_vendor:
-            return {}
-        configured = {name.lower() for name in self._config.headers}
-        wanted = {"anthropic-version": COMPATIBLE_VERSION, "x-api-key": self._config.api_key or ""}
-        return {name: value for name, value in wanted.items() if value and name not in configured}
+    # -- the connections
 
-    # -- what lies below the SDK
-
-    def _http_client(self) -> httpx2.AsyncClient:
+    def _connect(self) -> httpx2.AsyncClient:
         """Make the HTTP client; 30 ms where certificates are loaded."""
         import httpx2
 
@@ -162,6 +142,13 @@ class EndpointClient:
 
         client.event_hooks = {"response": [limit]}
         return client
+
+
+def _of_environment(anthropic: bool, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that the environment adds for a vendor's API."""
+    lines = environ.get(f"{'ANTHROPIC' if anthropic else 'OPENAI'}_CUSTOM_HEADERS", "").split("\n")
+    own = {} if anthropic else {header: environ[name] for name, header in _ACCOUNT.items() if environ.get(name)}
+    return own | {name.strip(): value.strip() for name, found, value in (one.partition(":") for one in lines) if found}
 
 
 def _limit(response: httpx2.Response, longest: float) -> None:

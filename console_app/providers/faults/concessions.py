@@ -27,19 +27,18 @@ from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import Refused, longest_description, refused_part
 from console_app.providers.pictures import images_refused, picture_refused
 from console_app.providers.stream.loose_json import arr, obj
+from console_app.textcalls import lazily
 
 LEAST_ROOM = 256  # tokens for an answer; with fewer the context is full
 
-_OF_ANSWERS = re.compile(
+_OF_ANSWERS = lazily(
     r"max_?(completion_|output_|new_)?tokens|maxOutputTokens|max(imum)? (output |completion |new )?tokens"
     r"|completion tokens|output tokens|in the (completion|output)|for the completion",
     re.IGNORECASE,
 )
 _N = r"([\d,_]+)"
-_CONTEXT = re.compile(
-    rf"(?:context (?:length|window|limit)|model'?s context)\D{{0,24}}{_N}(?! input| > )", re.IGNORECASE
-)
-_INPUT = re.compile(
+_CONTEXT = lazily(rf"(?:context (?:length|window|limit)|model'?s context)\D{{0,24}}{_N}(?! input| > )", re.IGNORECASE)
+_INPUT = lazily(
     rf"{_N} (?:tokens )?(?:(?:in|from) the (?:input |prompt |)(?:messages|prompt|input)|of text input|input tokens"
     rf"|prompt tokens|tokens from the input)|passed {_N} input tokens",
     re.IGNORECASE,
@@ -185,7 +184,7 @@ LIMIT_NAMES = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 NO_SIGNATURE = "skip_thought_signature_validator"
 _HISTORY_STATUSES = (None, 400, 404, 409, 422, 500)
 MOST_TOOLS = 16  # that are left out for their schemas; of more, something else is the matter
-_OWN_NUMBER = re.compile(r"[\w-]*\d[\w-]*")
+_OWN_NUMBER = lazily(r"[\w-]*\d[\w-]*")
 _SPARE = 1.02  # of the input that is guessed for a later request
 
 

@@ -45,6 +45,14 @@ class ServerFault(Exception):
         self.headers: Mapping[str, str] = {}
 
 
+class StatusFault(Exception):
+    """The endpoint answered with the status of an error, or of a redirect."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.headers, self.body = status, headers, body
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
     """The message of an error, its code (or type) and the field it complains of; "" where it doesn't say."""

@@ -1,8 +1,7 @@
 """Turns whatever goes wrong between here and a model into one line for people: what failed, where, what to do next.
 
-Nothing here imports an SDK: their errors are read by what they carry (status, body, cause), so that both SDKs, the
-HTTP library below them and errors inside a stream come out alike. What servers write goes through `safe_text`, and
-keys are taken out of every line.
+Nothing here imports the HTTP library: its errors are read by their names and causes. What servers write goes through
+`safe_text`, and keys are taken out of every line.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from console_app.domain import errors, one_line, web_address
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.rate_limiter import LONGEST_WAIT, HeldBack
 from console_app.providers.faults import waits
-from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, html_title, read_error
+from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, StatusFault, html_title, read_error
 from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
 
 FIRST_DELAY = 0.5
@@ -85,25 +84,25 @@ class Fault:
 
 
 def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) -> Fault:
-    """Return the fault behind an exception of an SDK, of the HTTP library, or a ServerFault."""
-    if isinstance(error, ServerFault):
-        return _reported(error, where, tools_sent)
-    if isinstance(error, HeldBack):
-        held = errors.ProviderError(error.said, come_back(error.seconds), status=429, retry_after=error.seconds)
-        held.unavailable = True
-        return Fault(held)
-    response: Any = getattr(error, "response", None)
-    status: Any = getattr(error, "status_code", None)
-    if isinstance(status, int) and response is not None:
-        return _refused(status, response.text, response.headers, where, tools_sent)
-    return _unreachable(error, where)
+    """Return the fault behind an exception of the HTTP library, or one of ours."""
+    match error:
+        case ServerFault():
+            return _reported(error, where, tools_sent)
+        case StatusFault():
+            return _refused(error, where, tools_sent)
+        case HeldBack():
+            held = errors.ProviderError(error.said, come_back(error.seconds), status=429, retry_after=error.seconds)
+            held.unavailable = True
+            return Fault(held)
+        case _:
+            return _unreachable(error, where)
 
 
 # -- the endpoint answered with an error status
 
 
-def _refused(status: int, body: Any, headers: Mapping[str, str], where: EndpointAddress, tools_sent: bool) -> Fault:
-    found = read_error(body)
+def _refused(fault: StatusFault, where: EndpointAddress, tools_sent: bool) -> Fault:
+    status, headers, found = fault.status, fault.headers, read_error(fault.body)
     line = one_line(where.scrub(found.message), 400)
     make = _Maker(where, status, waits.longest(found.wait, waits.in_headers(headers)))
     if (error := _by_wording(make, line, found, tools_sent)) is not None:

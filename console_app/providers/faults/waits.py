@@ -15,6 +15,8 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, cast
 
+from console_app.textcalls import lazily
+
 Clock = Callable[[], float]
 _FAR: Final = 10**9  # seconds; a larger number is an instant, seconds or milliseconds since 1970
 _DEEPEST, _MOST_FIELDS = 4, 200
@@ -25,10 +27,10 @@ _UNIT = (
     r"|(?:ms|[smhdw])(?=\d)"
 )
 _DURATION = rf"{_N} ?(?:{_UNIT})(?:(?:,? and |, ?| )?{_N} ?(?:{_UNIT})){{0,6}}"
-_PART = re.compile(rf"({_N}) ?({_UNIT})", re.IGNORECASE)
-_WHOLE = re.compile(_DURATION, re.IGNORECASE)
+_PART = lazily(rf"({_N}) ?({_UNIT})", re.IGNORECASE)
+_WHOLE = lazily(_DURATION, re.IGNORECASE)
 _INSTANT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)? ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)"
-_SAID = re.compile(
+_SAID = lazily(
     r"\b(?:again|retry|wait|(?:will|limit|quota|usage) resets?|resets|available|come back)"
     r"(?: \w{1,15}){0,3}?[ :]{0,2}"
     rf"(?<![\d.])(?P<said>{_INSTANT}|{_DURATION})"
@@ -36,13 +38,13 @@ _SAID = re.compile(
     r"|limit reached\|(?P<at>\d{10,13})\b",
     re.IGNORECASE,
 )
-_FIELD = re.compile(
+_FIELD = lazily(
     r"(?:retry(?:after|delay|in)|resets?(?:in|at|after|time)|wait(?:time)?|estimatedtime|ratelimitreset)"
     r"(?:seconds|secs?|s|(ms|millis|milliseconds))?"
 )
 _ECHOED = frozenset({"input", "error", "errors", "response", "raw"})  # the request's own, or read elsewhere
 _RETRY = ("retry-after", "x-ratelimit-reset-after", "x-ratelimit-user-retry-after")
-_RESET = re.compile(r"(?:x-|anthropic-)?ratelimit-(?:.*-)?reset(?:-.*)?")
+_RESET = lazily(r"(?:x-|anthropic-)?ratelimit-(?:.*-)?reset(?:-.*)?")
 _ALONE = frozenset({"x-ratelimit-reset", "ratelimit-reset", "anthropic-ratelimit-unified-reset"})
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
-_OVERFLOW = re.compile(
+from console_app.textcalls import lazily
+
+_OVERFLOW = lazily(
     r"maximum context length|context[ _]length[ _]exceeded|prompt is too long|context window|context size"
     r"|exceeds? (the|its) (available |model'?s )?(maximum )?context|exceed_context_size|maximum prompt length"
     r"|input is too long|exceed context limit|input token count .*exceeds|number of input tokens|request_too_large"
@@ -22,8 +24,8 @@ _OVERFLOW = re.compile(
     r"|tokens to keep from the initial prompt|(prompt|input) length (exceeds|is greater)|string_above_max_length",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"per (minute|day|hour|second)|rate limit", re.IGNORECASE)
-_NO_TOOLS = re.compile(
+_RATE = lazily(r"per (minute|day|hour|second)|rate limit", re.IGNORECASE)
+_NO_TOOLS = lazily(
     r"(does not|doesn't|do not|not) (currently )?support(ed)? (the )?(for )?(tool|function)|support tool use"
     r"|(tools?|function)([ _-]?(use|calls?|calling))? (is|are|param\w*) (is |are )?not "
     r"(supported|enabled|allowed|available)|tool[ _]choice requires --enable-auto-tool-choice|requires --jinja"
@@ -36,17 +38,17 @@ _NO_TOOLS = re.compile(
     r"|only user(,| and) (and )?assistant roles are supported",
     re.IGNORECASE,
 )
-_MANY_TOOLS = re.compile(
+_MANY_TOOLS = lazily(
     r"\btools['\"`]?: array too long|too many (tools|functions)|(maximum|limit|most)[^.]{0,30}\b(tools|functions)\b"
     r"|\b(tools|functions)\b[^.]{0,40}(maximum|at most|no more than|exceed|limit)",
     re.IGNORECASE,
 )
-_SPENT = re.compile(
+_SPENT = lazily(
     r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|exceeded your current quota"
     r"|spend_limit_reached|billing_hard_limit|payment required",
     re.IGNORECASE,
 )
-_OVERLOAD = re.compile(
+_OVERLOAD = lazily(
     r"overloaded|rate[_ ]limit|server[_ ]error|api_error|internal|timeout|timed out|unavailable|try again|capacity"
     r"|too many requests|bad gateway",
     re.IGNORECASE,
@@ -97,15 +99,15 @@ class Refused(Enum):
 
 
 _PARTS: dict[Refused, re.Pattern[str]] = {
-    Refused.UNTHOUGHT: re.compile(
+    Refused.UNTHOUGHT: lazily(
         r"(missing|requires?|lacks?) .{0,12}reasoning_content"
         r"|reasoning_content\b.{0,60}(missing|is required|must be (passed|sent|provided|included|returned))",
         re.IGNORECASE,
     ),
-    Refused.ORDER: re.compile(
+    Refused.ORDER: lazily(
         r"unexpected role .{1,12} after role|roles? must alternate|invalid_request_message_order", re.IGNORECASE
     ),
-    Refused.STREAM: re.compile(
+    Refused.STREAM: lazily(
         r"\bstream(ing|ed)?\b(?!\W{0,3}options).{0,40}(not|n't|un) ?(yet |currently )?"
         r"(support|allowed|enabled|available|permitted)"
         r"|(cannot|can't|can not|(do|does|is|are)( not|n't)|not (yet )?support) (support |use )?"
@@ -113,18 +115,18 @@ _PARTS: dict[Refused, re.Pattern[str]] = {
         r"|unsupported[^.]{0,30}['\"`]stream['\"`]|must be verified to stream",
         re.IGNORECASE,
     ),
-    Refused.SYSTEM: re.compile(
+    Refused.SYSTEM: lazily(
         r"(system|developer)[ _]?(role|messages?|prompts?|instructions?) (is |are )?not (supported|enabled|allowed)"
         r"|(not|n't) support .{0,12}system['\"`]?( (role|messages?|prompts?|instructions?)| with|$)"
         r"|role.{0,6}['\"`]system['\"`] (is )?not (supported|allowed)|only user and assistant roles are supported",
         re.IGNORECASE,
     ),
-    Refused.SIGNATURE: re.compile(
+    Refused.SIGNATURE: lazily(
         r"(missing|corrupted|invalid|no|lacks?) (an? )?.?thought.?signature"
         r"|thought.?signature.{0,20} (is )?(missing|required|not valid|invalid|corrupt)",
         re.IGNORECASE,
     ),
-    Refused.REASONING: re.compile(
+    Refused.REASONING: lazily(
         r"invalid.{0,12}signature.{0,30}(thinking|reasoning)"
         r"|signature.{0,60}(thinking|reasoning).{0,60}(invalid|verif|match)"
         r"|(thinking|reasoning).{0,60}signature.{0,60}(invalid|verif|match|required)"
@@ -134,29 +136,29 @@ _PARTS: dict[Refused, re.Pattern[str]] = {
         r"|without its required (following|preceding|reasoning)",
         re.IGNORECASE | re.DOTALL,
     ),
-    Refused.ID: re.compile(
+    Refused.ID: lazily(
         r"(tool.?call.?id|tool_use_id|tool_use\.id|call_id|tool_calls\W*\d+\W*id|\binput\W*\d+\W*id)\b"
         r".{0,160}(must be a-z|too long|maximum length|length of|pattern|invalid|begins with|alphanum)"
         r"|invalid.{0,40}(tool.?call.?id|tool_use_id|call_id|tool_calls\W*\d+\W*id)\b(?!.{0,80}not found)",
         re.IGNORECASE | re.DOTALL,
     ),
-    Refused.BLANK: re.compile(
+    Refused.BLANK: lazily(
         r"content\b.{0,80}(valid string|must be (a )?string|none is not|(not|cannot) be (null|none|empty)"
         r"|received null|null, expected|null is not|str type expected)|invalid type: null, expected a string",
         re.IGNORECASE | re.DOTALL,
     ),
-    Refused.ITEMS: re.compile(
+    Refused.ITEMS: lazily(
         r"(missing|must have|requires?|lacks?) .{0,3}items\b|\bitems\W{0,4}(missing|field required)", re.IGNORECASE
     ),
-    Refused.NAMES: re.compile(r"propert(y|ies) (keys?|names?)\b.{0,40}(match|pattern)", re.IGNORECASE),
-    Refused.KEYWORD: re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
+    Refused.NAMES: lazily(r"propert(y|ies) (keys?|names?)\b.{0,40}(match|pattern)", re.IGNORECASE),
+    Refused.KEYWORD: lazily(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
 }
-_DESCRIPTION = re.compile(r"\b(tools?|functions?|function_?declarations)\b.{0,40}\bdescription", re.IGNORECASE)
-_TOO_LONG = re.compile(r"too long|at most|max(imum)?[ _](length|of)|exceed|above_max|longer than", re.IGNORECASE)
-_AT_MOST = re.compile(r"(?:max(?:imum)?[ _](?:length|of)|at most|exceeds?|longer than)\D{0,30}(\d{2,6})", re.IGNORECASE)
+_DESCRIPTION = lazily(r"\b(tools?|functions?|function_?declarations)\b.{0,40}\bdescription", re.IGNORECASE)
+_TOO_LONG = lazily(r"too long|at most|max(imum)?[ _](length|of)|exceed|above_max|longer than", re.IGNORECASE)
+_AT_MOST = lazily(r"(?:max(?:imum)?[ _](?:length|of)|at most|exceeds?|longer than)\D{0,30}(\d{2,6})", re.IGNORECASE)
 _USUAL_DESCRIPTION = 1024  # characters: OpenAI's
-_FAILED_CALL = re.compile(r"tool_use_failed|failed to call a function|malformed.?function.?call", re.IGNORECASE)
-_ALLOWED = re.compile(
+_FAILED_CALL = lazily(r"tool_use_failed|failed to call a function|malformed.?function.?call", re.IGNORECASE)
+_ALLOWED = lazily(
     r"(?:supported (?:values|levels|efforts) are|(?:must|should|has to) be (?:one of|either)|one of|allowed values)"
     r":? *([^.]{1,200})",
     re.IGNORECASE,

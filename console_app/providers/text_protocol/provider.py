@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from console_app.config.models import KnownDialects
 from console_app.domain import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage, errors, ports
@@ -30,17 +30,10 @@ from console_app.providers.text_protocol.given import (
     known_of_before,
     stands_for_more,
 )
-from console_app.providers.text_protocol.reading import LONG, AnswerReader, ReadingPace
-from console_app.textcalls import (
-    FAMILIES,
-    Provenance,
-    ReadingLevel,
-    ToolSignature,
-    render_calls,
-    render_results,
-    stop_strings,
-    system_section,
-)
+from console_app.textcalls import Provenance, ReadingLevel, ToolSignature
+
+if TYPE_CHECKING:
+    from console_app.providers.text_protocol.reading import AnswerReader
 
 MUST_CALL = "Every answer of yours has to call at least one tool."
 
@@ -66,8 +59,31 @@ class _Result:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How the text of an answer is to be read."""
+
+    tools: Sequence[ToolSpec]
+    dialect: str | None
+    level: ReadingLevel = "all"
+    as_is: bool = False
+
+    @property
+    def reads_calls(self) -> bool:
+        """Tell whether any call can come of it."""
+        return self.level != "none"
+
+    def open(self, provenance: Provenance) -> AnswerReader:
+        """Return the reader of one answer."""
+        from console_app.providers.text_protocol.reading import AnswerReader
+
+        return AnswerReader(self.tools, self.dialect, self.level, provenance=provenance, as_is=self.as_is)
+
+
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
     """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
+    from console_app.textcalls import stop_strings, system_section
+
     system = request.system
     if request.tools and request.tool_choice != "none":
         tools = [_Tool(spec.name, spec.description, spec.input_schema) for spec in request.tools]
@@ -88,6 +104,8 @@ def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
 
 
 def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
+    from console_app.textcalls import render_results
+
     out: list[Message] = []
     results: list[_Result] = []
     images: list[str] = []
@@ -137,6 +155,8 @@ def _assistant(message: AssistantMessage, dialect: str, tools: Sequence[ToolSpec
 def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignature]) -> str:
     """Return the calls of one answer in the dialect, together as a model writes them; one that could not be read stays
     the text that it was, between the others."""
+    from console_app.textcalls import render_calls
+
     written: list[str] = []
     for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, _Call)):
         if readable:
@@ -309,20 +329,25 @@ class TextProtocol:
 
     async def _read(self, request: ports.ModelRequest, dialect: str | None) -> AsyncGenerator[ch.Chunk]:
         """Send one request, natively when `dialect` is None; calls are read from the text while no native one came."""
-        reader = self._reader(request, dialect)
-        if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
+        reading = self._reading(request, dialect)
+        if reading is not None and reading.reads_calls and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
-        if reader is not None:
+        if reading is not None:
             first = request.messages[0].content if request.messages else ""
             if self._unheard:
                 request = _told(request, self._unheard, self._first)
             self._first = first
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
-        pace = ReadingPace(reader) if reader is not None else None
+        reader = pace = None
         try:
             async with self._inner.stream(sent) as chunks:
                 async for chunk in chunks:
+                    if reading is not None:  # imported meanwhile: no request waits for it
+                        from console_app.providers.text_protocol.reading import ReadingPace
+
+                        reader, reading = reading.open(self._provenance), None
+                        pace = ReadingPace(reader)
                     if reader is None or pace is None:
                         yield chunk
                         continue
@@ -360,7 +385,7 @@ class TextProtocol:
                     yield read
             raise
 
-    def _reader(self, request: ports.ModelRequest, dialect: str | None) -> AnswerReader | None:
+    def _reading(self, request: ports.ModelRequest, dialect: str | None) -> _Reading | None:
         if not request.tools or request.tool_choice == "none":
             return None
         if request.conversation != self._conversation:
@@ -374,11 +399,11 @@ class TextProtocol:
             self._forget()
         self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
         if dialect is not None:
-            return AnswerReader(request.tools, dialect, provenance=self._provenance)
+            return _Reading(request.tools, dialect)
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
-        return AnswerReader(request.tools, None, level, provenance=self._provenance, as_is=as_is)
+        return _Reading(request.tools, None, level, as_is)
 
     def _forget(self) -> None:
         """Forget what is known of the conversation, as another begins: its requests say the rest."""
@@ -402,6 +427,8 @@ class TextProtocol:
 
 
 async def _finished(reader: AnswerReader, reason: ch.FinishReason | None) -> tuple[list[ch.Chunk], bool]:
+    from console_app.providers.text_protocol.reading import LONG
+
     if reader.length > LONG:
         return await asyncio.to_thread(reader.finish, reason)
     return reader.finish(reason)
@@ -425,6 +452,8 @@ def _told(request: ports.ModelRequest, unheard: str, first: str) -> ports.ModelR
 
 def _writable(dialect: str) -> bool:
     """Tell whether tools can be offered in this dialect."""
+    from console_app.textcalls import FAMILIES
+
     return dialect in FAMILIES
 
 

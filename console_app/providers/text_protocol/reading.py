@@ -48,11 +48,6 @@ class AnswerReader:
         self._names: dict[int, str] = {}  # of the calls that are announced now
 
     @property
-    def reads_calls(self) -> bool:
-        """Tell whether any call can come of it."""
-        return self._level != "none"
-
-    @property
     def raw(self) -> str:
         """Return the answer's text as it came."""
         return "".join(self._raw)

@@ -1,0 +1,397 @@
+"""Plays a fixed set of requests against a live endpoint and says what it does: its fingerprint.
+
+The requests go the way of every other one, so what the endpoint refuses is conceded as it would be in a conversation,
+and known from then on. Beside that the events are watched as they come, before anything is read from them.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+import time
+import zlib
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from console_app.config.models import KnownRefusals
+from console_app.domain import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+    errors,
+    one_line,
+    ports,
+)
+from console_app.domain import chunks as ch
+from console_app.domain.settings import ProviderConfig, Sampling
+from console_app.providers.factory import open_provider
+from console_app.providers.stream.loose_json import arr, obj, text
+from console_app.providers.wire_provider import WireProvider
+
+Kind = TypeVar("Kind")
+REQUESTS: Final = 7  # and more where a field is refused
+TOKENS: Final = 3_000  # about, of all requests together, prompts and answers
+UNKNOWN_FIELD = "fanout_test_of_an_unknown_field"
+_LONG = 120  # numbers to count, one a line
+_SHORT = 16  # tokens of an answer that is to be cut
+_TOOL = ToolSpec(
+    name="test_note",
+    server="test",
+    tool="note",
+    description="Notes one word.",
+    input_schema={"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+)
+_OF_REASONING = frozenset(
+    {"reasoning", "reasoning_content", "reasoning_details", "signature", "encrypted_content", "summary"}
+)
+_LIMIT_HEADERS = ("ratelimit", "rate-limit", "retry-after")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One thing that the endpoint does. `breaks` says what doesn't work because of it, "" where all does."""
+
+    name: str
+    seen: str
+    breaks: str = ""
+
+
+@dataclass(slots=True)
+class _Played:
+    """One request and all that came of it."""
+
+    chunks: list[ch.Chunk] = field(default_factory=list[ch.Chunk])
+    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    error: errors.ProviderError | None = None
+    first: float = 0.0  # seconds until the first chunk
+    seconds: float = 0.0
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        return [chunk for chunk in self.chunks if isinstance(chunk, kind)]
+
+    @property
+    def problem(self) -> str:
+        return one_line(self.error.line, 300) if self.error is not None else ""
+
+    @property
+    def calls(self) -> list[tuple[ch.CallOpened, str]]:
+        """The calls that may run, each with its arguments."""
+        opened = {chunk.index: chunk for chunk in self.of(ch.CallOpened)}
+        return [(opened[one.index], one.arguments) for one in self.of(ch.CallClosed)]
+
+    @property
+    def message(self) -> AssistantMessage:
+        """The answer as it goes back to the endpoint."""
+        kept = {chunk.index: chunk.data for chunk in self.of(ch.ProviderData)}
+        calls = tuple(
+            ToolCall(
+                id=one.id or f"call_test_{one.index}",
+                name=one.name,
+                arguments=arguments or "{}",
+                provider_data=kept.get(one.index, {}),
+            )
+            for one, arguments in self.calls
+        )
+        return AssistantMessage(
+            content="".join(chunk.text for chunk in self.of(ch.TextChunk)),
+            tool_calls=calls,
+            reasoning=tuple(chunk.reasoning for chunk in self.of(ch.ReasoningFinished)),
+            provider_data=kept.get(None, {}),
+        )
+
+
+async def probe(
+    config: ProviderConfig, known: KnownRefusals, tell: Callable[[str], None] = lambda _: None
+) -> list[Observation]:
+    """Play all requests; `known` learns what the endpoint refuses, `tell` hears what is asked. Raises ProviderError
+    where not even the first one is answered."""
+    found: list[Observation] = []
+    told: list[str] = []
+
+    async def play(provider: WireProvider, what: str, request: ports.ModelRequest) -> _Played:
+        tell(what)
+        played = await _play(provider, request)
+        told.extend(one_line(chunk.text, 160) for chunk in played.of(ch.NoticeChunk))
+        return played
+
+    async with _opened(config, known) as provider:
+        one = await play(provider, "one call", _asked("Call test_note once, with the word one. Say nothing else."))
+        if one.error is not None and not one.calls:
+            raise one.error
+        found += _of_one_call(one, config.api)
+        back = await play(provider, "reasoning and results given back", _with_results(one.message, provider.endpoint))
+        found.append(_of_given_back(one.message, back))
+        words = "In one answer call test_note four times, with the words one, two, three and four."
+        found += _of_four_calls(await play(provider, "four calls", _asked(words)), config.api)
+        words = f"Count from 1 to {_LONG}, one number a line, and nothing else."
+        found += _of_long_text(await play(provider, "a long text", _asked(words, tools=False)))
+        with _picture() as request:
+            found.append(_of_picture(await play(provider, "a picture", request), provider))
+        short = _asked("Count from 1 to 500.", tools=False, sampling=Sampling(max_tokens=_SHORT))
+        found.append(_of_cut(await play(provider, "an answer cut by its token limit", short)))
+    async with _opened(config, KnownRefusals()) as provider:  # whose concessions nobody keeps
+        tell("an unknown field")
+        odd = Sampling(extra_body={UNKNOWN_FIELD: True}, max_tokens=_SHORT)
+        found.append(_of_unknown_field(await _play(provider, _asked("Say yes.", tools=False, sampling=odd))))
+    refused = "; ".join(dict.fromkeys(told)) or "nothing that is usually sent"
+    return [*found, Observation("refused", refused)]
+
+
+@asynccontextmanager
+async def _opened(config: ProviderConfig, known: KnownRefusals) -> AsyncGenerator[WireProvider]:
+    provider = open_provider(config, known)
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+def _asked(prompt: str, *, tools: bool = True, sampling: Sampling | None = None) -> ports.ModelRequest:
+    message = UserMessage(content=prompt)
+    return ports.ModelRequest((message,), tools=(_TOOL,) if tools else (), sampling=sampling or Sampling())
+
+
+async def _play(provider: WireProvider, request: ports.ModelRequest) -> _Played:
+    played = _Played()
+    provider.watch = lambda name, data: played.events.append((name, data))
+    provider.watch_headers = lambda headers: played.headers.update(headers)
+    began = time.monotonic()
+    try:
+        async with provider.stream(request) as chunks:
+            async for chunk in chunks:
+                if not played.first and not isinstance(chunk, ch.NoticeChunk | ch.RetryChunk):
+                    played.first = time.monotonic() - began
+                played.chunks.append(chunk)
+    except errors.ProviderError as error:
+        played.error = error
+    played.seconds = time.monotonic() - began
+    return played
+
+
+# -- what a request showed
+
+
+def _of_one_call(one: _Played, api: str) -> list[Observation]:
+    calls = one.calls
+    seen = f"{len(calls)} called, {_plural(len(one.of(ch.CallBroken)), 'can not be run', 'can not be run')}"
+    if not calls:
+        breaks = "tools can't be called natively: try /protocol text"
+        return [Observation("one call", _text_of(one) or "no call came", breaks)]
+    word = calls[0][1]
+    found = [Observation("one call", f"arguments {one_line(word, 60)}" if not one.of(ch.CallBroken) else seen)]
+    found.append(_labels(one, api, "labels of one call"))
+    found.append(_ends(one, api))
+    usage = [
+        f"{chunk.input_tokens} in, {chunk.output_tokens} out" for chunk in one.of(ch.UsageChunk) if chunk.input_tokens
+    ]
+    found.append(Observation("usage", (usage or ["none"])[-1], "" if usage else "tokens and costs can't be counted"))
+    limits = {name: value for name, value in one.headers.items() if any(part in name for part in _LIMIT_HEADERS)}
+    listed = ", ".join(f"{name} {one_line(value, 30)}" for name, value in sorted(limits.items())[:8])
+    found.append(Observation("limits", listed or "no headers say"))
+    found.append(_gives(one))
+    return found
+
+
+def _of_four_calls(four: _Played, api: str) -> list[Observation]:
+    calls, broken = four.calls, four.of(ch.CallBroken)
+    seen = f"{len(calls)} of 4 in one answer" if not four.problem else four.problem
+    breaks = ""
+    if broken:
+        breaks = f"{len(broken)} can't be run: {one_line(broken[0].problem, 120)}"
+    elif len(calls) < 2:
+        breaks = "calls come one an answer, so nothing runs in parallel"
+    return [Observation("four calls", seen, breaks), _labels(four, api, "labels of four calls")]
+
+
+def _of_long_text(long: _Played) -> list[Observation]:
+    if long.error is not None:
+        return [Observation("long text", long.problem, "long answers break off")]
+    whole = "".join(chunk.text for chunk in long.of(ch.TextChunk))
+    lines = [line.strip(" .") for line in whole.splitlines()]
+    complete = str(_LONG) in lines
+    seen = f"{len(whole)} characters in {_plural(len(long.events), 'event')}, {long.seconds:.1f} s"
+    breaks = "" if complete else "the text did not come to its end"
+    streamed = len(long.events) > 1
+    return [
+        Observation("long text", seen, breaks),
+        Observation("stream", f"first piece after {long.first:.1f} s" if streamed else "the answer came whole",
+                "" if streamed else "nothing is shown until an answer is complete"),
+    ]  # fmt: skip
+
+
+def _with_results(answer: AssistantMessage, endpoint: str) -> ports.ModelRequest:
+    """Give an answer back as it came, reasoning and all, with a result for each call."""
+    results = [ToolMessage(tool_call_id=call.id, name=call.name, content="noted") for call in answer.tool_calls]
+    asked = UserMessage(content="Call test_note once, with the word one. Then say done.")
+    more: tuple[Message, ...] = () if results else (UserMessage(content="Say done."),)
+    return ports.ModelRequest(
+        (asked, answer.model_copy(update={"endpoint": endpoint}), *results, *more), tools=(_TOOL,)
+    )
+
+
+def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
+    results = len(answer.tool_calls)
+    given = ", ".join(filter(None, [_plural(results, "result"), "reasoning" if answer.reasoning else ""]))
+    if back.error is not None:
+        return Observation("given back", f"{given}: {back.problem}", "a turn ends at its first call")
+    changed = "; ".join(one_line(chunk.text, 160) for chunk in back.of(ch.NoticeChunk))
+    return Observation("given back", f"{given}: taken{f'; {changed}' if changed else ''}")
+
+
+@contextmanager
+def _picture() -> Generator[ports.ModelRequest]:
+    """A request with a small picture, which is there meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="fanout-test-") as folder:
+        path = Path(folder, "red.png")
+        path.write_bytes(_red_square())
+        yield ports.ModelRequest((UserMessage(content="Which colour is this? One word.", images=(str(path),)),))
+
+
+def _of_picture(seen: _Played, provider: WireProvider) -> Observation:
+    if seen.error is not None:
+        return Observation("pictures", seen.problem, "a message with a picture fails")
+    if provider.no_pictures:
+        return Observation("pictures", "refused: its model sees none, and the text goes without them")
+    said = _text_of(seen)
+    return Observation("pictures", f"taken; it says: {said}" if said else "taken")
+
+
+def _of_cut(cut: _Played) -> Observation:
+    if cut.error is not None:
+        return Observation("cut by its limit", cut.problem, "an answer cut by its token limit is an error")
+    reasons = [chunk.reason for chunk in cut.of(ch.FinishChunk)]
+    if reasons == ["length"]:
+        return Observation("cut by its limit", "said: length")
+    usage = cut.of(ch.UsageChunk)
+    long = usage[-1].output_tokens > _SHORT if usage else len(_text_of(cut)) > 100
+    if long:
+        return Observation("cut by its limit", f"the limit of {_SHORT} tokens was not kept", "max_tokens has no effect")
+    hidden = "a cut answer is taken for a whole one: a call at its end may lack a part"
+    return Observation("cut by its limit", f"hidden behind: {', '.join(reasons)}", hidden)
+
+
+def _of_unknown_field(odd: _Played) -> Observation:
+    if odd.error is None:
+        return Observation("unknown field", "passed over")
+    names = UNKNOWN_FIELD in odd.error.line
+    breaks = "" if names else "what it refuses can't be told from its words, so nothing is left out for it"
+    return Observation("unknown field", f"refused: {odd.problem}", breaks)
+
+
+def _gives(one: _Played) -> Observation:
+    """Name what it gives beside text and calls, by the fields that carry it."""
+    blocks = [chunk.reasoning.data for chunk in one.of(ch.ReasoningFinished)]
+    kinds = {text(data.get("field")) for data in blocks} | {name for data in blocks for name in obj(data.get("block"))}
+    named = ", ".join(sorted(kinds & _OF_REASONING))
+    parts = [f"reasoning ({named or 'text'})"] if blocks or one.of(ch.ReasoningChunk) else []
+    parts += sorted({name for chunk in one.of(ch.ProviderData) for name in chunk.data} - {"id"})
+    return Observation("gives", ", ".join(one_line(part, 80) for part in parts) or "text and calls alone")
+
+
+# -- labels and ends, as they stand in the events
+
+_Label = tuple[object, object, bool]  # index, id, and whether the fragment names its tool
+
+
+def _fragments(api: str, events: Iterable[tuple[str, dict[str, Any]]]) -> list[_Label]:
+    found: list[_Label] = []
+    for _, data in events:
+        if api == "openai-chat":
+            for choice in map(obj, arr(data.get("choices"))):
+                for call in map(obj, arr((obj(choice.get("delta")) or obj(choice.get("message"))).get("tool_calls"))):
+                    named = bool(text(obj(call.get("function")).get("name")))
+                    found.append((call.get("index"), call.get("id") or None, named))
+        elif api == "openai-responses":
+            item, kind = obj(data.get("item")), text(data.get("type"))
+            if kind == "response.output_item.added" and item.get("type") == "function_call":
+                found.append((data.get("output_index"), item.get("id") or None, True))
+            elif kind.startswith("response.function_call_arguments."):
+                found.append((data.get("output_index"), data.get("item_id") or None, False))
+        elif data.get("type") == "content_block_start" and obj(data.get("content_block")).get("type") == "tool_use":
+            found.append((data.get("index"), obj(data.get("content_block")).get("id") or None, True))
+        elif obj(data.get("delta")).get("type") == "input_json_delta":
+            found.append((data.get("index"), None, False))
+    return found
+
+
+def _labels(played: _Played, api: str, name: str) -> Observation:
+    fragments = _fragments(api, played.events)
+    first, later = [one for one in fragments if one[2]], [one for one in fragments if not one[2]]
+    if not first:
+        return Observation(name, "no labels: nothing came in fragments" if not played.problem else played.problem)
+    words = [f"first: {_worn(first)}", f"later: {_worn(later)}" if later else "each call in one fragment"]
+    indexes = {one[0] for one in first if one[0] is not None}
+    ids = [one[1] for one in first if one[1] is not None]
+    if len(first) > 1 and len(indexes) == 1:
+        words.append("all calls under one index")
+    if len(set(ids)) < len(ids):
+        words.append("one id for several calls")
+    strange = {one[0] for one in later if one[0] is not None} - indexes
+    if strange and indexes:
+        words.append("later fragments under other indexes")
+    if api == "openai-responses" and {one[1] for one in later if one[1]} - {*ids}:
+        words.append("ids that differ between events")
+    broken = played.of(ch.CallBroken)
+    return Observation(name, "; ".join(words), one_line(broken[0].problem, 160) if broken else "")
+
+
+def _worn(fragments: list[_Label]) -> str:
+    """Say which labels fragments wear: all of them, some, or none."""
+    words: list[str] = []
+    for place, what in enumerate(("index", "id")):
+        wearing = sum(one[place] is not None for one in fragments)
+        if wearing:
+            words.append(what if wearing == len(fragments) else f"{what} in some")
+    return " and ".join(words) or "none"
+
+
+def _ends(one: _Played, api: str) -> Observation:
+    kinds = [text(data.get("type")) or name for name, data in one.events]
+    said = [
+        text(value)
+        for _, data in one.events
+        for value in (
+            *(obj(choice).get("finish_reason") for choice in arr(data.get("choices"))),
+            obj(data.get("delta")).get("stop_reason"),
+            obj(data.get("response")).get("status") if data.get("type") == "response.completed" else None,
+        )
+        if text(value)
+    ]
+    marks = [kind for kind in ("[DONE]", "message_stop", "response.completed") if kind in kinds]
+    closing = {
+        "openai-chat": "",
+        "openai-responses": "response.function_call_arguments.done",
+        "anthropic": "content_block_stop",
+    }[api]
+    words = [f"reason {', '.join(dict.fromkeys(said)) or 'none'}", *marks]
+    if closing:
+        words.append(f"calls end with {closing}" if closing in kinds else f"calls without {closing}")
+    calls = [chunk for chunk in one.of(ch.CallClosed) if chunk.sure]
+    late = "" if calls or not one.calls else "a call waits for the end of the answer, or asks"
+    return Observation("ends", "; ".join(words), late if closing else "")
+
+
+def _text_of(played: _Played) -> str:
+    return one_line("".join(chunk.text for chunk in played.of(ch.TextChunk)), 60)
+
+
+def _plural(count: int, what: str, several: str = "") -> str:
+    return f"{count} {what if count == 1 else several or what + 's'}"
+
+
+def _red_square() -> bytes:
+    """Make a PNG of 32 by 32 red points."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = (b"\0" + b"\xff\0\0" * 32) * 32
+    head = struct.pack(">IIBBBBB", 32, 32, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
