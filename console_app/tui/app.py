@@ -161,8 +161,6 @@ class FanoutApp(StartupApp[int]):
         """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
         super().copy_to_clipboard(text)
         if not self.is_headless:
-            from console_app.console import files  # a program is asked: nothing for the start
-
             self.run_worker(partial(files.copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 
     # -- the end
