@@ -25,8 +25,9 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from console_app.config.machine import page_in_use
-from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
-from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.console import files
+from console_app.tui.main_screen.start.first_paint import StartupApp, StartupParts
+from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
