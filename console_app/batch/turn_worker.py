@@ -32,11 +32,11 @@ from console_app.domain import (
     ToolSpec,
     UserMessage,
     batch,
+    event_news,
     ports,
 )
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.event_news import News, call_of
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import CallView
@@ -322,8 +322,8 @@ class _Running:
             self.events.append(event)
         if self.watched:
             self._show(event)
-        if News.of(event) & News.MOVES and self.engine is not None:
-            call = self.engine.transcript.calls.get(call_of(event))
+        if event_news.News.of(event) & event_news.News.MOVES and self.engine is not None:
+            call = self.engine.transcript.calls.get(event_news.call_of(event))
             if call is not None:
                 self._changed(call)
 

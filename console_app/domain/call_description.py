@@ -9,8 +9,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import CallView
-from console_app.domain.transcript.verdicts import verdict_of
+from console_app.domain.transcript import CallView, verdicts
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),
@@ -50,7 +49,7 @@ def state_of(call: CallView) -> tuple[str, str]:
 
 def sign_of(state: CallState, outcome: Outcome | None) -> str:
     """The sign for where a call stands of which no more is known; one that runs has none, as in `state_of`."""
-    return _STATES[state][0] if outcome is None else verdict_of(outcome, None, "", None).glyph
+    return _STATES[state][0] if outcome is None else verdicts.verdict_of(outcome, None, "", None).glyph
 
 
 def in_words(call: CallView) -> str:
