@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -151,3 +151,12 @@ def test_few_names_cross_from_room_to_room(trees: dict[Path, ast.Module]) -> Non
                 if room(module) != room(here):
                     crossing.add((module, alias.name))
     assert len(crossing) < MOST_CROSSING
+
+
+MOST_FILES = 16  # of a folder, its door aside
+WIDE = {"domain": 20, "commands": 18}  # nouns that are named with their module; one file a command
+
+
+def test_a_folder_holds_few_files() -> None:
+    files = Counter(str(path.parent.relative_to(CODE)) for path in FILES if path.name != "__init__.py")
+    assert {folder: count for folder, count in files.items() if count > WIDE.get(folder, MOST_FILES)} == {}

@@ -24,7 +24,6 @@ from console_app.console import ConfiguredModels, warm_up
 from console_app.domain import (
     AssistantMessage,
     Attachment,
-    CallState,
     ConfigError,
     Event,
     FanoutError,
@@ -33,6 +32,7 @@ from console_app.domain import (
     ToolSpec,
     UserMessage,
     batch,
+    event_news,
     ports,
 )
 from console_app.domain import chunks as ch
@@ -53,11 +53,6 @@ from console_app.engine import (
 from console_app.sessions import export
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")
-_STATES: dict[type[ev.Event], CallState] = {
-    ev.CallQueued: CallState.QUEUED,
-    ev.CallStarted: CallState.RUNNING,
-    ev.CallFinished: CallState.FINISHED,
-}
 # Items whose conversations, full of cycles, are collected together: left to itself the collector waits for hundreds,
 # and holds the loop up for a fifth of a second.
 _COLLECTED = 40
@@ -327,10 +322,10 @@ class _Running:
             self.events.append(event)
         if self.watched:
             self._show(event)
-        if (state := _STATES.get(type(event))) is not None and self.engine is not None:
-            call = self.engine.transcript.calls.get(event.call_id)  # type: ignore[union-attr]  of the four above
+        if event_news.News.of(event) & event_news.News.MOVES and self.engine is not None:
+            call = self.engine.transcript.calls.get(event_news.call_of(event))
             if call is not None:
-                self._changed(call, state)
+                self._changed(call)
 
     def show_all(self) -> None:
         """From now on it is watched."""
@@ -345,7 +340,7 @@ class _Running:
     def _show(self, event: ev.Event) -> None:
         self.tell(batch.ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
 
-    def _changed(self, call: CallView, state: CallState) -> None:
+    def _changed(self, call: CallView) -> None:
         spec = self.engine.spec(call.name) if self.engine is not None else None
         label = f"{call.server}.{call.tool}" if call.server else call.name
         read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
@@ -354,8 +349,8 @@ class _Running:
                 item=self.item.id,
                 call_id=call.id,
                 label=label,
-                state=state,
-                outcome=call.outcome if state is CallState.FINISHED else None,
+                state=call.state,
+                outcome=call.outcome,
                 read_only=read_only,
                 at=steady_time(),
             )

@@ -40,11 +40,11 @@ from console_app.config.servers import ServerChoice
 from console_app.domain import (
     CallState,
     FanoutError,
-    Outcome,
     ToolSpec,
     UsageError,
     amounts,
     batch,
+    call_description,
     one_line,
     plural,
     safe_text,
@@ -65,13 +65,6 @@ from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")
 DONE = RunEnding(Exit.DONE)
-_STATES = {
-    CallState.ANNOUNCED: "·",
-    CallState.WAITING: "?",
-    CallState.QUEUED: "…",
-    CallState.RUNNING: "●",
-    CallState.FINISHED: "✓",
-}
 _ANSWER = 500  # tokens that an answer is taken to have where no limit is set
 
 
@@ -428,10 +421,7 @@ def _told_at(item: batch.WorkItem) -> Generator[None]:
 
 def _lanes(item: batch.RunningItem) -> str:
     """The calls of a running item, a character each, and what the newest open one is."""
-    marks = "".join(
-        "✗" if lane.outcome is not None and lane.outcome is not Outcome.SUCCEEDED else _STATES[lane.state]
-        for lane in item.lanes
-    )
+    marks = "".join(call_description.sign_of(lane.state, lane.outcome) or "●" for lane in item.lanes)
     open_ones = [lane.label for lane in item.lanes if lane.state is not CallState.FINISHED]
     return f"{marks} {open_ones[-1]}" if open_ones else marks
 

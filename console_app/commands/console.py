@@ -38,7 +38,7 @@ from console_app.console.servers import HubSwitches
 from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
 from console_app.domain import chunks as ch
 from console_app.engine import Engine
-from console_app.tui.main_screen.warm_up import WarmUp
+from console_app.tui.main_screen.start.warm_up import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from console_app.console.connecting import Connecting as Connecting
     from console_app.console.connecting import Listing as Listing
     from console_app.console.console import Console as Console
+    from console_app.console.intents.commands import turn_of as turn_of
     from console_app.console.model_source import ConfiguredModels as ConfiguredModels
     from console_app.console.model_source import list_all as list_all
     from console_app.console.model_source import warm_up as warm_up
@@ -19,11 +20,9 @@ if TYPE_CHECKING:
     from console_app.console.permissions import PermissionRow as PermissionRow
     from console_app.console.permissions import Permissions as Permissions
     from console_app.console.permissions import Scope as Scope
-    from console_app.console.permissions import source_of as source_of
     from console_app.console.services import AttentionSettings as AttentionSettings
     from console_app.console.services import Services as Services
     from console_app.console.talk.collector import full_looks as full_looks
-    from console_app.console.talk.command_turns import turn_of as turn_of
     from console_app.console.talk.conversation import Conversation as Conversation
     from console_app.console.talk.question_queue import PendingQuestion as PendingQuestion
     from console_app.console.talk.question_queue import QuestionQueue as QuestionQueue
@@ -44,13 +43,13 @@ else:
             "activity": "Doing",
             "connecting": "Connecting Listing",
             "console": "Console",
+            "intents.commands": "turn_of",
             "model_source": "ConfiguredModels list_all warm_up",
             "models": "Models",
             "pending": "Pending",
-            "permissions": "ApprovalDecision MODES PermissionRow Permissions Scope source_of",
+            "permissions": "ApprovalDecision MODES PermissionRow Permissions Scope",
             "services": "AttentionSettings Services",
             "talk.collector": "full_looks",
-            "talk.command_turns": "turn_of",
             "talk.conversation": "Conversation",
             "talk.question_queue": "PendingQuestion QuestionQueue Reply",
             "talk.queued": "Around",

@@ -13,13 +13,11 @@ from console_app.console.files import Attachments
 from console_app.console.pending import PendingCalls
 from console_app.console.permissions import Permissions
 from console_app.console.servers import Watching
-from console_app.console.servers.file_news import FileNews, Reloads
-from console_app.console.servers.news import ServerNews
+from console_app.console.servers.news import FileNews, Reloads, ServerNews
 from console_app.console.services import Services
 from console_app.console.talk.conversation import Conversation
-from console_app.console.talk.readiness import Readiness
+from console_app.console.talk.readiness import ConsoleStart, Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
-from console_app.console.talk.starting import ConsoleStart
 from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, UsageError, event_news, one_line, ports
 from console_app.domain.transcript import MANUAL

@@ -8,8 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import assert_never
 
-from console_app.domain.tools import CallState
-from console_app.domain.transcript import CallView
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript import CallView, verdicts
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),
@@ -45,6 +45,11 @@ def state_of(call: CallView) -> tuple[str, str]:
     if call.waits_for_you and call.state is not CallState.WAITING:
         return _STATES[CallState.WAITING][0], NEEDS[1]
     return _STATES[call.state]
+
+
+def sign_of(state: CallState, outcome: Outcome | None) -> str:
+    """The sign for where a call stands of which no more is known; one that runs has none, as in `state_of`."""
+    return _STATES[state][0] if outcome is None else verdicts.verdict_of(outcome, None, "", None).glyph
 
 
 def in_words(call: CallView) -> str:

@@ -23,6 +23,7 @@ class News(Flag):
     DECIDED = auto()  # what waited has its answer
     OVER = auto()  # what a call waited for is void: its run is over
     ENDS = auto()  # the turn is over
+    MOVES = auto()  # a call stands in a queue, runs or has ended
     TODO = auto()  # the to-do list is another
     FIGURES = auto()  # the model, the step or what was spent is another
 
@@ -47,8 +48,8 @@ NEWS: Mapping[type[ev.Event], News] = {
     ev.CallReady: News.NOTHING,
     ev.ApprovalRequested: News.WAITS,
     ev.ApprovalResolved: News.DECIDED,
-    ev.CallQueued: News.NOTHING,
-    ev.CallStarted: News.NOTHING,
+    ev.CallQueued: News.MOVES,
+    ev.CallStarted: News.MOVES,
     ev.CallProgress: News.NOTHING,
     ev.CallLog: News.NOTHING,
     ev.CallExtended: News.NOTHING,
@@ -56,7 +57,7 @@ NEWS: Mapping[type[ev.Event], News] = {
     ev.QuestionAsked: News.WAITS,
     ev.CallAsked: News.WAITS,
     ev.CallAnswered: News.DECIDED,
-    ev.CallFinished: News.OVER,
+    ev.CallFinished: News.OVER | News.MOVES,
     ev.BatchFinished: News.NOTHING,
     ev.TodoChanged: News.TODO | News.BESIDE,
     ev.AnswerKept: News.NOTHING,

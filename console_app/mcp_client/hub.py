@@ -15,7 +15,6 @@ from console_app.domain import Level, ToolResult, ToolSpec, errors, one_line, po
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.connection import RETRY_DELAYS, Connection, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
-from console_app.mcp_client.offering import typed_names
 from console_app.mcp_client.offering.offers import (
     Offers,
     PromptMessage,
@@ -24,6 +23,7 @@ from console_app.mcp_client.offering.offers import (
     ResourceTemplate,
     ServerPrompt,
 )
+from console_app.mcp_client.offering.typed_names import typed_names, written_uri
 from console_app.mcp_client.tools import atlas, convert
 from console_app.mcp_client.tools.definitions import Definitions
 from console_app.mcp_client.traffic import Exchanges, RawMessage, Traffic
@@ -308,7 +308,7 @@ class Hub:
 
     def typed_servers(self) -> dict[str, str]:
         """Return what is typed for each server, to its name."""
-        return typed_names.typed_names(self._connections)
+        return typed_names(self._connections)
 
     def typed_prompts(self) -> dict[str, ServerPrompt]:
         """Return `server:prompt`, as it is typed, to each prompt that is on."""
@@ -318,9 +318,7 @@ class Hub:
         table: dict[str, ServerPrompt] = {}
         for typed_server, server in self.typed_servers().items():
             listed = {prompt.name: prompt for prompt in own.get(server, ())}
-            table |= {
-                f"{typed_server}:{typed}": listed[name] for typed, name in typed_names.typed_names(listed).items()
-            }
+            table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names(listed).items()}
         return table
 
     def prompt(self, server: str, name: str) -> tuple[str, ServerPrompt] | None:
@@ -336,7 +334,7 @@ class Hub:
     def mention(self, server: str, uri: str) -> str:
         """Return what names a resource in a prompt: `@server:uri`."""
         typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)
-        return f"@{typed}:{typed_names.written_uri(uri)}"
+        return f"@{typed}:{written_uri(uri)}"
 
     async def listed(self, server: str) -> None:
         """Return once what a server offers beside tools is known, the server is down, or after a while."""

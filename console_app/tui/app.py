@@ -25,8 +25,9 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from console_app.config.machine import page_in_use
-from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
-from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.console import files
+from console_app.tui.main_screen.start.first_paint import StartupApp, StartupParts
+from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
@@ -161,8 +162,6 @@ class FanoutApp(StartupApp[int]):
         """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
         super().copy_to_clipboard(text)
         if not self.is_headless:
-            from console_app.console import files  # a program is asked: nothing for the start
-
             self.run_worker(partial(files.copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 
     # -- the end

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from console_app.console.files import Attachments, Chip, Composed, attached_files, sweep, written_path
-from console_app.console.files.attachments import MOST_FILES
-from console_app.console.files.picture_store import RESTING
+from console_app.console.files.attachments import MOST_FILES, RESTING
 from console_app.domain.errors import AttachmentError
 from console_app.domain.events import EVENT, MessageAdded
 from console_app.domain.messages import Attachment, UserMessage

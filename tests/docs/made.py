@@ -20,7 +20,7 @@ from console_app.config.settings.layers import _TABLES  # pyright: ignore[report
 from console_app.config.settings.model import Rules, UiSettings
 from console_app.config.settings.own_settings import plain
 from console_app.domain.settings import Sampling
-from console_app.tui.main_screen.help import HelpScreen, KeySection
+from console_app.tui.main_screen.over.help import HelpScreen, KeySection
 from tests.tui import parts
 
 FOLDER = Path(__file__).parents[2] / "docs"

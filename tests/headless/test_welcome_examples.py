@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from console_app.tui.main_screen.welcome import EXAMPLES, WITH_ANY, WITHOUT_TOOLS, examples_for
+from console_app.tui.main_screen.start.welcome import EXAMPLES, WITH_ANY, WITHOUT_TOOLS, examples_for
 from tests.headless.inside import Inside
 
 CALLS = (("evaluate",) * 3, ("long_task",) * 4, ("evaluate", "fail"))

@@ -113,7 +113,7 @@ def test_nothing_is_left_and_the_screen_stays_until_the_end(console: Terminal, t
 # A handler of messages that fails, as one with a fault would, from when there is a file of that name.
 CRASHING = """
 import os, sys
-from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.main_screen.bars.status_bar import StatusBar
 def fault(*_):
     if os.path.exists("crash"): raise RuntimeError("the fault")
 StatusBar.on_resize = fault

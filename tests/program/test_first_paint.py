@@ -31,7 +31,7 @@ import os, sys
 from pathlib import Path
 from console_app import resources
 from console_app.tui.app import FanoutApp
-from console_app.tui.main_screen.first_paint import StartupParts
+from console_app.tui.main_screen.start.first_paint import StartupParts
 
 def load():
     print(*sys.modules, sep="\\n", file=open(os.environ["MODULES"], "w"))
@@ -44,7 +44,7 @@ FanoutApp(StartupParts(load, Path("history"), [resources.themes_dir()], "fanout-
 FAULTY = """
 import sys
 from console_app.commands import console
-from console_app.tui.main_screen.startup_screen import StartupScreen
+from console_app.tui.main_screen.start.startup_screen import StartupScreen
 def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
 {where} = fault
 sys.argv = ["fanout", "--no-mcp"]
@@ -162,7 +162,7 @@ def test_nothing_that_the_first_paint_has_no_use_for_is_imported_before_it(fanou
         timeout=PATIENCE,
     )
     names = set(listed.read_text().split())
-    assert "console_app.tui.main_screen.startup_screen" in names
+    assert "console_app.tui.main_screen.start.startup_screen" in names
     assert HEAVY.isdisjoint(names)
     assert HEAVY_OF_OURS.isdisjoint(name.split(".")[1] for name in names if name.startswith("console_app."))
 

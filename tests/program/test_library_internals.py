@@ -29,7 +29,8 @@ import console_app
 from console_app.mcp_client.connecting import mcp_internals
 from console_app.servers.parts import pptx_internals
 from console_app.tui import textual_internals
-from console_app.tui.lineview import rich_internals, scroll_internals
+from console_app.tui.lineview.scrolling import scroll_internals
+from console_app.tui.lineview.text import rich_internals
 from tests.each import each
 
 ROOT = Path(__file__).parents[2]

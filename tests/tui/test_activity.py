@@ -17,7 +17,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.settings import EngineSettings
 from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
-from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.activity_line import ActivityLine
 from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until
 
 

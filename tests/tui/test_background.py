@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.tui.app import FanoutApp
-from console_app.tui.main_screen.first_paint import StartupParts
 from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.main_screen.start.first_paint import StartupParts
 from console_app.tui.terminal.answers import last_answer
 from console_app.tui.terminal.questions import BackgroundAnswer, is_light_by_environment
 from tests.tui.parts import THEMES, services, until

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolResult
 from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, UserBlock
-from console_app.tui.main_screen.find_bar import FindBar
+from console_app.tui.main_screen.bars.find_bar import FindBar
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, painted, say, see, seen, until
 
 LONG = "\n".join(f"line {n} of the report" for n in range(900)) + "\nhere is the needle"

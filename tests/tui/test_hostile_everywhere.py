@@ -100,7 +100,7 @@ class Page:
         self.blocks.remove(block)
 
     def add_notice(self, level: ev.Level, text: str) -> None:
-        from console_app.tui.lineview.notice_blocks import NoticeBlock
+        from console_app.tui.lineview.blocks.notices import NoticeBlock
 
         self.add_block(NoticeBlock(level, text))
 

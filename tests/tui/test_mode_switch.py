@@ -15,7 +15,7 @@ from console_app.console.timing import Timing
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
 from console_app.tui.approvals.mode_switch import ModeSwitch
-from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from tests.console.peers import Screen
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
-from console_app.tui.lineview.frame_clock import CALM_EVERY, FRAME, LIVE_EVERY
+from console_app.tui.lineview.scrolling.frame_clock import CALM_EVERY, FRAME, LIVE_EVERY
 from console_app.tui.lineview.wording import SPINNER, STILL
 from console_app.tui.widgets.motion import use_motion
 from tests.tui.parts import NOW, Server, Tools, WrittenModel, app, calls, chat, say, see, seen, until

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.console.reports.cost_report import cost_report
-from console_app.console.reports.request_report import LAST, MOST_OF_ONE, NEXT, request_report
+from console_app.console.reports.context_report import LAST, MOST_OF_ONE, NEXT, cost_report, request_report
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine

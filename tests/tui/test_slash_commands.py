@@ -14,7 +14,7 @@ from console_app.console.intents.intent import parse
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.safe_text import one_line
 from console_app.domain.settings import Effort
-from console_app.tui.main_screen.help import KeySection, help_lines
+from console_app.tui.main_screen.over.help import KeySection, help_lines
 from console_app.tui.prompt.prompt_box import CompletionPopup
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.soak import growth, soak
-from console_app.tui.lineview.block_list import MOST_PAINTED
+from console_app.tui.lineview.blocks.block_list import MOST_PAINTED
 
 COUNTED = ("tasks", "descriptors", "threads", "widgets")
 FEW = 0.2

@@ -11,7 +11,7 @@ import pytest
 from console_app.domain.amounts import tokens
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
-from console_app.tui.main_screen.status_bar import Room, Status, fitting, pieces
+from console_app.tui.main_screen.bars.status_bar import Room, Status, fitting, pieces
 from tests.each import each
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
 

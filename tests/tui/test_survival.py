@@ -9,10 +9,10 @@ import pytest
 from console_app.config.machine import write_report
 from console_app.config.machine.crash_report import MOST_REPORTS
 from console_app.config.secrets import Redactor
+from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.lines import Line
-from console_app.tui.lineview.notice_blocks import NoticeBlock
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.main_screen.survival import MANY, Survival
+from console_app.tui.main_screen.start.survival import MANY, Survival
 from tests.tui.parts import app, chat, see
 
 

@@ -14,8 +14,8 @@ from console_app.domain.errors import FanoutError, ProviderError
 from console_app.domain.events import Event, TextDelta
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.main_screen import console_ui
+from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.console_ui import MOST_UNPAINTED
-from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.prompt.queue_strip import QueueStrip
 from tests.patience import PATIENCE
 from tests.tui.parts import (

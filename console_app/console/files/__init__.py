@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from console_app.console.files.attachments import Attachments as Attachments
     from console_app.console.files.attachments import Chip as Chip
     from console_app.console.files.attachments import Composed as Composed
+    from console_app.console.files.attachments import sweep as sweep
     from console_app.console.files.clipboard import copy_in_tmux as copy_in_tmux
     from console_app.console.files.clipboard import read_clipboard as read_clipboard
     from console_app.console.files.file_changes import LARGEST as LARGEST
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
     from console_app.console.files.mentions import LineRange as LineRange
     from console_app.console.files.mentions import file_mentions as file_mentions
     from console_app.console.files.mentions import written_path as written_path
-    from console_app.console.files.opened_files import open_file as open_file
     from console_app.console.files.own_editor import EditorError as EditorError
     from console_app.console.files.own_editor import edited as edited
-    from console_app.console.files.picture_store import sweep as sweep
+    from console_app.console.files.own_editor import open_file as open_file
     from console_app.console.files.project_files import Walk as Walk
     from console_app.console.files.project_files import walk as walk
 else:
@@ -31,13 +31,11 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "attachments": "Attachments Chip Composed",
+            "attachments": "Attachments Chip Composed sweep",
             "clipboard": "copy_in_tmux read_clipboard",
             "file_changes": "FileChange FileChanges LARGEST NotComparedError change_in_time text_of",
             "mentions": "LineRange file_mentions written_path",
-            "opened_files": "open_file",
-            "own_editor": "EditorError edited",
-            "picture_store": "sweep",
+            "own_editor": "EditorError edited open_file",
             "project_files": "Walk walk",
         },
     )

@@ -1,7 +1,4 @@
-"""The user's own editor on a text: $VISUAL, else $EDITOR, else what is installed.
-
-Whoever has the terminal gives it up meanwhile.
-"""
+"""Files handed to other programs: the user's own editor, and the desktop's program for a saved file."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -65,3 +63,33 @@ def _run(command: list[str]) -> str:
     except OSError as error:
         return f"can't be started: {error.strerror}"
     return f"ended with status {status}" if status else ""
+
+
+PATIENCE = 3.0  # seconds in which an opener that fails has said so
+
+
+def open_file(path: str) -> str:
+    """Why that failed, or ""; for a thread: it may take PATIENCE."""
+    if not Path(path).exists():
+        return "the file is gone"
+    program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"
+    found = shutil.which(program)
+    if found is None:
+        return f"there is no {program} here"
+    try:
+        process = subprocess.Popen(
+            [found, path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=child_environment.for_own_programs(os.environ),
+            start_new_session=True,
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    waiting = threading.Thread(target=process.wait, name="opener", daemon=True)
+    waiting.start()
+    waiting.join(PATIENCE)
+    if not waiting.is_alive() and process.returncode and sys.platform != "win32":
+        return f"{program} ended with {process.returncode}"
+    return ""

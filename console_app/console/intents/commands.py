@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING
 
 from console_app.config.trust import CustomCommand
 from console_app.console.console import Console
 from console_app.console.intents.intent import Cannot, Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands
-from console_app.console.talk.command_turns import turn_of
 from console_app.console.talk.sessions import READ_ONLY
-from console_app.domain import FanoutError, one_line
+from console_app.domain import FanoutError, UsageError, one_line
+from console_app.domain.rules import parse_rule
+from console_app.engine import Rule
+
+if TYPE_CHECKING:
+    from console_app.config.trust import CustomCommand
+    from console_app.console.models import Models
+    from console_app.engine import Engine
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def turn_of(command: CustomCommand, engine: Engine, models: Models) -> AsyncGenerator[None]:
+    """Around the turn of a command. Raises UsageError where its model can't answer."""
+    before = models.name
+    if command.model and command.model != before:
+        try:
+            await models.switch(command.model)
+        except FanoutError as error:
+            raise UsageError(f"/{command.name}: {error.detail}", error.hint) from None
+    rules = [_rule(command, text) for text in command.allowed_tools]
+    gate = engine.gate
+    gate.rules.extend(rules)
+    for spec in engine.toolset.tools():
+        for rule in rules:
+            if rule.speaks_of(spec):
+                gate.bind(rule, spec)
+    try:
+        yield
+    finally:
+        gate.rules[:] = [rule for rule in gate.rules if all(rule is not one for one in rules)]
+        if command.model and before and models.name == command.model != before:
+            try:
+                await models.switch(before)
+            except FanoutError as error:  # the bar shows which one answers
+                log.warning("the model before /%s can't answer any more: %s", command.name, error.line)
+
+
+def _rule(command: CustomCommand, text: str) -> Rule:
+    read = parse_rule(text)
+    return Rule("allow", read.pattern, f"/{command.name}", read.arguments)
+
 
 RUNNING = "A turn is running. Esc stops it"
 LONGEST_ABOUT = 200  # characters of a description

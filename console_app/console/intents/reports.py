@@ -6,9 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from console_app.console.reports import tail
-from console_app.console.reports.context_report import context_report
-from console_app.console.reports.cost_report import cost_report
-from console_app.console.reports.request_report import request_report
+from console_app.console.reports.context_report import context_report, cost_report, request_report
 from console_app.domain import FanoutError
 
 if TYPE_CHECKING:

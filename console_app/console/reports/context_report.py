@@ -1,10 +1,92 @@
-"""/context: what the model reads of the conversation, and what the next request would be made of."""
+"""Reports of the requests to the model: what it reads, what was sent, and what that cost."""
 
 from __future__ import annotations
 
-from console_app.domain import amounts, plural, ports
+from collections.abc import Iterator, Sequence
+
+from console_app.domain import AssistantMessage, Message, ToolMessage, UserMessage, amounts, one_line, plural, ports
 from console_app.domain.transcript import Transcript
-from console_app.engine import NEARLY_FULL, Engine
+from console_app.engine import LEFT_OUT, NEARLY_FULL, Engine
+
+MOST_TURNS = 200  # the newest
+_UNPRICED = "What the model's tokens cost is not known."
+
+
+def cost_report(transcript: Transcript) -> str:
+    """What /cost shows. A request that names no tokens counts none."""
+    usage = transcript.usage
+    lines = [
+        f"Input   {usage.input_tokens:>12,} tokens",
+        f"  cached {usage.cached_tokens:>11,} tokens of these came from the provider's cache",
+        f"Output  {usage.output_tokens:>12,} tokens",
+        f"Cost    {_dollars(usage.cost)}" if usage.cost is not None else _UNPRICED,
+    ]
+    turns = transcript.turns[-MOST_TURNS:]
+    if turns:
+        lines += ["", "Turn       Tokens      Cost  What was asked"]
+    for turn in turns:
+        lines.append(f"{turn.number:>4} {turn.tokens:>12,} {_dollars(turn.cost):>9}  {one_line(turn.prompt, 60)}")
+    if len(turns) < len(transcript.turns):
+        lines.append(f"{plural(len(transcript.turns) - len(turns), 'turn')} before these: in the sums.")
+    return "\n".join(lines)
+
+
+def _dollars(cost: float | None) -> str:
+    return "–" if cost is None else f"${cost:.4f}"
+
+
+MOST_MESSAGES = 200  # the newest
+MOST_OF_ONE = 4_000  # characters
+NEXT, LAST = "The next request, before what you write now", "The last request, as it was sent"
+
+
+def request_report(engine: Engine) -> str:
+    """What /request shows. The text of a message is what the model reads, attachments and notes too."""
+    lines = [NEXT, "", *_lines(engine.next_request())]
+    if (last := engine.last_request) is None:
+        return "\n".join([*lines, LAST, "", "No request was sent since this session was opened."])
+    return "\n".join([*lines, LAST, "", *_lines(last)])
+
+
+def _lines(request: ports.ModelRequest) -> Iterator[str]:
+    tools = ", ".join(tool.name for tool in request.tools)
+    yield f"{_count(request.messages, 'message')}, {_count(request.tools, 'tool')}{f': {tools}' if tools else ''}"
+    yield ""
+    if request.system:
+        yield from ("INSTRUCTIONS", _cut(request.system), "")
+    shown = request.messages[-MOST_MESSAGES:]
+    if before := len(request.messages) - len(shown):
+        went = "message before these goes" if before == 1 else "messages before these go"
+        yield from (f"({before:,} {went} along)", "")
+    for message in shown:
+        yield from (*_message(message), "")
+
+
+def _count(things: Sequence[object], word: str) -> str:
+    return f"{len(things):,} {word}{'' if len(things) == 1 else 's'}"
+
+
+def _message(message: Message) -> Iterator[str]:
+    match message:
+        case UserMessage():
+            yield "YOU" if message.origin == "user" else "FANOUT, in your place"
+            yield _cut(message.whole)
+        case AssistantMessage():
+            yield "THE MODEL"
+            if message.content:
+                yield _cut(message.content)
+            yield from (f"call {call.id}: {call.name} {_cut(call.arguments)}" for call in message.tool_calls)
+        case ToolMessage():
+            yield f"RESULT of {message.name}, call {message.tool_call_id}: {message.outcome.value.replace('_', ' ')}"
+            yield _cut(message.content)
+            if (left_out := LEFT_OUT.search(message.content)) is not None and left_out.end() > MOST_OF_ONE:
+                yield left_out[0]
+
+
+def _cut(text: str) -> str:
+    more = len(text) - MOST_OF_ONE
+    return text if more <= 0 else f"{text[:MOST_OF_ONE]}\n… {plural(more, 'character')} more"
+
 
 _BAR = 30  # cells of the meter
 

@@ -40,9 +40,9 @@ else:
         __name__,
         {
             "reading": (
-                "Schema arguments_problem as_schema choices declares_members faults followed is_closed "
-                "is_of item mapped object_of others own_types parts properties references "
-                "rename_members required resolved text type_of types without_members words_in"
+                "Schema arguments_problem as_schema choices declares_members faults followed is_closed is_of "
+                "item mapped object_of others own_types parts properties references rename_members required "
+                "resolved text type_of types without_members words_in"
             ),
         },
     )

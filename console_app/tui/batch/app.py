@@ -14,9 +14,8 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import ProgressBar, Static
 
-from console_app.domain import CallState, Event, Outcome, batch, one_line
-from console_app.tui.batch.feed import BatchFeed
-from console_app.tui.batch.item_screen import ItemScreen
+from console_app.domain import CallState, Event, Outcome, batch, call_description, one_line
+from console_app.tui.batch.item_screen import BatchFeed, ItemScreen
 from console_app.tui.lineview import spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
@@ -74,17 +73,11 @@ def _column(text: str, cells: int, style: Style) -> list[Piece]:
 
 
 def _mark(lane: batch.Lane, now: float, palette: Palette) -> Piece:
-    match lane.outcome:
-        case None if lane.state is CallState.RUNNING:
-            return spinner(palette.turning(now)), palette.primary
-        case None:
-            return "·", palette.muted
-        case Outcome.SUCCEEDED:
-            return "✓", palette.success
-        case outcome if outcome.is_error:
-            return "✗", palette.error
-        case _:
-            return "○", palette.warning
+    sign, outcome = call_description.sign_of(lane.state, lane.outcome), lane.outcome
+    if outcome is None:
+        return (sign, palette.muted) if sign else (spinner(palette.turning(now)), palette.primary)
+    good = palette.success if outcome is Outcome.SUCCEEDED else palette.warning
+    return sign, palette.error if outcome.is_error else good
 
 
 _LOOK = 0.25  # seconds between two looks at the run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -10,11 +10,30 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from console_app.domain import Event, one_line
+from console_app.domain import Event, batch, one_line
 from console_app.domain.transcript import Transcript
-from console_app.tui.batch.feed import BatchFeed
 from console_app.tui.lineview import ConversationView, EventRouter
 from console_app.tui.widgets.key_hints import KeyHints
+
+
+class BatchFeed(Protocol):
+    """A run that goes on."""
+
+    def snapshot(self) -> batch.BatchSnapshot:
+        """As it is now. Cheap."""
+        ...
+
+    def watch(self, item_id: str | None) -> None:
+        """Has the app be told the turn events of one running item, its first ones too."""
+        ...
+
+    def stop_item(self, item_id: str) -> bool:
+        """Stops one item; False when it doesn't run any more."""
+        ...
+
+    def stop_all(self) -> None:
+        """Stops the run: what is running runs again another time."""
+        ...
 
 
 class ItemScreen(Screen[None]):

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.tui.lineview.block import Block as Block
-    from console_app.tui.lineview.call_block import CallBlock as CallBlock
-    from console_app.tui.lineview.call_group import brief_of as brief_of
-    from console_app.tui.lineview.call_group import telling as telling
-    from console_app.tui.lineview.call_lane import state_style as state_style
+    from console_app.tui.lineview.blocks.block import Block as Block
+    from console_app.tui.lineview.blocks.messages import AssistantBlock as AssistantBlock
+    from console_app.tui.lineview.blocks.messages import UserBlock as UserBlock
+    from console_app.tui.lineview.blocks.notices import Waits as Waits
+    from console_app.tui.lineview.calls.block import CallBlock as CallBlock
+    from console_app.tui.lineview.calls.group import brief_of as brief_of
+    from console_app.tui.lineview.calls.group import telling as telling
+    from console_app.tui.lineview.calls.row import state_style as state_style
     from console_app.tui.lineview.event_router import EventRouter as EventRouter
-    from console_app.tui.lineview.finder import Finder as Finder
-    from console_app.tui.lineview.finder import Kind as Kind
-    from console_app.tui.lineview.finder import neighbour as neighbour
     from console_app.tui.lineview.first_uses import use_first as use_first
-    from console_app.tui.lineview.json_view import brief_arguments as brief_arguments
-    from console_app.tui.lineview.json_view import dump as dump
-    from console_app.tui.lineview.markdown_inline import is_web_link as is_web_link
-    from console_app.tui.lineview.markdown_parser import parser as parser
-    from console_app.tui.lineview.message_blocks import AssistantBlock as AssistantBlock
-    from console_app.tui.lineview.notice_blocks import Waits as Waits
+    from console_app.tui.lineview.markdown.rows import is_web_link as is_web_link
+    from console_app.tui.lineview.markdown.units import parser as parser
     from console_app.tui.lineview.results.body import ResultBody as ResultBody
     from console_app.tui.lineview.results.kind import ResultKind as ResultKind
     from console_app.tui.lineview.results.kind import Table as Table
     from console_app.tui.lineview.results.kind import kind_of as kind_of
-    from console_app.tui.lineview.user_block import UserBlock as UserBlock
+    from console_app.tui.lineview.scrolling.finder import Finder as Finder
+    from console_app.tui.lineview.scrolling.finder import Kind as Kind
+    from console_app.tui.lineview.scrolling.finder import neighbour as neighbour
+    from console_app.tui.lineview.text.json_view import brief_arguments as brief_arguments
+    from console_app.tui.lineview.text.json_view import dump as dump
     from console_app.tui.lineview.view import ConversationView as ConversationView
     from console_app.tui.lineview.wording import spinner as spinner
     from console_app.tui.lineview.wording import state_of as state_of
@@ -35,22 +35,21 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "block": "Block",
-            "call_block": "CallBlock",
-            "call_group": "brief_of telling",
-            "call_lane": "state_style",
+            "blocks.block": "Block",
+            "blocks.messages": "AssistantBlock UserBlock",
+            "blocks.notices": "Waits",
+            "calls.block": "CallBlock",
+            "calls.group": "brief_of telling",
+            "calls.row": "state_style",
             "event_router": "EventRouter",
-            "finder": "Finder Kind neighbour",
             "first_uses": "use_first",
-            "json_view": "brief_arguments dump",
-            "markdown_inline": "is_web_link",
-            "markdown_parser": "parser",
-            "message_blocks": "AssistantBlock",
+            "markdown.rows": "is_web_link",
+            "markdown.units": "parser",
             "results.body": "ResultBody",
             "results.kind": "ResultKind Table kind_of",
-            "user_block": "UserBlock",
+            "scrolling.finder": "Finder Kind neighbour",
+            "text.json_view": "brief_arguments dump",
             "view": "ConversationView",
-            "notice_blocks": "Waits",
             "wording": "spinner state_of",
         },
     )

@@ -7,14 +7,10 @@ from typing import assert_never
 from console_app.domain import event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, Transcript
-from console_app.tui.lineview.batch_block import BatchBlock
-from console_app.tui.lineview.block import Block
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.call_group import CallGroup
-from console_app.tui.lineview.cursor import newest_group
-from console_app.tui.lineview.fold_block import FoldBlock
-from console_app.tui.lineview.message_blocks import AssistantBlock, ReasoningBlock, ThoughtBlock
-from console_app.tui.lineview.notice_blocks import (
+from console_app.tui.lineview.blocks.block import Block
+from console_app.tui.lineview.blocks.folds import FoldBlock
+from console_app.tui.lineview.blocks.messages import AssistantBlock, ReasoningBlock, ThoughtBlock, UserBlock
+from console_app.tui.lineview.blocks.notices import (
     UNANSWERED,
     CompactionBlock,
     RetryBlock,
@@ -22,7 +18,9 @@ from console_app.tui.lineview.notice_blocks import (
     TurnEndBlock,
     Waits,
 )
-from console_app.tui.lineview.user_block import UserBlock
+from console_app.tui.lineview.calls.block import CallBlock
+from console_app.tui.lineview.calls.group import BatchBlock, CallGroup
+from console_app.tui.lineview.scrolling.cursor import newest_group
 from console_app.tui.lineview.view import ConversationView
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from console_app.tui.lineview.code import find_lexer
-from console_app.tui.lineview.markdown_parser import parser
+from console_app.tui.lineview.markdown.code import find_lexer
+from console_app.tui.lineview.markdown.units import parser
 from console_app.tui.lineview.results.kind import language_of_file
 from console_app.tui.lineview.results.source import language_of_text
 

@@ -16,7 +16,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from console_app.domain import visible
-from console_app.tui.lineview.cells import widths
+from console_app.tui.lineview.text.cells import widths
 
 WIDEST_NAME = 24  # cells of a column of names; a longer one has a line of its own
 Piece = tuple[str, Style]

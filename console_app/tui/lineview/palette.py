@@ -45,7 +45,7 @@ class Palette:
     heading: Style
     emphasis: Style
     code: Style  # inline code
-    syntax: Mapping[str, Style]  # by the names of console_app.tui.lineview.code.INKS
+    syntax: Mapping[str, Style]  # by the names of console_app.tui.lineview.markdown.code.INKS
     ansi: tuple[RichColor, ...]  # the sixteen colours that tools write with
     selection: Style
     still: bool = False  # nothing is to move by itself

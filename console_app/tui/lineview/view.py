@@ -14,16 +14,16 @@ from textual.message import Message
 from console_app.domain import Artifact, Level, call_description, one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import CallView
-from console_app.tui.lineview.block import Block
-from console_app.tui.lineview.block_scroll import BlockScroll
-from console_app.tui.lineview.call_block import CallBlock
-from console_app.tui.lineview.call_detail import ResultKey
-from console_app.tui.lineview.cursor import Cursor
-from console_app.tui.lineview.fold_block import FoldBlock
-from console_app.tui.lineview.markdown_inline import is_web_link
-from console_app.tui.lineview.notice_blocks import NoticeBlock
+from console_app.tui.lineview.blocks.block import Block
+from console_app.tui.lineview.blocks.folds import FoldBlock
+from console_app.tui.lineview.blocks.notices import NoticeBlock
+from console_app.tui.lineview.calls.block import CallBlock
+from console_app.tui.lineview.calls.detail import ResultKey
+from console_app.tui.lineview.markdown.rows import is_web_link
 from console_app.tui.lineview.panel_keys import KEYS
 from console_app.tui.lineview.results.json_tree import FOLD_META
+from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
+from console_app.tui.lineview.scrolling.cursor import Cursor
 
 Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send", "retry_all"]
 

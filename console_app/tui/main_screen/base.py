@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets.text_area import Selection
 
-from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.textual_internals import end_work, update_now

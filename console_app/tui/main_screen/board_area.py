@@ -14,10 +14,10 @@ from console_app.console import Console
 from console_app.domain.transcript import CallView
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
+from console_app.tui.main_screen.bars.find_bar import FindBar
+from console_app.tui.main_screen.bars.todo_pane import TodoPane
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
-from console_app.tui.main_screen.find_bar import FindBar
-from console_app.tui.main_screen.todo_pane import TodoPane
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from console_app.console import Console, Later, PendingQuestion, QuestionQueue, Timing
+from console_app.console import Console, Later, PendingQuestion
 from console_app.domain.transcript import Transcript
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.prompt.prompt import Prompt
@@ -31,23 +31,15 @@ class WaitingBoards:
     """Keeps the boards in step with the transcript and with what servers ask: approvals first, the model's questions
     last, and what a server asks in its place for as long as you are at it."""
 
-    def __init__(
-        self,
-        boards: Boards,
-        questions: QuestionQueue,
-        prompt: Prompt,
-        transcript: Transcript,
-        console: Console,
-        timing: Timing,
-    ) -> None:
+    def __init__(self, boards: Boards, prompt: Prompt, transcript: Transcript, console: Console) -> None:
         self._board = boards.approvals
         self._human = boards.human
         self._questions = boards.questions
-        self._queue = questions
+        self._queue = console.services.human
         self._prompt = prompt
         self._transcript = transcript
         self._pending = console.pending
-        self._timing = timing
+        self._timing = console.services.timing
         self._waiting: set[str] = set()
         self._asking: set[str | PendingQuestion] = set()
         self._put_off = False  # you left the board: it waits until a new call comes

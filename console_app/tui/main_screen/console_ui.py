@@ -15,12 +15,12 @@ from console_app.console import Console, Services
 from console_app.domain import CallState, Event, Level, event_news, plural
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.tui.lineview import ConversationView
-from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.status import read_status
+from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.shown_conversation import ShownConversation
-from console_app.tui.main_screen.status import read_status
-from console_app.tui.main_screen.status_bar import StatusBar
-from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import QUEUES, SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip

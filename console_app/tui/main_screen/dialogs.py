@@ -37,8 +37,7 @@ class Dialogs:
 
     async def help(self, commands: Sequence[Bound], places: Sequence[tuple[str, Widget]]) -> None:
         """Keys, by the `places` that have some, and commands."""
-        from console_app.tui.main_screen.help import HelpScreen
-        from console_app.tui.main_screen.key_sections import key_sections
+        from console_app.tui.main_screen.over.help import HelpScreen, key_sections
 
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
@@ -57,7 +56,7 @@ class Dialogs:
 
     async def pick_model(self) -> str | None:
         """The model that the user picks, as `PROVIDER/MODEL`."""
-        from console_app.tui.main_screen.model_picker import ModelPicker
+        from console_app.tui.main_screen.over.pickers import ModelPicker
 
         return await self._ui.push(ModelPicker(self._services.models))
 
@@ -73,7 +72,7 @@ class Dialogs:
 
     async def theme(self, themes: Sequence[LoadedTheme], name: str) -> None:
         """Switches to the theme called `name`, or lets you pick of `themes`."""
-        from console_app.tui.main_screen.theme_picker import ThemePicker
+        from console_app.tui.main_screen.over.pickers import ThemePicker
 
         names = [theme.theme.name for theme in themes]
         if name and name not in names:
@@ -93,7 +92,7 @@ class Dialogs:
         self, themes: Sequence[LoadedTheme], use_mode: Callable[[ApprovalMode], object], query: str
     ) -> None:
         """Every setting, to be changed; those that can hold from then on."""
-        from console_app.tui.main_screen.settings_screen import SettingsScreen
+        from console_app.tui.main_screen.over.settings_screen import SettingsScreen
         from console_app.tui.prompt.editor import edit
 
         if (own := self._services.settings) is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from console_app.tui.lineview import ConversationView
+from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.console_ui import ConsoleUi
-from console_app.tui.main_screen.find_bar import FindBar
 
 Place = Literal["panel", "call", "failure", "turn", "failed", "page"]
 

@@ -16,22 +16,21 @@ from console_app.domain import ApprovalMode, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import ConversationView
-from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.find_bar import FindBar
+from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.console_ui import ConsoleUi
-from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
-from console_app.tui.main_screen.find_bar import FindBar
 from console_app.tui.main_screen.keys_that_go import KeysThatGo, Place
-from console_app.tui.main_screen.leaving import Leaving
-from console_app.tui.main_screen.panel_actions import act_on_call
+from console_app.tui.main_screen.over.copying import copy_part, name_of
+from console_app.tui.main_screen.over.leaving import Leaving
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
-from console_app.tui.main_screen.status_bar import StatusBar
-from console_app.tui.main_screen.ways import ScreenKeys, screen_ways
-from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.main_screen.start.welcome import Welcome
+from console_app.tui.main_screen.ways import ScreenKeys, act_on_call, screen_ways
 from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
@@ -98,11 +97,9 @@ class ChatScreen(MainScreen):
         self.ui.shown = ShownConversation(
             self.view,
             Boards(boards.approvals, boards.human, boards.questions),
-            services.human,
             boards.todo,
             self.prompt,
             self.console,
-            services.timing,
         )
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         keys = ScreenKeys(self.action_toggle_plan, self.keys_that_go.find)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from console_app.console import Console, QuestionQueue, Timing
+from console_app.console import Console
 from console_app.domain import event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
+from console_app.tui.main_screen.bars.todo_pane import TodoPane
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
-from console_app.tui.main_screen.todo_pane import TodoPane
 from console_app.tui.prompt.prompt import Prompt
 
 STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
@@ -24,22 +24,18 @@ class ShownConversation:
         self,
         view: ConversationView,
         boards: Boards,
-        questions: QuestionQueue,
         todo: TodoPane,
         prompt: Prompt,
         console: Console,
-        timing: Timing,
     ) -> None:
         self._view = view
         self._boards = boards
-        self._questions = questions
         self._todo = todo
         self._prompt = prompt
         self._console = console
-        self._timing = timing
         self._loading = False
         self._begin()
-        questions.listen(self._asked)
+        console.services.human.listen(self._asked)
 
     def _asked(self) -> None:
         # Servers ask from tasks of their own: what comes of it on screen is the screen's.
@@ -48,9 +44,7 @@ class ShownConversation:
     def _begin(self) -> None:
         self.transcript = Transcript()
         self._router = EventRouter(self._view, self.transcript)
-        self.boards = WaitingBoards(
-            self._boards, self._questions, self._prompt, self.transcript, self._console, self._timing
-        )
+        self.boards = WaitingBoards(self._boards, self._prompt, self.transcript, self._console)
 
     def sending(self, text: str | None, waits: Waits) -> None:
         """Shows what is sent and has no turn yet: behind a stored conversation once that is there."""

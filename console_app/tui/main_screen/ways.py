@@ -10,8 +10,11 @@ from textual.widget import Widget
 
 from console_app.console import Console
 from console_app.console.intents import RUNNING, Cannot, Key, Slash, Ways
-from console_app.domain import UsageError
-from console_app.tui.lineview import CallBlock
+from console_app.domain import CallState, UsageError
+from console_app.tui.lineview import CallBlock, ConversationView
+from console_app.tui.main_screen.board_area import BoardArea
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.dialogs import Dialogs
 
 if TYPE_CHECKING:
     from console_app.tui.approvals.mode_switch import ModeSwitch
@@ -20,6 +23,32 @@ if TYPE_CHECKING:
     from console_app.tui.main_screen.console_ui import ConsoleUi
     from console_app.tui.main_screen.dialogs import Dialogs
     from console_app.tui.themes import LoadedTheme
+
+
+def act_on_call(
+    event: ConversationView.CallAction, ui: ConsoleUi, console: Console, dialogs: Dialogs, boards: BoardArea
+) -> None:
+    """Does what was asked for on a call, if it is still there."""
+    call = ui.shown.transcript.calls.get(event.call_id)
+    if call is None:
+        return
+    match event.action:
+        case "cancel":
+            console.calls.cancel(call.id)
+        case "inspect":
+            ui.open(dialogs.inspect, call)
+        case "retry":
+            console.calls.run_again(call.id)
+        case "retry_all":
+            console.calls.run_cut_off_again()
+        case "edit" if call.state is CallState.WAITING:
+            boards.edit_waiting(call)
+        case "edit":
+            ui.open(dialogs.edit_arguments, call, "runs it again with these", console.calls.run_again)
+        case "extend":
+            console.calls.extend(call.id)
+        case "send":
+            console.calls.send_now()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +93,7 @@ def screen_ways(
         await dialogs.timeline(ui.shown.transcript, ui.view.go_to_call, at.call if isinstance(at, CallBlock) else None)
 
     async def copy(_console: Console, rest: str) -> None:
-        from console_app.tui.main_screen.copying import copy_answer
+        from console_app.tui.main_screen.over.copying import copy_answer
 
         await copy_answer(ui, rest)
 

@@ -115,7 +115,6 @@ async def on_clipboard(keep: Callable[[bytes], Awaitable[str]] | None) -> tuple[
     """What names the clipboard's picture once `keep` has it, else its text, else why there is neither."""
     if page_in_use() is not None:
         return "", "", IN_A_BROWSER  # the desktop of this machine is not that of who looks at the page
-    from console_app.console import files
 
     try:
         clip = await files.read_clipboard(os.environ)

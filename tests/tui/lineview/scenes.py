@@ -14,8 +14,8 @@ from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter
 from console_app.tui.lineview.lines import Line, Row, fit
-from console_app.tui.lineview.markdown_stream import MarkdownStream
-from console_app.tui.lineview.markdown_units import TextLook
+from console_app.tui.lineview.markdown.stream import MarkdownStream
+from console_app.tui.lineview.markdown.units import TextLook
 from console_app.tui.lineview.palette import build_palette
 from tests.tui.driven_time import DrivenTime
 from tests.tui.parts import until

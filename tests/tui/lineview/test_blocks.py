@@ -18,15 +18,14 @@ from console_app.domain.transcript.views import GrowingText
 from console_app.engine.calls import results
 from console_app.engine.calls.results import shared
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
-from console_app.tui.lineview.ansi import AnsiPainter
-from console_app.tui.lineview.batch_block import BatchBlock
-from console_app.tui.lineview.call_group import CallGroup
-from console_app.tui.lineview.height_index import HeightIndex
+from console_app.tui.lineview.blocks.block_list import HeightIndex
+from console_app.tui.lineview.blocks.messages import ReasoningBlock, ThoughtBlock
+from console_app.tui.lineview.blocks.notices import NoticeBlock, TurnEndBlock
+from console_app.tui.lineview.calls.group import BatchBlock, CallGroup
 from console_app.tui.lineview.lines import crop
-from console_app.tui.lineview.message_blocks import ReasoningBlock, ThoughtBlock
-from console_app.tui.lineview.notice_blocks import NoticeBlock, TurnEndBlock
 from console_app.tui.lineview.palette import build_palette, contrast
-from console_app.tui.lineview.text_page import TextPage
+from console_app.tui.lineview.text.ansi import AnsiPainter
+from console_app.tui.lineview.text.text_page import TextPage
 from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, text_of
 

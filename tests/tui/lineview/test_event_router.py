@@ -5,7 +5,7 @@ from __future__ import annotations
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock
-from console_app.tui.lineview.message_blocks import ReasoningBlock
+from console_app.tui.lineview.blocks.messages import ReasoningBlock
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 
 

@@ -18,7 +18,7 @@ from console_app.domain.transcript.times import OwnTime
 from console_app.tui.approvals.board_lines import keys
 from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview import state_of, state_style
-from console_app.tui.lineview.call_lane import lane
+from console_app.tui.lineview.calls.row import lane
 from console_app.tui.lineview.wording import COUNTED, counted_as
 from tests.tui.lineview.scenes import PALETTE
 

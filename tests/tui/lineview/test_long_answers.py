@@ -9,8 +9,8 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from console_app.tui.lineview import AssistantBlock, ConversationView, Finder
-from console_app.tui.lineview.markdown_units import MOST_MADE
-from console_app.tui.lineview.selection import ROWS_A_BLOCK
+from console_app.tui.lineview.markdown.units import MOST_MADE
+from console_app.tui.lineview.scrolling.selection import ROWS_A_BLOCK
 from tests.tui.lineview.scenes import PALETTE, TinyApp, painted, screen_lines
 
 PART = """## Part {n}

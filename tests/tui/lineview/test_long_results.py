@@ -14,19 +14,19 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from console_app.tui.lineview import CallBlock
-from console_app.tui.lineview.ansi import AnsiPainter
-from console_app.tui.lineview.cells import cells_of, rows_of, widths
-from console_app.tui.lineview.found import Found
-from console_app.tui.lineview.joined import Joined
+from console_app.tui.lineview.blocks.passages import Matches, passage_of
+from console_app.tui.lineview.calls.panel_frame import FramedRows
 from console_app.tui.lineview.lines import chop, chop_ends, cut
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.panel_frame import FramedRows
-from console_app.tui.lineview.passages import Matches, passage_of
-from console_app.tui.lineview.results.delimited import Delimited
+from console_app.tui.lineview.results.records import Delimited
 from console_app.tui.lineview.results.window import RowWindow
 from console_app.tui.lineview.results.windows import TERMINAL_TAB, TextLines, indented
-from console_app.tui.lineview.selection import selected_text
-from console_app.tui.lineview.text_page import TextPage
+from console_app.tui.lineview.scrolling.block_scroll import Found
+from console_app.tui.lineview.scrolling.selection import selected_text
+from console_app.tui.lineview.text.ansi import AnsiPainter
+from console_app.tui.lineview.text.cells import cells_of, rows_of, widths
+from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.text_page import TextPage
 from tests.tui.lineview.scenes import PALETTE, PAPER, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_results import finished, opened
 

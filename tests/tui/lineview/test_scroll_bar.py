@@ -11,8 +11,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console_app.tui.lineview import ConversationView
-from console_app.tui.lineview.notice_blocks import NoticeBlock
-from console_app.tui.lineview.scroll_bar import QuickScrollBar
+from console_app.tui.lineview.blocks.notices import NoticeBlock
+from console_app.tui.lineview.scrolling.scroll_bar import QuickScrollBar
 from tests.patience import until_so
 
 

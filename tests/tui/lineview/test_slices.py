@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, ResultBody, ResultKind, kind_of
-from console_app.tui.lineview.ansi import AnsiPainter
+from console_app.tui.lineview.blocks.passages import SLICE, Matches, Search, passage_of
 from console_app.tui.lineview.lines import chop
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.passages import Matches, passage_of
 from console_app.tui.lineview.results.windows import TextLines, indented
-from console_app.tui.lineview.search import SLICE, Search
-from console_app.tui.lineview.text_page import TextPage
+from console_app.tui.lineview.text.ansi import AnsiPainter
+from console_app.tui.lineview.text.text_page import TextPage
 from tests.tui.lineview.scenes import PALETTE, PAPER, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_results import finished
 from tests.tui.parts import until

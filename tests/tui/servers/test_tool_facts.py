@@ -8,9 +8,9 @@ import pytest
 from mcp.types import Tool
 
 from console_app.console.permissions import traits
+from console_app.console.servers.tools_in_words import effects
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.tools.convert import annotations_of
-from console_app.tui.servers.tool_screen import effects
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any, assert_never
 from rich.style import Style
 
 from console_app.domain import amounts, plural
-from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.lines import Row, clean, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat
@@ -25,7 +24,8 @@ from console_app.tui.lineview.results.windows import (
     TreeLines,
     indented,
 )
-from console_app.tui.lineview.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
+from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
 GROWTH = 400  # how many more lines the next page has at least

@@ -11,11 +11,11 @@ from rich.style import Style
 
 from console_app.domain import one_line, plural
 from console_app.domain.transcript import verdicts
-from console_app.tui.lineview.ansi import AnsiPainter
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody, table_size
 from console_app.tui.lineview.results.diff import stat_pieces
+from console_app.tui.lineview.text.ansi import AnsiPainter
 
 _SOURCE = 4000  # characters at either end that a line is made from
 _LONGEST = 600  # characters of the line

@@ -13,10 +13,10 @@ from typing import Any, cast
 from rich.style import Style
 
 from console_app.domain import amounts, plural
-from console_app.tui.lineview import json_view
 from console_app.tui.lineview.lines import Row, chop
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.text_page import LONGEST_LINE
+from console_app.tui.lineview.text import json_view
+from console_app.tui.lineview.text.text_page import LONGEST_LINE
 
 OVERSEEN = 60  # lines up to which one more level is open from the beginning
 DEEPEST = 32

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
 
-from console_app.tui.lineview.results.delimited import Delimited, delimiter_of
 from console_app.tui.lineview.results.diff import begins_diff
-from console_app.tui.lineview.results.records import Records, records_of
+from console_app.tui.lineview.results.records import Delimited, Records, delimiter_of, records_of
 from console_app.tui.lineview.results.source import can_be, language_of_text, unnumbered
 
 KindName = Literal["text", "diff", "source", "json", "table", "markdown"]

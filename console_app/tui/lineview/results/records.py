@@ -2,10 +2,147 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any, cast
+
+_SUFFIXES = {".csv": ",;", ".tsv": "\t", ".tab": "\t"}
+_LINES_LOOKED_AT = 20  # lines that decide what it is
+_LONGEST_NAME = 40  # characters of a column's name
+_MOST_COLUMNS = 40
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A text, and what stands between its fields."""
+
+    text: str
+    mark: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names in its first line."""
+        return tuple(next(iter(self._read(0, 1)), ()))
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are under the first line."""
+        if '"' in self.text:  # a field may have several lines
+            return max(len(self._read(0, sys.maxsize)) - 1, 0)
+        return max(self.text.rstrip("\n").count("\n"), 0)
+
+    def rows(self, first: int, last: int) -> list[list[str]]:
+        """Cells of rows `first` to before `last`."""
+        return self._read(first + 1, last + 1)
+
+    @cached_property
+    def _reader(self) -> Iterator[list[str]]:
+        return csv.reader(StringIO(self.text.rstrip("\n"), newline="\n"), delimiter=self.mark)
+
+    @cached_property
+    def _known(self) -> list[list[str]]:
+        return []
+
+    def _read(self, first: int, last: int) -> list[list[str]]:
+        self._known.extend(islice(self._reader, max(last - len(self._known), 0)))
+        return self._known[first:last]
+
+
+def delimiter_of(text: str, name: str) -> str:
+    """What stands between the fields of a table that begins so, or "": it is none. `name` is that of its file."""
+    known = _SUFFIXES.get(PurePosixPath(name).suffix.lower(), "")
+    for mark in known or "\t,;|":
+        if _fits(text, mark, fewest=2 if known or mark == "\t" else 3):
+            return mark
+    return ""
+
+
+def _fits(text: str, mark: str, fewest: int) -> bool:
+    """Whether all lines have as many fields, and the first has a name for each."""
+    lines = text.split("\n")[: _LINES_LOOKED_AT + 1]
+    if len(lines) > 1:
+        lines.pop()  # cut off, or empty behind the last newline
+    if len(lines) < 2 or mark not in lines[0]:
+        return False
+    try:
+        rows = list(csv.reader(lines, delimiter=mark))
+    except csv.Error:
+        return False
+    return _is_head(rows[0], fewest) and all(len(row) == len(rows[0]) for row in rows[1:]) and len(rows) > 1
+
+
+def _is_head(names: Sequence[str], fewest: int) -> bool:
+    plain = all(name.strip() and len(name) <= _LONGEST_NAME and not _is_number(name) for name in names)
+    return plain and fewest <= len(names) <= _MOST_COLUMNS and len(set(names)) == len(names)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+MOST_TEXT = 256 * 1024  # characters that are looked through
+MOST_LEAVES = 2000
+
+
+def says_the_same(content: str, structured: dict[str, Any]) -> bool:
+    """True where the text is that JSON, or what a single field of it holds, or has every value that stands in it.
+
+    A flag or a null counts as said only where the text is JSON: in prose neither can be told from a word.
+    """
+    text = content.strip()
+    if not structured:
+        return True
+    if not text or len(text) > MOST_TEXT:
+        return False
+    only = next(iter(structured.values())) if len(structured) == 1 else None
+    try:
+        parsed: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    else:
+        if parsed == structured or (only is not None and parsed == only):
+            return True
+    if isinstance(only, str) and only.strip() == text:
+        return True
+    words = " ".join(text.split())
+    found = 0
+    for leaf in _leaves(structured):
+        found += 1
+        if found > MOST_LEAVES or not _said(leaf, words):
+            return False
+    return found > 0
+
+
+def _said(leaf: Any, words: str) -> bool:
+    if isinstance(leaf, str):
+        return " ".join(leaf.split()) in words
+    if isinstance(leaf, bool) or leaf is None:
+        return False
+    return any(re.search(rf"(?<![\w.]){re.escape(form)}(?![\w]|\.\d)", words) for form in {str(leaf), f"{leaf:,}"})
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for one in cast("dict[str, Any]", value).values():
+            yield from _leaves(one)
+    elif isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _leaves(one)
+    else:
+        yield value
+
 
 MOST_COLUMNS = 16
 _LOOKED_AT = 50  # rows that decide what it is

@@ -10,14 +10,14 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain import safe_text
-from console_app.tui.lineview.cells import cells_of
-from console_app.tui.lineview.joined import Joined
 from console_app.tui.lineview.lines import Piece, Row, clean, crop, pieces_width
-from console_app.tui.lineview.markdown_table import GAP, MarkdownTable, shares, table_line, table_rows
+from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, table_line, table_rows
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.kind import Table
 from console_app.tui.lineview.results.window import RowWindow, ShownLines
 from console_app.tui.lineview.results.windows import indented
+from console_app.tui.lineview.text.cells import cells_of
+from console_app.tui.lineview.text.joined import Joined
 
 MEASURED = 1000  # rows that a table's columns are measured by, and whose cells are wrapped
 SLICE = 10_000  # cells that are taken in at once

@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import accumulate, islice, repeat
 
 from console_app.domain import safe_text, visible
-from console_app.tui.lineview.cells import cells_of, rows_of
-from console_app.tui.lineview.joined import Lookup
 from console_app.tui.lineview.lines import Row, chop_ends
+from console_app.tui.lineview.text.cells import cells_of, rows_of
+from console_app.tui.lineview.text.joined import Lookup
 
 JOINED = 2000  # lines that are made one text at once
 MOST_KEPT = 2000  # rows that are kept once they were made

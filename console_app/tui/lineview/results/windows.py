@@ -10,17 +10,17 @@ from typing import cast
 from rich.style import Style
 
 from console_app.domain import visible
-from console_app.tui.lineview.ansi import SGR, AnsiPainter
-from console_app.tui.lineview.code import CodeLines
-from console_app.tui.lineview.joined import Lookup
 from console_app.tui.lineview.lines import Parts, Piece, Row, chop, chop_ends
-from console_app.tui.lineview.markdown_stream import MarkdownStream
-from console_app.tui.lineview.markdown_units import Frame, TextLook
+from console_app.tui.lineview.markdown.code import CodeLines
+from console_app.tui.lineview.markdown.stream import MarkdownStream
+from console_app.tui.lineview.markdown.units import Frame, TextLook
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import NUMBER, DiffReader, diff_row
 from console_app.tui.lineview.results.json_tree import JsonTree, shown_text, tree_rows
 from console_app.tui.lineview.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
-from console_app.tui.lineview.text_page import TextPage
+from console_app.tui.lineview.text.ansi import SGR, AnsiPainter
+from console_app.tui.lineview.text.joined import Lookup
+from console_app.tui.lineview.text.text_page import TextPage
 
 INDENT = 2
 TERMINAL_TAB = 8

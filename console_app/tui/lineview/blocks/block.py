@@ -1,0 +1,197 @@
+"""What the conversation is made of: a block is plain state that paints itself as lines, once for each look it has.
+
+No task, timer or input of its own, and no app: the view tells it the width, the palette and the time, and keeps the
+answer until something of that changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from console_app.domain import Artifact, one_line
+from console_app.tui.lineview.blocks.passages import Passage, passage_of
+from console_app.tui.lineview.lines import Line, Piece, Row, fit
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.text.joined import Joined
+
+LIVE_RATE = 10  # looks a second of a block that spins or counts
+log = logging.getLogger(__name__)
+EDGE = 1  # empty cells on the left of everything
+GUTTER = 3  # cells before a block's text: the edge, its bar, a space
+NARROW = 44  # cells below which gutters shrink
+
+
+def gutter_of(width: int) -> int:
+    """The cells before a block's text at this width."""
+    return GUTTER if width >= NARROW else 2 if width >= 12 else 0
+
+
+def margin_of(width: int) -> int:
+    """The empty cells behind a block's text at this width."""
+    return 2 if width >= NARROW else 0
+
+
+class Block:
+    """Base of all blocks: caching, and what the view keeps of each."""
+
+    opens = False  # whether it has more to show
+    estimates = False  # whether lines that were not seen yet may be more or fewer when they are
+    is_stop = False  # whether the cursor stops here when it moves by key
+
+    def __init__(self) -> None:
+        self.index = -1  # in the view; -1: not in one
+        self.measured = False  # whether its height in the view is that of its lines
+        self.selected = False  # whether the cursor is on it
+        self.open = False
+        self.lines: Sequence[Line] = []  # as last painted
+        self._version = 0
+        self._key: object = None
+
+    @property
+    def live(self) -> bool:
+        """Whether its look changes with time alone."""
+        return False
+
+    @property
+    def gap(self) -> int:
+        """Empty lines above it."""
+        return 1
+
+    @property
+    def copy_text(self) -> str:
+        """What copying it gives."""
+        return "\n".join(line.content for line in self.lines[self.gap :])
+
+    @property
+    def searched(self) -> Sequence[str]:
+        """The texts in which find looks, in the order in which they are painted when it is open."""
+        return ()
+
+    @property
+    def searched_folded(self) -> int:
+        """How many of them are seen whole while it is folded."""
+        return 0
+
+    def searchable(self) -> Iterable[Passage]:
+        """Those texts as the painted lines show them."""
+        return (passage_of(self.lines),)
+
+    def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
+        """Open, it shows `shown` of the matches that its texts have, and number `wanted` is gone to: whether it now
+        shows more of itself."""
+        return False
+
+    @property
+    def kept(self) -> int:
+        """How many painted lines it keeps."""
+        return len(self.lines)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it was painted only as far as it is laid out, and `lay_out` goes on with it."""
+        return False
+
+    def lay_out(self) -> None:
+        """Lays out a slice more of an unfinished one: a few milliseconds."""
+
+    def come_into_view(self, first: int, past: int) -> bool:
+        """Lays out what these of its lines show, where that was only estimated: whether it was."""
+        return False
+
+    def mark(self, line: int) -> object:
+        """A place that stays what it is when lines above it become more or fewer, or all get another width."""
+        return line
+
+    def line_of(self, mark: object) -> int:
+        """The line of a place, as last painted."""
+        return mark if isinstance(mark, int) else 0
+
+    @property
+    def files(self) -> Sequence[Artifact]:
+        """The files and links that came with it."""
+        return ()
+
+    @property
+    def beside(self) -> Sequence[Block]:
+        """Other blocks whose look changes when it is selected or opened."""
+        return ()
+
+    def changed_too(self) -> Sequence[Block]:
+        """Other blocks that look different as well since this was last asked, when it has changed."""
+        return ()
+
+    @property
+    def sticks(self) -> bool:
+        """Whether its first line stays at the edge of the view while its own place is out of it."""
+        return False
+
+    def touch(self) -> None:
+        """Its state has changed: what was painted no longer counts."""
+        self._version += 1
+
+    def toggle(self) -> None:
+        """Opens or folds it."""
+        self.open = not self.open
+        self.touch()
+
+    def set_room(self, height: int, most: int) -> bool:
+        """The view is so many lines high, and was at `most`, in this terminal: whether the block looks different."""
+        return False
+
+    def forget(self) -> None:
+        """Drops what was painted, to save memory."""
+        self._key = None
+        self.lines = []
+
+    def render(self, width: int, palette: Palette, now: float = 0.0) -> Sequence[Line]:
+        """Its lines, each exactly `width` cells, the empty ones above included. The same list while nothing changed."""
+        beat = int(now * LIVE_RATE) if self.live else 0
+        key = (width, palette, self._version, self.selected, self.open, beat, *self.look())
+        if key != self._key:
+            try:
+                body = self.paint(max(width, 1), palette, now)
+            except Exception as error:
+                body = self._unpainted(error, max(width, 1), palette)
+            above = self.gap if body else 0
+            blank = [fit([], max(width, 1), palette.base)] * above
+            self.lines = [*blank, *body] if isinstance(body, list) else Joined([blank, body])
+            self._key = key
+        return self.lines
+
+    def _unpainted(self, error: Exception, width: int, palette: Palette) -> list[Line]:
+        """What stands in the place of a block whose painting failed: the conversation goes on around it."""
+        log.error("the console went on after an internal error: a block was not painted", exc_info=error)
+        text = f"✗ This {type(self).__name__} could not be drawn: {one_line(repr(error), 80)}. /log has the details."
+        return [fit([(text, palette.error)], width, palette.base)]
+
+    def look(self) -> tuple[object, ...]:
+        """What else its look depends on, beside its own state."""
+        return ()
+
+    def estimate(self, width: int) -> int:
+        """About how many lines it takes, without painting it."""
+        return 1 + self.gap
+
+    def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
+        """Its lines without the empty ones above. Called when nothing kept fits."""
+        raise NotImplementedError
+
+
+def estimate_text(text: str, width: int) -> int:
+    """About how many lines a text takes, in a time that does not show for thousands of them."""
+    return text.count("\n", 0, 100_000) + len(text) // max(width - GUTTER, 1) + 1
+
+
+def framed(row: Row, width: int, palette: Palette, left: Sequence[Piece]) -> Line:
+    """A row with what stands left of it, padded to the width."""
+    gutter = sum(len(text) for text, _ in left)
+    margin = margin_of(width)
+    body = row.pieces
+    line_end = gutter + sum(len(text) for text, _ in body)
+    fill = row.fill or palette.base
+    if row.fill is not None and margin:
+        inner = fit([*left, *body], width - margin, fill)
+        pieces = [(segment.text, segment.style or fill) for segment in inner]
+        return fit(pieces, width, palette.base, start=gutter + row.gutter, end=line_end, joint=row.joint)
+    return fit([*left, *body], width, fill, start=gutter + row.gutter, end=line_end, joint=row.joint)

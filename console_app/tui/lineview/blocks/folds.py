@@ -1,0 +1,130 @@
+"""The line under the rows of a batch that is taller than the view: while it runs, what is over and what has not begun
+is folded into it as counts, so that the calls that run, wait and failed are what is seen. Once it has ended every row
+is there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+from console_app.domain import CallState
+from console_app.domain.transcript import CallView
+from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
+from console_app.tui.lineview.calls.group import CallGroup, Fold
+from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.wording import COUNTED, counted, counted_as
+
+AROUND = 2  # lines that are not rows: the counts, and this one
+
+
+class FoldBlock(Fold):
+    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all; where only calls of one
+    state are to be seen, all others are folded, also when the batch has ended."""
+
+    def __init__(self, group: CallGroup) -> None:
+        super().__init__()
+        self.group = group
+        self._shown: frozenset[str] | None = None  # the calls whose rows are not folded; None: all
+        self._known = -1  # the version of the group for which that holds
+
+    def hides(self, call: CallView) -> bool:
+        if self.group.only:
+            return counted_as(call) != self.group.only
+        if self._known != self.group.version:
+            self._known = self.group.version
+            self._shown = None if self.open or not self._folds else self._chosen()
+        return self._shown is not None and call.id not in self._shown
+
+    def toggle(self) -> None:
+        if self.group.only:
+            self.group.only = ""
+        else:
+            super().toggle()
+        self.group.changed()
+
+    @property
+    def opens(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._folds
+
+    @property
+    def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._folds
+
+    @property
+    def gap(self) -> int:
+        return 0
+
+    @property
+    def beside(self) -> Sequence[Block]:
+        return self.group.members
+
+    def set_room(self, height: int, most: int) -> bool:
+        return self.group.room_changed(height, most)  # how many rows there is room for
+
+    def look(self) -> tuple[object, ...]:
+        return self._folds, self.group.only, self._folded() if self._folds else None
+
+    def estimate(self, width: int) -> int:
+        return int(self._folds)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self._folds:
+            return []
+        ink = palette.on_chosen if self.selected else palette
+        gutter = gutter_of(width)
+        room = max(width - gutter - margin_of(width), 1)
+        counts = ", ".join(counted(count, word) for word, count in self._folded())
+        only = self.group.only
+        none = only and all(counted_as(call) != only for call in self.group.calls)
+        head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
+        head.append((f"+ {counts}" if counts else "all calls are shown", ink.muted))
+        keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
+        keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
+        gap = room - pieces_width(head) - pieces_width(keys)
+        if gap > 1 and (only or self.selected):  # elsewhere the letter does something else, or is text
+            head += [(" " * gap, ink.base), *keys]
+        mark = "▌" if self.selected else " "
+        lead: list[Piece] = (
+            [(" " * (gutter - 2), palette.base), (mark, palette.primary), (" ", palette.base)] if gutter >= 2 else []
+        )
+        return [framed(Row(crop(head, room), fill=ink.base if self.selected else None), width, palette, lead)]
+
+    @property
+    def _folds(self) -> bool:
+        group = self.group
+        if group.only:
+            return True
+        return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
+
+    def _chosen(self) -> frozenset[str]:
+        """As many as the view has room for: what runs, then what waits for you, failed, or still arrives. None where
+        the counts and this line take it all: a row behind them would be neither seen nor counted."""
+        ranks: tuple[list[str], ...] = ([], [], [], [])
+        for call in self.group.calls:
+            if (rank := _rank(call)) is not None:
+                ranks[rank].append(call.id)
+        ranks[2].reverse()  # of failures the newest
+        return frozenset(list(chain.from_iterable(ranks))[: max(self.group.room - AROUND, 0)])
+
+    def _folded(self) -> tuple[tuple[str, int], ...]:
+        """How many calls of each word are folded."""
+        found = Counter(counted_as(panel.call) for panel in self.group.panels if panel.folded)
+        return tuple((word, found[word]) for word in COUNTED if found[word])
+
+
+def _rank(call: CallView) -> int | None:
+    """What is shown first has the lowest; None: folded."""
+    if call.waits_for_you:
+        return 1
+    match call.state:
+        case CallState.RUNNING:
+            return 0
+        case CallState.FINISHED:
+            return 2 if call.verdict is not None and call.verdict.needs_an_eye else None
+        case CallState.ANNOUNCED:
+            return 3 if call.arguments is None else None
+        case CallState.QUEUED | CallState.WAITING:
+            return None

@@ -1,0 +1,217 @@
+"""Rows in which Fanout itself speaks: notices, retries, what is waited for, compactions, and how a turn ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from rich.style import Style
+
+from console_app.domain import Level, amounts, one_line, plural
+from console_app.domain import events as ev
+from console_app.domain.transcript import CallView
+from console_app.tui.lineview.blocks.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.blocks.passages import Passage, passage_of
+from console_app.tui.lineview.lines import Line, Piece, clean, wrap
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.wording import counted, counted_as, number
+
+Waits = Callable[[float], str]
+"""What is waited for at a time, in words; "" for nothing."""
+
+UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
+_LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}
+_ENDS: dict[str, tuple[str, str]] = {
+    "completed": ("✓", "done"),
+    "cancelled": ("■", "stopped"),
+    "failed": ("✗", "failed"),
+    "step_limit": ("!", "step limit reached"),
+}
+
+
+class NoticeBlock(Block):
+    """One thing to know: a level, and a text of one or a few lines."""
+
+    def __init__(self, level: Level, text: str) -> None:
+        super().__init__()
+        self.level = level
+        self.text = text
+
+    @property
+    def copy_text(self) -> str:
+        return self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.text,)
+
+    def estimate(self, width: int) -> int:
+        return self.gap + estimate_text(self.text, width)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        glyph = _LEVELS.get(self.level, "✗")
+        style = {"!": palette.warning, "✗": palette.error}.get(glyph, palette.muted)
+        return _marked(glyph, [[(clean(line), style)] for line in self.text.split("\n")], width, palette, style)
+
+
+class CompactionBlock(NoticeBlock):
+    """One compaction, or that the last one was taken back."""
+
+    is_stop = True
+
+    def __init__(self, event: ev.HistoryCompacted) -> None:
+        super().__init__("info", "")
+        self.event = event
+        self.opens = bool(event.covers)
+
+    @property
+    def copy_text(self) -> str:
+        return self.event.summary or self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.event.summary,)
+
+    def searchable(self) -> Iterable[Passage]:
+        first = next((n for n, line in enumerate(self.lines[1:], 1) if n > 1 and not line.content), 0)
+        return (passage_of(self.lines, first),)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        event = self.event
+        if not event.covers:
+            self.text = "Compaction taken back: the model reads the whole conversation again."
+        else:
+            why = ", as its context was nearly full" if event.automatic else ""
+            if event.refused:
+                why = ", as the request was too large for the model"
+            self.text = (
+                f"Compacted{why}: the model reads a summary in place of the {plural(event.covers, 'message')} before. "
+                "All of it stays here and in the session; /compact undo takes it back."
+            )
+            self.text += f"\n\n{event.summary}" if self.open else " o open"
+        return super().paint(width, palette, now)
+
+
+class RetryBlock(NoticeBlock):
+    """Why a request is tried again, and which try that is; when, the activity line counts down."""
+
+    def __init__(self, event: ev.RetryScheduled) -> None:
+        super().__init__("warning", "")
+        self.again(event)
+
+    def again(self, event: ev.RetryScheduled) -> None:
+        """It failed once more."""
+        self._attempt = f"attempt {event.attempt}" + (f" of {event.most}" if event.most else "")
+        self._why = event.why.rstrip(".")
+        self.text = f"{self._why}. Retrying: {self._attempt}"
+        self.touch()
+
+    def over(self, *, told: bool) -> None:
+        """The answer came, or the turn ended; `told`: the error it ended with says why, and after how many tries."""
+        self.text = "" if told else f"{self._why}. Retried: {self._attempt}"
+        self.touch()
+
+    @property
+    def gap(self) -> int:
+        return super().gap if self.text else 0
+
+    def estimate(self, width: int) -> int:
+        return super().estimate(width) if self.text else 0
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        return super().paint(width, palette, now) if self.text else []
+
+
+class SentBlock(NoticeBlock):
+    """Under a message whose turn has not begun: what that waits for. Nothing to say takes no line."""
+
+    def __init__(self, waits: Waits) -> None:
+        super().__init__("info", "")
+        self._waits = waits
+
+    @property
+    def live(self) -> bool:
+        return True
+
+    @property
+    def gap(self) -> int:
+        return 0
+
+    def estimate(self, width: int) -> int:
+        return 1  # or a view that is full would never look whether there is something to say by now
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        self.text = self._waits(now)
+        return super().paint(width, palette, now) if self.text else []
+
+
+class TurnEndBlock(Block):
+    """The line that closes a turn: how it ended, how long it took, what it used."""
+
+    def __init__(
+        self,
+        outcome: ev.TurnOutcome,
+        *,
+        error: str | None = None,
+        took: float = 0.0,
+        tokens: int = 0,
+        cost: float | None = None,
+        without_success: Sequence[CallView] = (),
+    ) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.error = error
+        self.took = took
+        self.tokens = tokens
+        self.cost = cost
+        self.without_success = without_success  # of calls that nobody answered for
+        self.hint = ""  # how to go on
+        self.is_last = True  # no turn has begun since
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (one_line(self.error or ""),)
+
+    def searchable(self) -> Iterable[Passage]:
+        return (passage_of(self.lines, self.gap + 1),)  # behind how it ended
+
+    def estimate(self, width: int) -> int:
+        return self.gap + estimate_text(self.error or "", width)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        failed = self.outcome == "completed" and bool(self.without_success)
+        glyph, word = ("✗", _came_of(self.without_success)) if failed else _ENDS[self.outcome]
+        style = {
+            "completed": palette.error if failed else palette.muted,
+            "cancelled": palette.muted,
+            "failed": palette.error,
+            "step_limit": palette.warning,
+        }[self.outcome]
+        facts = [amounts.seconds(self.took)]
+        if self.tokens:
+            facts.append(f"{number(self.tokens)} tokens")
+        if self.cost:
+            facts.append(f"${self.cost:.4f}" if self.cost < 0.01 else f"${self.cost:.2f}")
+        text: list[list[Piece]] = [[(word, style), (" · " + " · ".join(facts), palette.muted)]]
+        if self.error:
+            text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
+        if self.hint and self.is_last:
+            text.append([(self.hint, palette.muted)])
+        mark = palette.success if self.outcome == "completed" and not failed else style
+        return _marked(glyph, text, width, palette, mark)
+
+
+def _came_of(calls: Sequence[CallView]) -> str:
+    words = Counter(counted_as(call) for call in calls)
+    return counted_as(calls[0]) if len(calls) == 1 else ", ".join(counted(count, word) for word, count in words.items())
+
+
+def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:
+    """Lines behind a glyph that stands in the gutter."""
+    gutter = gutter_of(width)
+    room = max(width - gutter - margin_of(width), 1)
+    pad = " " * max(gutter - 2, 0)
+    first: list[Piece] = [(pad, palette.base), (glyph, style), (" ", palette.base)] if gutter else []
+    rest: list[Piece] = [(" " * gutter, palette.base)] if gutter else []
+    rows = [row for line in lines for row in wrap(line, room)]
+    return [framed(row, width, palette, rest if n else first) for n, row in enumerate(rows)]

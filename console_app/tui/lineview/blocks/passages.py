@@ -1,0 +1,252 @@
+"""Text that find looks in, and where it stands in the painted lines of a block, whether they are painted yet or not."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Protocol
+
+from console_app.tui.lineview.lines import Line, Row
+from console_app.tui.lineview.results.window import RowWindow
+from console_app.tui.lineview.text.joined import Joined
+
+SLICE = 100_000  # characters that are looked through at once: some 5 ms
+
+
+class Search:
+    """Of one text. What it finds is what `finditer` finds in the whole."""
+
+    def __init__(self, pattern: re.Pattern[str], text: str, slice_: int = SLICE) -> None:
+        self.text = text
+        self._slice = slice_
+        self.spans: list[tuple[int, int]] = []
+        self._pattern = pattern
+        self._at = 0
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether not all of the text was looked through."""
+        return self._at < len(self.text)
+
+    def lay_out(self) -> None:
+        """Looks through a slice more."""
+        text, begin, end = self.text, self._at, min(self._at + self._slice, len(self.text))
+        first, reach = _facts(self._pattern)
+        past = end
+        if end < len(text) and (found := reach.match(text, end)) is not None:
+            past = found.end()  # what begins in the slice ends before
+        self._at = end
+        part = text[begin:past]
+        # Looking in small letters first is ten times as fast where there is none.
+        if first and part.isascii() and first not in part.lower():
+            return
+        for match in self._pattern.finditer(text, begin, past):
+            if match.start() >= end:
+                break
+            self.spans.append(match.span())
+        if self.spans:
+            self._at = max(end, self.spans[-1][1])
+
+
+@lru_cache(maxsize=8)
+def _facts(pattern: re.Pattern[str]) -> tuple[str, re.Pattern[str]]:
+    """The first word in small letters, where that can be looked for as it is; and what follows a character as far as a
+    match that begins before it can go: no more signs than the pattern has, whatever space is between them."""
+    first = pattern.pattern.split(r"\s+", 1)[0]
+    plain = re.escape(first) == first and first.isascii()
+    return first.lower() if plain else "", re.compile(rf"(?:\s*\S){{0,{len(pattern.pattern)}}}")
+
+
+Span = tuple[int, int, int]  # a line of a block, and the characters from and to in it
+TextLine = tuple[int, int, str, str]  # a line of a block, its first character, its text, and what joins it to the last
+
+
+class Passage(Protocol):
+    """A text over lines of a block."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the text is still to be made, in slices."""
+        ...
+
+    def lay_out(self) -> None:
+        """Makes a slice more of it."""
+        ...
+
+    def line_at(self, offset: int) -> int:
+        """The line of the block on which a character of the text stands."""
+        ...
+
+    def place(self, line: int) -> tuple[int, int, int] | None:
+        """From where to where in the text a line of the block goes, and the character of the line at which that stands;
+        None where it shows nothing of this text."""
+        ...
+
+
+class LinesPassage:
+    """Lines that are there, in order."""
+
+    unfinished = False
+
+    def __init__(self, lines: Sequence[TextLine]) -> None:
+        joints = ["", *(joint for _, _, _, joint in lines[1:])]
+        self.text = "".join(part for one, joint in zip(lines, joints, strict=False) for part in (joint, one[2]))
+        behind = list(accumulate(len(one[2]) + len(joint) for one, joint in zip(lines, joints, strict=False)))
+        self._begins = [past - len(one[2]) for past, one in zip(behind, lines, strict=True)]
+        self._lines = lines
+        self._by_line = {one[0]: number for number, one in enumerate(lines)}
+
+    def lay_out(self) -> None:
+        """Its text is there."""
+
+    def line_at(self, offset: int) -> int:
+        return self._lines[max(bisect_right(self._begins, offset) - 1, 0)][0]
+
+    def place(self, line: int) -> tuple[int, int, int] | None:
+        number = self._by_line.get(line)
+        if number is None:
+            return None
+        begin, (_, column, text, _) = self._begins[number], self._lines[number]
+        return begin, begin + len(text), column
+
+
+class WindowPassage:
+    """The rows of a window, the first of them in line `first` of the block and all from character `column` on."""
+
+    def __init__(self, window: RowWindow, first: int, column: int) -> None:
+        self._window, self._first, self._column = window, first, column
+
+    @property
+    def text(self) -> str:
+        return self._window.shown.text
+
+    @property
+    def unfinished(self) -> bool:
+        return self._window.shown.unfinished
+
+    def lay_out(self) -> None:
+        self._window.shown.lay_out()
+
+    def line_at(self, offset: int) -> int:
+        window = self._window
+        begins = window.shown.begins
+        number = max(bisect_right(begins, offset, hi=len(begins) - 1) - 1, 0)
+        return self._first + window.row_of(number, offset - begins[number])
+
+    def place(self, line: int) -> tuple[int, int, int] | None:
+        row = line - self._first
+        if not 0 <= row < len(self._window):
+            return None
+        number, start, end = self._window.span(row)
+        begin = self._window.shown.begins[number]
+        return begin + start, begin + end, self._column
+
+
+def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -> LinesPassage:
+    """Painted lines from `first` on."""
+    past = len(lines) if past is None else past
+    return LinesPassage(
+        [(at, (line := lines[at]).start, line.text[line.start : line.end], line.joint) for at in range(first, past)]
+    )
+
+
+def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Passage]:
+    """Those of framed rows, the first of which is line `first` of the block; titles, which stand left of what they are
+    above, are not searched."""
+    edge = lines[0].start
+    found: list[Passage] = []
+    plain: list[TextLine] = []
+    for begin, part in rows.begins():
+        if isinstance(part, RowWindow):
+            found += [LinesPassage(plain), WindowPassage(part, first + begin, edge + part[0].gutter)]
+            plain = []
+            continue
+        painted = ((at, lines[at]) for at in range(begin, begin + len(part)))
+        plain += [(first + at, one.start, one.content, one.joint) for at, one in painted if one.start > edge]
+    return [*found, LinesPassage(plain)]
+
+
+class Matches:
+    """Where a pattern stands in a block, in order; of megabytes only once they are looked through, in slices."""
+
+    def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str], before: Matches | None = None) -> None:
+        self._passages = list(passages)
+        self._pattern = pattern
+        self._known = {} if before is None else {id(one.text): one for one in before._searches}
+        self._searches: list[Search] = []  # of the first passages
+        self._looked = 0
+        while self.unfinished and self._looked < SLICE:
+            self.lay_out()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there may be more of them than are known."""
+        return len(self._searches) < len(self._passages) or any(one.unfinished for one in self._searches[-1:])
+
+    def lay_out(self) -> None:
+        """Looks through a slice more."""
+        if not self._searches or not self._searches[-1].unfinished:
+            passage = self._passages[len(self._searches)]
+            if passage.unfinished:
+                self._looked += SLICE // 4
+                passage.lay_out()
+                return
+            text = passage.text
+            self._searches.append(self._known.get(id(text)) or Search(self._pattern, text))
+        search = self._searches[-1]
+        if search.unfinished:
+            self._looked += min(len(search.text), SLICE)
+            search.lay_out()
+
+    @property
+    def _found(self) -> Iterable[tuple[Passage, list[tuple[int, int]]]]:
+        return ((passage, one.spans) for passage, one in zip(self._passages, self._searches, strict=False))
+
+    def __len__(self) -> int:
+        return sum(len(one.spans) for one in self._searches)
+
+    def __getitem__(self, number: int) -> list[Span]:
+        """A match; one that goes over a line's end has several spans."""
+        for passage, spans in self._found:
+            if number < len(spans):
+                return _over_lines(passage, *spans[number])
+            number -= len(spans)
+        raise IndexError(number)
+
+    def on(self, line: int) -> list[tuple[int, int, int]]:
+        """The matches on a line: the number of each, and the characters from and to."""
+        out: list[tuple[int, int, int]] = []
+        before = 0
+        for passage, spans in self._found:
+            place = passage.place(line) if spans else None
+            if place is not None:
+                begin, past, column = place
+                at = bisect_left(spans, begin, key=lambda span: span[1])
+                while at < len(spans) and spans[at][0] < past:
+                    start, end = max(spans[at][0], begin), min(spans[at][1], past)
+                    if start < end:
+                        out.append((before + at, column + start - begin, column + end - begin))
+                    at += 1
+            before += len(spans)
+        return out
+
+
+def _over_lines(passage: Passage, start: int, end: int) -> list[Span]:
+    spans: list[Span] = []
+    line = passage.line_at(start)
+    last = passage.line_at(max(end - 1, start))
+    for at in range(line, last + 1):
+        if (place := passage.place(at)) is not None:
+            begin, past, column = place
+            low, high = max(start, begin), min(end, past)
+            if low < high:
+                spans.append((at, column + low - begin, column + high - begin))
+    return spans

@@ -1,0 +1,366 @@
+"""What an open panel shows: arguments, live output, the full result, files, and the ids under which it is known.
+
+Each part is laid out once for a width and palette; a result of megabytes only as far as its first page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
+
+from console_app.domain import CallState, Outcome, amounts, one_line, plural, visible
+from console_app.domain.tools import CallOrigin
+from console_app.domain.transcript import CallView, LogLine, results
+from console_app.tui.lineview.calls.arguments import argument_rows, arguments_text, arrived_lines
+from console_app.tui.lineview.lines import Piece, Row, chop, clean, wrap
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.results.body import ResultBody
+from console_app.tui.lineview.results.json_tree import JsonTree, Path
+from console_app.tui.lineview.results.kind import ResultKind, kind_of
+from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
+from console_app.tui.lineview.results.records import records_of, says_the_same
+from console_app.tui.lineview.results.windows import INDENT, indented
+from console_app.tui.lineview.text import json_view
+from console_app.tui.lineview.text.ansi import SGR, AnsiPainter
+from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.text_page import FIRST_PAGE, TextPage
+
+ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
+RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
+LONG_ERROR = 60  # characters, past which the line in the head may not have room for all of it
+LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
+ORIGINS: dict[CallOrigin, str] = {
+    "native": "native call",
+    "text": "call read from text",
+    "provider": "run by the provider itself",
+}
+
+
+class CallDetail:
+    """The inside of one call's open panel."""
+
+    def __init__(self, call: CallView) -> None:
+        self._call = call
+        self._sections: dict[str, tuple[object, Sequence[Row]]] = {}
+        self._rows: tuple[object, Joined[Row]] = (None, Joined(()))
+        self._bodies: tuple[str, ResultBody, ResultBody | None] | None = None
+        self._source: tuple[str, TextPage] | None = None
+        self._pictures: dict[str, PictureView] = {}  # by path
+        self.raw = False  # whether the result is shown as it came
+
+    @property
+    def keys(self) -> frozenset[ResultKey]:
+        """The keys that show something of the result now."""
+        if self._call.state is not CallState.FINISHED:
+            return frozenset()
+        found = self.body.found
+        other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
+        other = other or self._is_said or self._text != results.without_remarks(self._call.content, self._call.outcome)
+        able = {"more": any(one.left for one in self._shown), "raw": other and not self.raw, "rendered": self.raw,
+                "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
+        return frozenset(key for key in RESULT_KEYS if able[key])
+
+    def press(self, key: ResultKey) -> bool:
+        """What a key does; whether that changed anything."""
+        match key:
+            case "more":
+                for body in self._shown:
+                    body.show_more()
+            case "raw" | "rendered":
+                self.raw = key == "raw"
+                self._bodies = None
+            case "fold" | "unfold":
+                delta = 1 if key == "unfold" else -1
+                return sum(tree.deepen(delta) for tree in self._trees) > 0
+        return True
+
+    def turn(self, tree: str, path: Path) -> None:
+        """Opens or folds a node of a tree."""
+        for one in self._trees:
+            if one.name == tree:
+                one.turn(path)
+
+    def own_page(self) -> TextPage:
+        """The result's own text, without what is said to the model alone."""
+        if self._source is None or self._source[0] is not self._call.content:
+            self._source = (
+                self._call.content,
+                TextPage(results.without_remarks(self._call.content, self._call.outcome)),
+            )
+        return self._source[1]
+
+    @property
+    def body(self) -> ResultBody:
+        """The result as what it is."""
+        return self._both()[0]
+
+    @property
+    def tells_error(self) -> bool:
+        """Whether all of what went wrong stands in it: above it nothing of that need be said again."""
+        error = (self._call.error or "").strip()
+        told = error in self._text or len(error) > LONG_ERROR
+        return told and self.body.page.count > 0 and not self.body.left
+
+    @property
+    def beside(self) -> ResultBody | None:
+        """The structured content, where it says what the text doesn't."""
+        return self._both()[1]
+
+    @property
+    def unfinished(self) -> Sequence[ResultBody]:
+        """What of it is not laid out as far as was asked for."""
+        return () if self._bodies is None else [one for one in self._bodies[1:] if one is not None and one.unfinished]
+
+    def forget(self) -> None:
+        """Drops what was laid out, but not how far it was opened."""
+        self._sections.clear()
+        self._rows = (None, Joined(()))
+        self._source = None
+        self._pictures.clear()
+        if self._bodies is not None:
+            bodies = [one for one in self._bodies[1:] if one is not None]
+            for one in bodies:
+                one.forget()
+            if not any(one.touched for one in bodies):
+                self._bodies = None
+
+    def put_pictures_away(self) -> None:
+        """What is closed keeps none: they are read again when it is opened."""
+        self._pictures.clear()
+
+    @property
+    def pictures(self) -> object:
+        """Changes when a picture was read."""
+        return tuple(one.version for one in self._pictures.values())
+
+    @property
+    def awaits_a_picture(self) -> bool:
+        """Whether a picture is being read that will take the place of what is shown."""
+        return any(one.is_awaited for one in self._pictures.values())
+
+    def texts(self) -> list[str]:
+        """What is searched of it, part by part as `rows` shows them; of a part with an end that is never shown, what
+        is shown of it."""
+        call = self._call
+        found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
+        found = found if call.arguments != {} else []
+        if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
+            found.append(_first_page(call.raw))
+        shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
+        found += [entry.text for entry in (*shown, *call.server_log)]
+        if call.state is CallState.FINISHED:
+            found.append(visible(call.content) if self.raw else _without_colours(self._text))
+            if self.beside is not None:
+                found.append(self.beside.found.text)
+            found += [f"{artifact.name} {artifact.path or artifact.uri or ''}" for artifact in call.artifacts]
+        return found
+
+    def rows(self, width: int, palette: Palette) -> Joined[Row]:
+        """All parts, as rows of at most `width` cells; those of a long result are made when they are looked at."""
+        call = self._call
+        look = (width, palette)
+        arguments = (call.ready_at, call.edited, len(call.arguments_text), call.arguments is None)
+        parts: list[Sequence[Row]] = []
+        parts.append(self._part("arguments", (*look, *arguments), lambda: self._arguments(width, palette)))
+        if call.raw or call.repaired:
+            parts.append(self._part("source", (*look, call.ready_at), lambda: self._written(width, palette)))
+        if call.log:
+            tail = (call.logged, call.outcome)
+            parts.append(self._part("log", (*look, *tail), lambda: self._log(width, palette)))
+        if call.server_log:
+            key = (*look, tuple(call.server_log))
+            parts.append(self._part("server", key, lambda: self._server_log(width, palette)))
+        if call.state is CallState.FINISHED:
+            beside = None if self.beside is None else self.beside.version
+            done = (*look, call.finished_at, self.raw, self.body.version, beside, self.pictures)
+            parts.append(self._part("result", done, lambda: self._results(width, palette)))
+        parts.append([self._identity(palette)])
+        drawn = [part for part in parts if part]
+        key = (width, palette, *(id(part) for part in drawn[:-1]))
+        if key != self._rows[0]:
+            self._rows = (key, Joined(one for part in drawn for one in ([Row([])], part)))
+        return self._rows[1]
+
+    def _part(self, name: str, key: object, build: Callable[[], Sequence[Row]]) -> Sequence[Row]:
+        built = self._sections.get(name)
+        if built is None or built[0] != key:
+            built = self._sections[name] = (key, build())
+        return built[1]
+
+    @property
+    def _text(self) -> str:
+        """The result's own text, without what is said to the model alone."""
+        return results.shown_text(self._call)
+
+    @property
+    def _is_said(self) -> bool:
+        """Whether there is structured content that is not shown, since the text says the same."""
+        return self._call.structured is not None and self.beside is None
+
+    @property
+    def _trees(self) -> list[JsonTree]:
+        return [body.tree for body in self._shown if body.tree is not None]
+
+    def unfold_match(self, *, missing: bool, far: bool) -> bool:
+        """Shows more of the result and of what stands beside it: all of its trees where matches are missing, else what
+        is far down; False where that shows nothing else."""
+        return (missing and sum(body.unfold_all() for body in self._shown) > 0) or (
+            far and sum(body.show_far() for body in self._shown) > 0
+        )
+
+    @property
+    def _shown(self) -> list[ResultBody]:
+        return [body for body in self._both() if body is not None]
+
+    def _both(self) -> tuple[ResultBody, ResultBody | None]:
+        call = self._call
+        if self._bodies is None or self._bodies[0] is not call.content:
+            self._bodies = (call.content, ResultBody(self._kind(), "result"), self._structured())
+        return self._bodies[1], self._bodies[2]
+
+    def _kind(self) -> ResultKind:
+        call = self._call
+        if self.raw:
+            return ResultKind("text", call.content, styled=False)
+        text = self._text
+        found = kind_of(text, call.arguments)
+        if call.outcome is Outcome.SUCCEEDED or found.kind == "json":
+            return found
+        return ResultKind("text", text)
+
+    def _structured(self) -> ResultBody | None:
+        call = self._call
+        if call.structured is None or (
+            not self.raw and says_the_same(results.without_remarks(call.content), call.structured)
+        ):
+            return None
+        text, records = json_view.dump(call.structured), records_of(call.structured)
+        if self.raw:
+            return ResultBody(ResultKind("text", text, styled=False))
+        kind = "json" if records is None else "table"
+        return ResultBody(ResultKind(kind, text, value=records or call.structured), "beside")
+
+    def _arguments(self, width: int, palette: Palette) -> list[Row]:
+        call = self._call
+        title = "arguments" + (", as you edited them" if call.edited else "")
+        if call.arguments is not None:
+            if not call.arguments:
+                return [_title("no arguments", palette)]
+            return [_title(title, palette), *argument_rows(call.arguments, width, palette)]
+        if not call.arguments_text:
+            return []
+        lines, left = arrived_lines(call)
+        rows = [_title(title + (" as they came" if call.state is CallState.FINISHED else " so far"), palette)]
+        for line in lines:
+            rows += indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
+        return rows + _left_out(left, palette)
+
+    def _written(self, width: int, palette: Palette) -> list[Row]:
+        call = self._call
+        rows: list[Row] = []
+        for what in call.repaired:
+            rows += wrap([("repaired: ", palette.warning), (one_line(what), palette.muted)], width)
+        if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
+            rows.append(_title("as the model wrote it", palette))
+            lines, left = TextPage(call.raw).first(FIRST_PAGE)
+            for line in lines:
+                rows += indented(chop([(clean(line), palette.base)] if line else [], max(width - INDENT, 1)), palette)
+            rows += _left_out(left, palette)
+        return rows
+
+    def _log(self, width: int, palette: Palette) -> list[Row]:
+        call = self._call
+        shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
+        earlier = call.logged - len(shown) - sum(entry.dropped for entry in shown)
+        title = _title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)
+        return [title, *self._lines(shown, width, palette)]
+
+    def _server_log(self, width: int, palette: Palette) -> list[Row]:
+        title = _title("server log · may be another call's", palette)
+        return [title, *self._lines(self._call.server_log, width, palette)]
+
+    def _lines(self, shown: Sequence[LogLine], width: int, palette: Palette) -> list[Row]:
+        rows: list[Row] = []
+        begin = self._call.started_at or self._call.announced_at
+        for entry in shown:
+            if entry.dropped:
+                rows += _left_out(entry.dropped, palette, hint=" that came too fast to keep")
+            ink = {"warning": palette.warning, "debug": palette.muted}.get(entry.level)
+            ink = ink or (palette.base if entry.level in ("info", "notice") else palette.error)
+            painter = AnsiPainter(ink, palette)
+            stamp: Piece = (f"{amounts.seconds(entry.at - begin):>7}  ", palette.muted)
+            for number, line in enumerate(entry.text.split("\n")):
+                lead: Piece = stamp if number == 0 else (" " * len(stamp[0]), palette.base)
+                rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
+        return rows
+
+    def _results(self, width: int, palette: Palette) -> Sequence[Row]:
+        call, body = self._call, self.body
+        parts: list[Sequence[Row]] = []
+        failed = call.outcome is not None and call.outcome.is_error
+        if call.error and len(call.error.strip()) > LONG_ERROR and call.error.strip() not in call.content:
+            parts.append(
+                wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
+            )
+        raw = " · as it came" if self.raw else ""
+        if body.page.count:
+            parts.append([_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette)])
+            parts.append(body.rows(width, palette, palette.error if failed else palette.base))
+            hint = " · m shows more · c copies all" if body.left else ""
+            parts.append(_left_out(body.hidden, palette, body.unit, hint))
+        elif call.outcome is Outcome.SUCCEEDED and not call.artifacts:
+            parts.append([_title("result: empty", palette)])
+        if (beside := self.beside) is not None:
+            parts.append([_title(f"structured · {beside.measure}{raw}", palette)])
+            parts.append(beside.rows(width, palette, palette.base))
+            hint = " · m shows more" if beside.left else ""
+            parts.append(_left_out(beside.hidden, palette, beside.unit, hint))
+        return Joined([*parts, self._files(width, palette)])
+
+    def _files(self, width: int, palette: Palette) -> list[Row]:
+        """The files by name and place, and the first pictures among them."""
+        rows: list[Row] = []
+        drawn = [one.path for one in self._call.artifacts if one.is_picture][:MOST_DRAWN]
+        for artifact in self._call.artifacts:
+            where = artifact.path or artifact.uri or "not saved"
+            picture = artifact.path in drawn
+            facts = (
+                [artifact.picture_facts]
+                if picture
+                else [artifact.mime, amounts.size(artifact.size) if artifact.size else ""]
+            )
+            told = " · ".join(one_line(part) for part in facts if part)
+            name, path = one_line(artifact.name), one_line(where)
+            label = "picture  " if picture else "file  "
+            pieces = [(label, palette.muted), (name, palette.strong), (f"  {told}  ", palette.muted)]
+            pieces += [("f opens it  ", palette.muted)] if picture and not palette.draws else []
+            listed = wrap([*pieces, (path, palette.link)], width)
+            listed[0].gutter = len(label)
+            rows += listed
+            if picture and palette.draws and not self.raw:
+                view = self._pictures.setdefault(artifact.path, PictureView(artifact))
+                rows += indented(view.rows(max(width - INDENT, 1), palette, palette.canvas), palette)
+            else:
+                self._pictures.pop(artifact.path, None)
+        return rows
+
+    def _identity(self, palette: Palette) -> Row:
+        call = self._call
+        origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
+        return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
+
+
+def _without_colours(text: str) -> str:
+    return SGR.sub("", text) if "\x1b" in text else text
+
+
+def _first_page(text: str) -> str:
+    return "\n".join(TextPage(text).first(FIRST_PAGE)[0])
+
+
+def _title(text: str, palette: Palette) -> Row:
+    return Row([(text, palette.muted)])
+
+
+def _left_out(count: int, palette: Palette, unit: str = "line", hint: str = "") -> list[Row]:
+    return [Row([(f"  … {plural(count, f'more {unit}')}{hint}", palette.muted)])] if count > 0 else []

@@ -1,0 +1,374 @@
+"""Markdown that grows: blocks that are complete are laid out once, and only the open tail is parsed again.
+
+Complete are all top-level blocks but the last, which nothing written later can change (link definitions aside: those
+are resolved when the text ends). An open code fence is not parsed at all but taken in line by line. Painting asks for
+lines once a frame, so a burst of tokens costs one parse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from console_app.tui.lineview.lines import Line
+from console_app.tui.lineview.markdown.code import Code
+from console_app.tui.lineview.markdown.rows import language_of
+from console_app.tui.lineview.markdown.tail import LONG, cut_after, mend, reach, table_head
+from console_app.tui.lineview.markdown.units import (
+    AsWritten,
+    BlocksRead,
+    ClosedBlocks,
+    CodeHead,
+    CodeSlice,
+    Laid,
+    NoCode,
+    References,
+    Tail,
+    TextLook,
+    Unit,
+)
+
+SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
+LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
+_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
+
+
+class _Fence:
+    """A top-level code fence, taken in line by line."""
+
+    def __init__(self, indent: int, marker: str, info: str, *, gap: bool) -> None:
+        self._indent = indent
+        self._gap = gap
+        self._closing = re.compile(rf" {{0,3}}{re.escape(marker[0])}{{{len(marker)},}}[ \t]*\Z")
+        self._marks = marker[0]
+        self._code = Code(language_of(info))
+        self._given = 0  # units that it became
+        self.closed = False
+        self._head = bool(self._code.language)
+
+    def take(self, text: str, final: bool) -> str:
+        """Takes in what belongs to the fence and returns the rest: "" or what stands behind the closing line."""
+        lines = text.split("\n")
+        rest = lines.pop()
+        for number, line in enumerate(lines):
+            if self._closing.match(line):
+                self._code.add([self._strip(kept) for kept in lines[:number]])
+                self._close()
+                return "\n".join([*lines[number + 1 :], rest])
+        self._code.add([self._strip(line) for line in lines])
+        if final and self._closing.match(rest):
+            self._close()
+            return ""
+        self._code.tail = "" if not final and not rest.strip(f" {self._marks}") else self._strip(rest)
+        if final and rest:
+            self._code.add([self._strip(rest)])
+            self._code.tail = rest = ""
+        return rest
+
+    def new_units(self) -> list[Unit]:
+        """Those that are complete since this was last asked."""
+        units: list[Unit] = []
+        if self._head and not self._given:
+            units.append(CodeHead(self._code.language, gap=self._gap))
+            self._given = 1
+        for number in range(self._given - self._head, self._code.closed_slices):
+            units.append(CodeSlice(self._code, number, gap=self._gap and not self._given))
+            self._given += 1
+        if self.closed and not self._given:
+            units.append(NoCode(gap=self._gap))
+        return units
+
+    def open_unit(self) -> Unit:
+        """What is open of it."""
+        if not self._given and not self._code.has_open:
+            return NoCode(gap=self._gap)
+        return CodeSlice(self._code, -1, gap=self._gap and not self._given)
+
+    def _close(self) -> None:
+        self._code.tail = ""
+        self._code.close()
+        self.closed = True
+
+    def _strip(self, line: str) -> str:
+        """The line without the fence's own indent, of which a tab may be a part (CommonMark 2.2)."""
+        at = column = 0
+        while column < self._indent and line[at : at + 1] in (" ", "\t"):
+            column += 1 if line[at] == " " else 4 - column % 4
+            at += 1
+        return " " * max(0, column - self._indent) + line[at:]
+
+
+class MarkdownStream:
+    """A Markdown text that grows. `append` is cheap; `lines` does the work, for all that came since."""
+
+    def __init__(self, text: str = "", *, final: bool = False) -> None:
+        self._pieces: list[str] = [text] if text else []
+        self.length = len(text)
+        self._taken = 0  # characters of it that are taken in
+        self._due = bool(text)  # whether there is something to take in
+        self._rest = False  # whether that is left for later on purpose
+        self._whole = final  # whether all of it came at once
+        self._final = final
+        self._written = False  # whether it is to be seen if it shows anything, now that it has ended
+        self._units: list[Unit] = []  # what is complete
+        self._fence: _Fence | None = None  # that is open
+        self._tail = ""  # what isn't complete yet
+        self._tail_read: BlocksRead | None = None
+        self._tail_unit: Unit | None = None  # made of it
+        self._tail_number: int | None = None  # of its first item, when it goes on with a list
+        self._tail_tight = False
+        self._references: References = {}
+        self._defined: References = {}  # references so far
+        self._laid: Laid | None = None
+        self._at = (0, 0)  # the width last asked for, and the first units that are laid out in it
+
+    @property
+    def text(self) -> str:
+        """The whole source so far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but white space so far."""
+        return not self.text or self.text.isspace()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether not all of it is laid out at once."""
+        return self.length > SLICE
+
+    def append(self, text: str) -> None:
+        """More text at the end."""
+        self._pieces.append(text)
+        self.length += len(text)
+        self._due = True
+
+    def replace(self, text: str, *, final: bool = False) -> None:
+        """Another text in place of all there was."""
+        self.__init__(text, final=final)
+
+    def finish(self) -> None:
+        """The text is complete: nothing at its end is held back any more."""
+        if not self._final:
+            self._final = self._due = True
+
+    def forget(self) -> None:
+        """Drops what was laid out, to save memory; of a text that is complete, all but its source is made again."""
+        if self._final:
+            self.replace(self.text, final=True)
+        else:
+            self._laid = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether its lines were asked for in slices, and are not all of them."""
+        return self._rest or (self._laid is not None and self._next() < len(self._units))
+
+    def lay_out(self, look: TextLook) -> None:
+        """A slice more of it, see `lines`."""
+        if self._rest:
+            known = len(self._units)
+            self._absorb(SLICE)
+            for unit in () if self._whole else self._units[known:]:
+                unit.lay_out(self._as_defined(look))
+        elif self.unfinished:
+            self._units[self._next()].lay_out(self._as_defined(look))
+
+    def lines(self, look: TextLook) -> Laid:
+        """All lines; of much that came at once first those of its beginning, and what isn't seen by an estimate."""
+        begin = not self._units and self._whole
+        known = len(self._units)
+        if self._due:
+            self._absorb(SLICE)
+        while begin and self._rest and self._taken < reach(self.text, LONG):
+            self._absorb(SLICE)
+        if not self.is_long:
+            return self._laid_in(look, self._units)
+        return self._laid_in(look, () if self._whole else self._units[known:])
+
+    def all_lines(self, look: TextLook) -> list[Line]:
+        """All lines, each laid out."""
+        if self._due or self._rest:
+            self._absorb(0)
+        laid = self._laid_in(look, self._units, keep_all=True)
+        return [line for unit in self._all_units() for line in laid.all_of(unit)]
+
+    @property
+    def laid(self) -> Laid | None:
+        """Its lines as last asked for."""
+        return self._laid
+
+    def height(self, width: int) -> int:
+        """How many lines it takes at a width, or about how many."""
+        return sum(unit.height(width) for unit in self._all_units()) + self._left_height(width)
+
+    def _left_height(self, width: int) -> int:
+        """About how many lines come of what isn't taken in yet."""
+        if not (self._due or self._rest):
+            return 0
+        return self.text.count("\n", self._taken) + (self.length - self._taken) // width
+
+    def _laid_in(self, look: TextLook, now: Sequence[Unit], *, keep_all: bool = False) -> Laid:
+        """With these units laid out, and the tail."""
+        look = self._as_defined(look)
+        units = self._all_units()
+        if self._written and not any(text.strip() for unit in units for text in _texts(unit, look)):
+            # Definitions of links alone, an entity that is a blank: it stands as it was written.
+            self._units, self._fence, self._tail_read = [], None, None
+            self._tail_unit = AsWritten(self.text)
+            units = [self._tail_unit]
+        self._written = False
+        tail = [] if self._tail_unit is None else [self._tail_unit]
+        rest = self._left_height(look.width) if self._whole else 0
+        self._laid = Laid(units, look, rest, self._laid, [*now, *tail], keep_all=keep_all)
+        return self._laid
+
+    def _as_defined(self, look: TextLook) -> TextLook:
+        return replace(look, references=self._references, key=(look.key, len(self._references)))
+
+    def _next(self) -> int:
+        """The first unit that is not laid out in the width last asked for."""
+        width, at = self._at
+        if self._laid is not None and self._laid.look.width != width:
+            width, at = self._laid.look.width, 0
+        while at < len(self._units) and self._units[at].said(width) is not None:
+            at += 1
+        self._at = (width, at)
+        return at
+
+    def _all_units(self) -> list[Unit]:
+        """Those that are complete, and the tail."""
+        if self._tail_unit is None:
+            gap = bool(self._units) and not self._tail_tight
+            if self._fence is not None:
+                self._tail_unit = self._fence.open_unit()
+            elif self._tail_read is not None:
+                self._tail_unit = Tail(self._tail_read, self._tail_number, gap=gap)
+        return self._units if self._tail_unit is None else [*self._units, self._tail_unit]
+
+    @property
+    def _ended(self) -> bool:
+        return self._final and not self._rest
+
+    def _absorb(self, most: int) -> None:
+        """Takes in what came; about `most` characters of it, unless that is 0."""
+        text, self._due = self.text, False
+        least = self._taken + most if most else len(text)
+        end = text.find("\n", least, least + SLICE) + 1 or min(least + SLICE, len(text))
+        self._rest = end < len(text)
+        if text[:end].endswith("\r") and not (self._final and not self._rest):
+            end -= 1  # half a line break, perhaps
+        new, self._taken = text[self._taken : end], end
+        self._tail += new.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\u2400")
+        while self._advance():
+            pass
+        if self._ended:
+            self._end()
+
+    def _end(self) -> None:
+        """All of it is taken in: references are what they are defined as, at whatever place that is."""
+        if self._tail_read is not None:
+            self._define(self._tail)
+        if self._defined:
+            self._references = self._defined
+            for unit in self._units:
+                unit.forget()
+            self._at = (0, 0)
+            if self._tail_read is not None:
+                self._read(self._tail)
+        self._written = not self.is_blank
+
+    def _define(self, source: str) -> None:
+        if "]:" in source:
+            for name, target in BlocksRead(source, {}).references.items():
+                self._defined.setdefault(name, target)
+
+    def _read(self, text: str) -> BlocksRead:
+        self._tail_read, self._tail_unit = BlocksRead(text, self._references), None
+        return self._tail_read
+
+    def _advance(self) -> bool:
+        """Moves what is complete out of the tail. True when there may be more."""
+        if (fence := self._fence) is not None:
+            self._tail = fence.take(self._tail, self._ended)
+            self._units += fence.new_units()
+            self._tail_read = self._tail_unit = None
+            if fence.closed:
+                self._fence = None
+            return fence.closed and bool(self._tail)
+        shown: str = self._tail if self._ended else mend(self._tail)
+        read = self._read(shown)
+        blocks = [token for token in read.blocks if token.level == 0 and token.map and token.type != "inline"]
+        if not blocks or (len(blocks) == 1 and blocks[0].map[0]):
+            if self._take_definitions():
+                return True
+            if not blocks:
+                return False
+        last = blocks[-1]
+        begin: int = last.map[0]
+        source = self._tail.split("\n")
+        if len(blocks) > 1:  # the last one is mended and read by itself, as it is when the others came long before it
+            self._close(shown.split("\n")[:begin])
+            self._tail = "\n".join(source[begin:])
+            return True
+        if last.type == "fence" and (opening := _FENCE.match(source[begin])):
+            self._fence = _Fence(len(opening[1]), opening[2], opening[3], gap=bool(self._units))
+            self._tail = "\n".join(source[begin + 1 :])
+            return True
+        is_list = len(self._tail) > LONG_LIST and last.type in ("bullet_list_open", "ordered_list_open")
+        if is_list and self._split_list(read.blocks, source):
+            return True
+        block = "\n".join(source[begin:])
+        cut = cut_after(last.type, block)
+        return cut > 0 and self._cut(last.type, source[:begin], block, cut)
+
+    def _take_definitions(self) -> bool:
+        """Of very many definitions of links, which show nothing, all but the last are complete. True when there were
+        any."""
+        end = self._tail.rfind("\n[") + 1 if reach(self._tail, LONG) < len(self._tail) else 0
+        if not end or (read := BlocksRead(self._tail[:end], self._defined)).blocks:
+            return False
+        self._defined, self._tail = read.references, self._tail[end:]
+        return True
+
+    def _close(self, lines: list[str]) -> None:
+        """The first lines of the tail are complete."""
+        source = "\n".join(lines) + "\n"
+        self._define(source)
+        self._units.append(ClosedBlocks(source, self._tail_number, gap=bool(self._units) and not self._tail_tight))
+        self._tail_number, self._tail_tight = None, False
+
+    def _cut(self, kind: str, above: list[str], block: str, at: int) -> bool:
+        """The first characters of a very long block are laid out for good, below the empty lines above it."""
+        self._close([*above, block[:at].rstrip("\n")])
+        self._tail = block[at:]
+        if kind == "table_open":
+            self._tail = table_head(block) + self._tail
+        else:
+            self._tail_tight = True
+        return True
+
+    def _split_list(self, tokens: Sequence[Any], source: list[str]) -> bool:
+        """All items but the last of a long list are complete too. True when there were any."""
+        items = [token for token in tokens if token.type == "list_item_open" and token.level == 1]
+        if len(items) < 2:
+            return False
+        opener = next(token for token in tokens if token.type.endswith("_list_open"))
+        first = self._tail_number if self._tail_number is not None else int(opener.attrs.get("start", 1))
+        at: int = items[-1].map[0]
+        self._close(source[:at])
+        if opener.type == "ordered_list_open":
+            self._tail_number = first + len(items) - 1
+        self._tail_tight = bool(source[at - 1].strip())
+        self._tail = "\n".join(source[at:])
+        return True
+
+
+def _texts(unit: Unit, look: TextLook) -> list[str]:
+    unit.lay_out(look)
+    said = unit.said(look.width)
+    return [text for _, _, text in said.rows] if said is not None else []

@@ -1,0 +1,1 @@
+"""The view as it scrolls: painting, the cursor, selection, and finding words."""

@@ -1,0 +1,1 @@
+"""Text as cells of a terminal: measured, joined, and read from what programs print."""

@@ -1,0 +1,1 @@
+"""Lines and panes around the conversation: status, activity, finding, the to-do list."""

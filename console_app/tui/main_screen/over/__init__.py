@@ -1,0 +1,1 @@
+"""Dialogs of the main screen: help, settings, pickers, copying and leaving."""

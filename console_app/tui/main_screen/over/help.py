@@ -1,0 +1,196 @@
+"""The live bindings, by place, for the help screen: what your configuration changed shows as you changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len, chop_cells
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingsMap, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from console_app.console.intents import Bound
+from console_app.tui.terminal.key_names import key_name
+from console_app.tui.textual_internals import keymap_of, own_bindings
+from console_app.tui.widgets.dialog import Dialog
+
+MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
+BESIDE = 96  # cells from which on there are two columns
+APART = 3  # cells between them
+
+
+@dataclass(frozen=True, slots=True)
+class KeySection:
+    """The keys of one place: (keys, what they do) in the order of the bindings."""
+
+    title: str
+    keys: Sequence[tuple[str, str]]
+    ids: Sequence[Sequence[str]] = ()  # of each row, by which `[keys]` binds it anew
+
+
+class HelpScreen(Dialog[None]):
+    """Keys by place, then commands; what is typed filters them."""
+
+    CSS_PATH = "../../widgets/dialog.tcss"
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "Input"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1", "leave", "close", id="help.close"),
+        Binding("down", "scroll(1)", "down", id="help.down", show=False, priority=True),
+        Binding("up", "scroll(-1)", "up", id="help.up", show=False, priority=True),
+        Binding("pagedown", "scroll(10)", "page down", id="help.page_down", show=False, priority=True),
+        Binding("pageup", "scroll(-10)", "page up", id="help.page_up", show=False, priority=True),
+    ]
+
+    def __init__(self, sections: Sequence[KeySection], commands: Iterable[Bound]) -> None:
+        super().__init__()
+        written = [
+            (f"/{one.name} {one.argument}".rstrip(), one.about) for one in (command.intent for command in commands)
+        ]
+        named = [
+            ("/server:prompt", "a prompt of a server, with its arguments as words or name=value"),
+            ("@path", 'attaches a file, picture or folder; @"a name.txt", lines as @path:10-40'),
+            ("@server:uri", "attaches a resource of a server"),
+        ]
+        self._sections = [*sections, KeySection("Commands", [*written, *named])]
+
+    def compose(self) -> ComposeResult:
+        """The filter, and one long text that scrolls."""
+        with Vertical(id="box") as box:
+            box.border_title = "Help"
+            box.border_subtitle = "↑↓ scroll · esc close"
+            yield Input(placeholder="Type to filter")
+            with VerticalScroll(can_focus=False) as scroll:
+                scroll.styles.scrollbar_gutter = "stable"  # else the bar takes from the width that lines were made for
+                yield Static()
+
+    def on_resize(self) -> None:
+        """The width decides about columns."""
+        self.call_after_refresh(self._show)
+
+    @on(Input.Changed)
+    def _show(self) -> None:
+        width = self.query_one(VerticalScroll).scrollable_content_region.width
+        if width:
+            lines = help_lines(self._sections, self.query_one(Input).value, width)
+            self.query_one(Static).update(Content("\n").join(lines))
+
+    def action_scroll(self, lines: int) -> None:
+        """Up, down, by page."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+
+def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[Content]:
+    """The rows whose keys or words hold what is wanted, in two columns where there is room."""
+    words = wanted.lower().split()
+    found = [
+        KeySection(section.title, [row for row in section.keys if all(word in " ".join(row).lower() for word in words)])
+        for section in sections
+    ]
+    found = [section for section in found if section.keys]
+    if not found:
+        return [Content.styled("Nothing here is called that.", "$muted").truncate(width, ellipsis=True)]
+    if width < BESIDE:
+        return [line for section in found for line in _section(section, width)]
+    cells = (width - APART) // 2
+    left = [line for section in found for line in _section(section, cells)]
+    right: list[Content] = []
+    while len(found) > 1 and (moved := _section(found[-1], cells)) and len(left) - len(moved) >= len(right):
+        left, right = left[: -len(moved)], [*moved, *right]
+        found.pop()
+    rows = max(len(left), len(right))
+    left += [Content("")] * (rows - len(left))
+    right += [Content("")] * (rows - len(right))
+    return [
+        one + Content(" " * (cells + APART - one.cell_length)) + other for one, other in zip(left, right, strict=True)
+    ]
+
+
+def _section(section: KeySection, width: int) -> list[Content]:
+    room = min(max(cell_len(keys) for keys, _ in section.keys), MOST_KEYS, width // 2)
+    rows = [line for keys, what in section.keys for line in _row(keys, what, room, width)]
+    return [Content.styled(section.title, "bold $primary"), *rows, Content("")]
+
+
+def _row(keys: str, what: str, room: int, width: int) -> Iterator[Content]:
+    """What keys do, beside them, or below keys that are too long; what doesn't fit goes on in its own column."""
+    said = list(_wrapped(what, max(width - room - 4, 8)))
+    head = Content.styled(f"  {keys}", "bold $foreground")
+    if cell_len(keys) > room:
+        yield head.truncate(width, ellipsis=True)
+    else:
+        yield head + Content.styled(" " * (room - cell_len(keys) + 2) + said.pop(0), "$muted")
+    for line in said:
+        yield Content.styled(" " * (room + 4) + line, "$muted")
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    line = ""
+    words = [piece for word in text.split() for piece in chop_cells(word, width)]
+    for word in words:
+        if line and cell_len(line) + 1 + cell_len(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    yield line
+
+
+MANY = 5  # keys of one row, from which on only the first and the last are named
+
+
+def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[KeySection]:
+    """A section for each of `places`, widgets with keys of their own, and for the screens that have some."""
+    sections = [_bindings_section(app, title, type(place), own_bindings(place)) for title, place in places]
+    return sections + [_bindings_section(app, title, kind, BindingsMap(kind.BINDINGS)) for title, kind in _screens()]
+
+
+def _screens() -> list[tuple[str, type[Widget]]]:
+    """The screens with keys of their own; imported when help is asked for."""
+    from console_app.tui.approvals.permissions_screen import PermissionsScreen
+    from console_app.tui.forms.call_form import CallForm
+    from console_app.tui.main_screen.over.settings_screen import SettingsScreen
+    from console_app.tui.servers.resource_screen import ResourceScreen
+    from console_app.tui.servers.screen import ServersScreen
+    from console_app.tui.servers.wire_screen import WireScreen
+    from console_app.tui.sessions.browse import SessionsScreen
+    from console_app.tui.timeline.screen import TimelineScreen
+
+    return [
+        ("On the servers", ServersScreen),
+        ("On a server's wire", WireScreen),
+        ("On a resource", ResourceScreen),
+        ("On the timeline", TimelineScreen),
+        ("On a call's form", CallForm),
+        ("In the sessions", SessionsScreen),
+        ("In the permissions", PermissionsScreen),
+        ("In the settings", SettingsScreen),
+    ]
+
+
+def _bindings_section(app: App[int], title: str, kind: type[Widget], bindings: BindingsMap) -> KeySection:
+    """One row for what keys do, with all of them. Bindings without an id are Textual's own line editing."""
+    bindings.apply_keymap(keymap_of(app))
+    order = [binding.id for binding in kind.BINDINGS if isinstance(binding, Binding)]
+    known = [binding for _, binding in bindings if binding.id and not binding.key.startswith("super+")]
+    rows: dict[str, list[Binding]] = {}
+    for binding in sorted(known, key=lambda one: order.index(one.id) if one.id in order else len(order)):
+        rows.setdefault(binding.tooltip or binding.description, []).append(binding)
+    ids = [list(dict.fromkeys(one.id or "" for one in bound)) for bound in rows.values()]
+    return KeySection(title, [(_named(bound), what) for what, bound in rows.items()], ids)
+
+
+def _named(bound: Sequence[Binding]) -> str:
+    keys = [key_name(binding.key) for binding in bound]
+    return " · ".join(keys) if len(keys) < MANY else f"{keys[0]} … {keys[-1]}"

@@ -1,0 +1,68 @@
+"""Imports in a thread what the first table, approval, dialog or picker would otherwise import on the event loop.
+
+Nothing waits for it: it comes behind the first paint, the SDKs and the services. A test runs a console with a record of
+its imports, and names what is missing here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+
+MODULES = (  # in the order in which a session is likely to need them
+    "textual.scrollbar",
+    "encodings.utf_16_le",  # a line with a sign beyond ASCII
+    "encodings.utf_32_le",
+    "console_app.tui.widgets.text_dialog",
+    "console_app.tui.approvals.call_editing",
+    "console_app.tui.approvals.arguments_editor",
+    "console_app.tui.widgets.pick_list",
+    "console_app.tui.questions.views",
+    "console_app.tui.servers.screen",
+    "console_app.tui.timeline.screen",
+    "console_app.tui.main_screen.over.help",
+    "console_app.tui.main_screen.over.help",
+    "console_app.tui.forms.call_form",
+    "console_app.tui.forms.values_form",
+    "console_app.tui.main_screen.over.copying",
+    "console_app.tui.prompt.history_search",
+    "console_app.tui.main_screen.over.pickers",
+    "console_app.tui.approvals.permissions_screen",
+    "console_app.tui.main_screen.over.settings_screen",
+    "tomlkit",
+    "console_app.tui.sessions.browse",
+    "console_app.tui.main_screen.over.pickers",
+    "console_app.tui.connect.screen",
+    "console_app.tui.servers.open_files",
+    "console_app.console.files.clipboard",
+    "console_app.tui.prompt.prompt_box",
+    "console_app.tui.prompt.editor",
+    "console_app.tui.servers.prompt_screen",
+    "console_app.tui.servers.resource_screen",
+    "console_app.tui.servers.tool_screen",
+    "console_app.tui.servers.wire_screen",
+    "console_app.sessions.library",
+    "console_app.sessions.places",
+    "console_app.sessions.export",
+)
+
+
+class WarmUp:
+    """One run of it, for a thread; `stop` ends it before its next import."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """The console is left: what is not there yet is not needed any more."""
+        self._stopped.set()
+
+    def run(self, more: tuple[str, ...] = ()) -> None:
+        """Imports everything; `more` are modules of other floors that only pickers need."""
+        from console_app.tui.lineview import use_first
+
+        for name in (*MODULES, *more):
+            if self._stopped.is_set():
+                return
+            importlib.import_module(name)
+        use_first(self._stopped.is_set)
