@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -114,7 +114,7 @@ class EditorQuestions:
 
     async def ask(self, question: questions.Elicitation) -> questions.ElicitationAnswer:
         """A HumanPort. What the editor has no way to ask is declined, and said."""
-        message = f"{one_line(question.server, 60)}: {question.message}"
+        message = f"{one_line(question.server, 60)}: {displayed.folded_text(question.message)}"
         if not (self._pages if question.mode == "url" else self._forms):
             what = "to open a page" if question.mode == "url" else "for values"
             self._note(f"{message}\nThe server asked {what}, which this editor can't: it was declined.")
@@ -140,11 +140,9 @@ class EditorQuestions:
         if request.server in self._allowed:
             return True
         name = one_line(request.server, 60)
-        said = "\n\n".join(f"{one.role}: {one.text}" for one in request.messages)
-        words = f"system: {request.system}\n\n{said}" if request.system else said
         shown: dict[str, Any] = {
             "title": f"{name} wants to ask the model, at your expense",
-            "content": [tool_calls.content(words)],
+            "content": [_block(displayed.sampling_lines(request))],
         }
         options: list[Option] = [
             (ONCE, "Allow once", "allow_once"),
@@ -190,6 +188,11 @@ class EditorQuestions:
 
 class Withdrawn(Exception):
     """The question is open no longer: its call has ended, or the editor has gone or taken it back."""
+
+
+def _block(lines: Sequence[displayed.ArgumentLine], *words: str) -> schema.ContentToolCallContent:
+    """Words, and lines indented as a block, which no line of a value can end."""
+    return tool_calls.content("\n\n".join((*words, indent(displayed.as_text(lines), "    "))))
 
 
 def _answer(response: Any) -> questions.ElicitationAnswer:
@@ -295,8 +298,7 @@ class CallQuestions:
     def _shown(self, pending: Pending) -> dict[str, Any]:
         """All that a person needs: some editors show nothing but what comes with the question."""
         call = pending.call
-        # Indented as a block, which no line of a value can end.
-        said = tool_calls.content("\n\n".join((*pending.reasons(), indent(displayed.as_text(pending.lines()), "    "))))
+        said = _block(pending.lines(), *pending.reasons())
         shape = tool_calls.shape(call, pending.spec, self._folder)
         return {**shape, "status": "pending", "content": [*self._updates.diffs(call.id), said]}
 
@@ -305,7 +307,9 @@ class CallQuestions:
         if call.options:
             fields = {"choice": {"type": "string", "title": "One of these", "enum": list(call.options)}, **fields}
         try:
-            answer = await self._asking.fill_in(call.id, call.question, json_schema.object_of(fields))
+            answer = await self._asking.fill_in(
+                call.id, displayed.folded_text(call.question), json_schema.object_of(fields)
+            )
         except Withdrawn:
             answer = questions.ElicitationAnswer("cancel")
         given = answer.content or {}

@@ -14,8 +14,7 @@ from console_app.commands import junit
 from console_app.commands.asking import agreed
 from console_app.config.models import KnownEndpoints
 from console_app.domain import UsageError, one_line, safe_text
-from console_app.domain.settings import identity
-from console_app.headless import EXIT_DONE, EXIT_FAILED, Interrupts, OutputStreams, RunEnding
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.providers import REQUESTS, TOKENS, Observation, probe
 from console_app.wiring import Setup
 
@@ -38,7 +37,7 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         question = one_line(f"{costs}, to {where}. Go on?")
         if not await agreed(question, "fanout endpoint test --yes", output, interrupts):
             output.out("Nothing was sent.\n")
-            return RunEnding(EXIT_FAILED)
+            return RunEnding(Exit.FAILED)
     else:
         output.error_line(one_line(f"{costs}, to {where}."))
     began = time.monotonic()
@@ -47,7 +46,7 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     seconds = time.monotonic() - began
     clean = setup.redactor.clean
     found = [Observation(one.name, clean(one.seen), clean(one.breaks)) for one in found]
-    key = f"{identity(config)} {config.model}"
+    key = f"{config.identity} {config.model}"
     known = KnownEndpoints(setup.paths.endpoints, __version__)
     before = known.of(key)
     known.keep(key, {one.name: [one.seen, one.breaks] for one in found})
@@ -61,7 +60,7 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     if arguments.junit:
         cases = [junit.Case(one.name, problems=[f"{one.seen}: {one.breaks}"] if one.breaks else ()) for one in found]
         junit.write(setup.cwd / Path(arguments.junit).expanduser(), "endpoint", cases, seconds=seconds)
-    return RunEnding(EXIT_FAILED if any(one.breaks for one in found) else EXIT_DONE)
+    return RunEnding(Exit.FAILED if any(one.breaks for one in found) else Exit.DONE)
 
 
 def lines(found: Sequence[Observation], before: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -51,12 +51,28 @@ class Pending:
     @property
     def needs_a_look(self) -> bool:
         """Whether there is more to know of it than its arguments."""
-        return bool(self.changed or self.others or self.wrong)
+        return bool(self.changed or self.server_lines or self.wrong)
+
+    @property
+    def server_lines(self) -> list[displayed.ArgumentLine]:
+        """The program or address of its server, where a yes is about that, and those that the rules are bound to."""
+        if not self.others and not (self.spec is not None and self.spec.builtin and self.runs):
+            return []
+        bound = dict.fromkeys(other.bound for other in self.others if other.bound)
+        return [
+            *displayed.named_lines("it runs", self.runs),
+            *(line for one in bound for line in displayed.named_lines("rule is for", one)),
+        ]
 
     def lines(self, change: FileChange | None = None) -> list[displayed.ArgumentLine]:
-        """All that will run, as it is displayed: how the tool changed, the arguments, what they `change` in a file."""
+        """All that will run, as it is displayed: how the tool changed, its server where that is in question, the
+        arguments, what they `change` in a file."""
         said = change.said if change is not None else ()
-        lines = displayed.difference_lines(self.changed) + displayed.argument_lines(self.call.arguments or {}, said)
+        lines = (
+            displayed.difference_lines(self.changed)
+            + self.server_lines
+            + displayed.argument_lines(self.call.arguments or {}, said)
+        )
         return [*lines, *(change.lines if change is not None else ())]
 
     def reasons(self) -> Iterator[str]:
@@ -64,10 +80,10 @@ class Pending:
         words = [f"{self.risk.word}, {self.risk.by}", one_line(self.call.why, 300)]
         words += [] if self.rules or self.changed else ["it always asks"]
         yield " ".join(f"{one[:1].upper()}{one[1:]}." for one in words if one)
-        if self.runs:
+        if self.runs and not self.server_lines:
             yield f"It runs {one_line(self.runs, 300)}"
         for other in self.others:
-            bound = f"for {one_line(other.bound, 200)}" if other.bound else "not for this file's servers"
+            bound = "for another server than it runs" if other.bound else "not for this file's servers"
             yield f"Warning: {one_line(str(other.rule), 120)} is {bound}."
         if self.wrong:
             yield f"Warning: {one_line(self.wrong, 300)}."

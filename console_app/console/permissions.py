@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from console_app.console.ui_port import UiPort
-from console_app.domain import ApprovalMode, Decision, FanoutError, ToolSpec, one_line
+from console_app.domain import ApprovalMode, Decision, FanoutError, ToolSpec, displayed, one_line
 from console_app.domain import schema as json_schema
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.transcript import CallView
@@ -139,7 +139,11 @@ class Permissions:
         ApprovalDecision."""
         running = self._running()
         if running is None or not running.resolve(
-            call_id, Decision.ALLOW, arguments=arguments, feedback=comment, shown=shown
+            *(call_id, Decision.ALLOW),
+            arguments=arguments,
+            feedback=comment,
+            shown=shown,
+            displayed=displayed.digest(displayed.argument_lines(arguments)),
         ):
             self._ui.toast("That call doesn't wait any more.")
 

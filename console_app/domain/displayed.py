@@ -1,5 +1,5 @@
-"""The lines that show a waiting call, and the changes of files in it: every face displays them, and an approval of the
-call stands for them.
+"""The lines that show what waits for a yes, a call with the changes of files in it or what a server asks: every face
+displays them, and a yes stands for them.
 
 No value can look like a name, a mark or a line of ours. What is invisible or turns the direction of text is made
 visible, and a long blank stretch, which would push the rest out of sight, becomes one mark that counts it.
@@ -16,14 +16,16 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Literal, cast
 
-from console_app.domain.safe_text import is_blank, is_safe, one_line, visible
+from console_app.domain.questions import SamplingRequest
+from console_app.domain.safe_text import BLANKS, is_blank, is_safe, one_line, visible
 
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 MOST_BLANK_LINES = 2  # that stand as they are
 MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
 AROUND = 2  # lines shown before and behind a change
 FOLD = "⋯"
-_LONG_BLANK = re.compile("(?:[^\\S\n]|\u2800){41,}")
+_NOTHING = re.compile(rf"[^\S\n]|[{BLANKS}]|<U\+[0-9A-F]{{4,6}}>")  # a mark stands for what draws nothing, too
+_LONG_BLANK = re.compile(rf"(?:{_NOTHING.pattern}){{41,}}")
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "file_name")
 _WHOLE = ("content", "contents", "text", "file_text")
 _WRITES = re.compile(r"(?:^|[^a-z])(?:over)?(?:write|create|save|replace)", re.IGNORECASE)
@@ -52,9 +54,25 @@ def argument_lines(arguments: Mapping[str, Any], said: Collection[str] = ()) -> 
     lines: list[ArgumentLine] = []
     for name, value in arguments.items():
         if name not in said:
-            first, *others = map(ArgumentLine, value_text(value).split("\n"))
-            lines += folded([replace(first, name=one_line(str(name)) or '""'), *others])
+            lines += named_lines(one_line(str(name)) or '""', value)
     return lines or ([] if said else [ArgumentLine("(no arguments)")])
+
+
+def named_lines(name: str, value: object) -> list[ArgumentLine]:
+    """The lines of one value, all of it."""
+    first, *others = map(ArgumentLine, value_text(value).split("\n"))
+    return folded([replace(first, name=name), *others])
+
+
+def sampling_lines(request: SamplingRequest) -> list[ArgumentLine]:
+    """The lines of all that a model would be sent."""
+    lines = named_lines("system", request.system) if request.system else []
+    return [*lines, *(line for one in request.messages for line in named_lines(one.role, one.text))]
+
+
+def folded_text(text: str) -> str:
+    """A text as it is displayed where it has no name."""
+    return "\n".join(line.text for line in named_lines("", text))
 
 
 def difference_lines(difference: str) -> list[ArgumentLine]:
@@ -83,8 +101,15 @@ def value_text(value: object) -> str:
 
 
 def fold_blanks(text: str) -> str:
-    """More than forty blanks side by side as a mark: a line that goes on behind them would end out of sight."""
-    return _LONG_BLANK.sub(lambda found: f"␣ x {len(found[0])}", text)
+    """More than forty signs side by side that draw nothing as a mark: a line that goes on behind them would end out of
+    sight."""
+    return _LONG_BLANK.sub(_counted, text)
+
+
+def _counted(found: re.Match[str]) -> str:
+    signs: list[str] = _NOTHING.findall(found[0])
+    mark = signs[0] if signs[0].startswith("<") and len(set(signs)) == 1 else "␣"
+    return f"{mark} x {len(signs)}"
 
 
 def folded(lines: Iterable[ArgumentLine]) -> list[ArgumentLine]:
@@ -97,7 +122,7 @@ def folded(lines: Iterable[ArgumentLine]) -> list[ArgumentLine]:
 
 
 def _is_blank(line: ArgumentLine) -> bool:
-    return is_blank(line.text) or re.fullmatch(r"␣ x \d+", line.text) is not None
+    return is_blank(line.text) or re.fullmatch(r"(?:␣|<U\+\w+>) x \d+", line.text) is not None
 
 
 def as_text(lines: Iterable[ArgumentLine]) -> str:

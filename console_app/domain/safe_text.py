@@ -30,8 +30,9 @@ _UNSAFE = re.compile(  # one set of characters comes first: so ten megabytes are
 )
 _SAFE = bytes(code for code in range(128) if not _UNSAFE.match(chr(code)))  # of ASCII
 _LONG = 10_000  # characters from which a text is worth a look at what it begins with
-_BLANK = re.compile(rf"[\s\u2800{ALWAYS_UNSAFE}]*")
-_LINE_BREAKS = re.compile(r"\r\n?|\n|\t| {2,}")
+BLANKS = "\u2800\U00013441\U00013442\U00016fe4\U0001d159"  # signs that draw nothing, and are no white space
+_BLANK = re.compile(rf"[\s{BLANKS}{ALWAYS_UNSAFE}]*")
+_LINE_BREAKS = re.compile(rf"\r\n?|\n|\t|[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000{BLANKS}]{{2,}}")
 
 
 def encodable(text: str) -> str:

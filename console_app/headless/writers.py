@@ -276,7 +276,7 @@ class Questions:
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
-    from console_app.headless.writers import CompactionReport, RunReport, UsageReport
+    from console_app.headless.reports import CompactionReport, RunReport, UsageReport
 
     answers = [
         message.content
@@ -306,7 +306,7 @@ def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = 
 
 
 def _call_report(call: CallView) -> CallReport:
-    from console_app.headless.writers import CallReport
+    from console_app.headless.reports import CallReport
 
     return CallReport(
         call_id=call.id,

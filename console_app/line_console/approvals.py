@@ -173,7 +173,7 @@ class LineApprovals:
         if spec is None:
             raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
         if call.state is CallState.WAITING:
-            self._waiting_call(rest.strip())
+            self.say_rest(self._waiting_call(rest.strip()))
         arguments = await fill_in(self._dialogue, forms.form_of(spec.input_schema).fields, call.arguments or {})
         if arguments is None:
             self._dialogue.say("Left as it was.")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from console_app.console import Console, PendingQuestion, QuestionQueue
-from console_app.domain import UsageError, one_line, questions, web_address
+from console_app.domain import UsageError, displayed, one_line, questions, web_address
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView
 from console_app.line_console.call_numbers import CallNumbers
@@ -48,7 +48,9 @@ class LineQuestions:
     def say(self, call: CallView) -> None:
         """What a call asks."""
         self._said_at = self._dialogue.newest()
-        self._dialogue.say(f"Call {self._numbers.of(call.id)} asks you: {call.question}\n/answer answers it.")
+        self._dialogue.say(
+            f"Call {self._numbers.of(call.id)} asks you: {displayed.folded_text(call.question)}\n/answer answers it."
+        )
 
     async def answer(self, _rest: str) -> None:
         """/answer: the one question, or the one that is picked."""
@@ -86,8 +88,10 @@ class LineQuestions:
         return None if name is None else table[name]
 
     async def _answer_of(self, call: CallView) -> str | None:
-        options = "".join(f"\n  {n}. {option}" for n, option in enumerate(call.options, 1))
-        text = await self._dialogue.ask(f"{call.question}{options}\nType an answer or the number of one.")
+        options = "".join(f"\n  {n}. {displayed.folded_text(option)}" for n, option in enumerate(call.options, 1))
+        text = await self._dialogue.ask(
+            f"{displayed.folded_text(call.question)}{options}\nType an answer or the number of one."
+        )
         if text and text.strip().isdecimal() and 1 <= int(text) <= len(call.options):
             return call.options[int(text) - 1]
         return text
@@ -97,10 +101,7 @@ class LineQuestions:
         question, answer = asked.question, partial(self._human.answer, asked)
         given = False
         if isinstance(question, questions.SamplingRequest):
-            for message in question.messages:
-                self._dialogue.say(f"{message.role}: {message.text}")
-            if question.system:
-                self._dialogue.say(f"system: {question.system}")
+            self._dialogue.say(displayed.as_text(displayed.sampling_lines(question)))
             options = {"once": "this request", "session": "whatever it asks until you leave", "deny": "no"}
             reply = await self._dialogue.choose("May it ask the model that, at your expense?", options)
             given = reply is not None and answer(
@@ -125,5 +126,5 @@ def _about(asked: PendingQuestion) -> str:
     name = one_line(question.server, 40)
     if isinstance(question, questions.Elicitation):
         page = f"\nThe page: {question.url}" if question.mode == "url" else ""
-        return f"{name} asks: {question.message}{page}"
+        return f"{name} asks: {displayed.folded_text(question.message)}{page}"
     return f"{name} wants to ask the model, at your expense."

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.domain import one_line, plural
+from console_app.domain import displayed, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.line_console.dialogue import Dialogue
@@ -70,7 +70,7 @@ def _question(field: forms.Field, known: Any) -> str:
     if field.secret:
         words.append("What you type is not shown")
     elif known is not None:
-        words.append(f"now: {one_line(_written(known), 2000)}")
+        return f"{'. '.join(words)}. Now:\n{displayed.as_text(displayed.named_lines('', _written(known)))}"
     return ". ".join(words) + "."
 
 

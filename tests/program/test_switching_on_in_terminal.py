@@ -70,7 +70,7 @@ def test_in_the_line_console_it_is_switched_on_by_number(tmp_path: Path) -> None
         terminal.expect(r"^rehearsal, a scripted offline model, answers\. /connect connects another\.")
         terminal.type("Look up all orders for customer 'Acme Corp'\r")
         terminal.expect(r"Call 1 needs approval: fanout\.enable_server\. Changes, by Fanout itself")
-        terminal.expect(r"It runs .*python -m console_app\.servers\.order_database")
+        terminal.expect(r"it runs: .*python -m console_app\.servers\.order_database")
         terminal.expect(r"/approve 1, /deny 1")
         terminal.type("/approve 1 for this one\r")
         terminal.expect(r"Call 2 needs approval: order_database\.find_orders")

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.domain import ConfigError, one_line
+from console_app.domain import ConfigError, displayed, one_line, visible
 
 _MOST_TOML = 1_000_000  # characters of a file: more would be seconds of reading
 _LONGEST_VALUE = 2_000  # characters of one value that a list shows
@@ -60,13 +60,14 @@ def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
 
 def lines_of(table: Mapping[str, Any], above: str = "", longest: int = _LONGEST_VALUE) -> Iterator[str]:
     """Yield `name = value` for everything in a table, names with dots between; each in one line of safe text of at most
-    `longest` characters (0: whole)."""
+    `longest` characters (0: whole, with long runs of blanks counted)."""
     for name, value in table.items():
         whole = f"{above}{name}"
         if isinstance(value, dict) and value:
             yield from lines_of(cast("dict[str, Any]", value), f"{whole}.", longest)
         else:
-            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", longest)
+            text = f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}"
+            yield one_line(text, longest) if longest else displayed.fold_blanks(visible(text).replace("\n", "␊"))
 
 
 @lru_cache(maxsize=1)  # many faults of one file are looked up

@@ -19,7 +19,7 @@ from console_app.config.files import (
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.trust.custom_commands import command_files
-from console_app.domain import ConfigError, UsageError, one_line
+from console_app.domain import ConfigError, UsageError, displayed, one_line
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 
@@ -46,7 +46,7 @@ class FileToTrust:
             found = cls._with_scripts(file, text, lines, ", ".join(table) or "nothing")
         elif file.suffix == ".md":
             heading = f"{place} would be the command /{one_line(file.stem)}:"
-            lines = [heading, *(f"    {one_line(line)}" for line in text.splitlines())]
+            lines = [heading, *(f"    {line}" for line in displayed.folded_text(text).splitlines())]
             found = cls._with_scripts(file, text, lines, "a command")
         else:
             servers = read_mcp_config(text, file, environ).servers
@@ -66,7 +66,7 @@ class FileToTrust:
         scripts = trusted.scripts_of(path, text)
         for name, script in scripts.items():
             lines.append(f"    the script {one_line(name)} {'says:' if script else 'is not there'}")
-            lines += (f"        {one_line(line)}" for line in script.splitlines())
+            lines += (f"        {line}" for line in displayed.folded_text(script).splitlines())
         return cls(path, text, tuple(lines), summary, scripts)
 
     def trust(self, known: Paths, *, again: str) -> None:
@@ -103,7 +103,9 @@ def _starts(server: ServerConfig) -> Iterator[str]:
     """Yield what trusting a server lets it do, line by line."""
     yield f"{one_line(server.name)}{' (off)' if server.disabled else ''}"
     for what, words in _told(server):
-        yield f"    {what:13}{words}"
+        first, *others = displayed.folded_text(words).splitlines()
+        yield f"    {what:13}{first}"
+        yield from (f"{'':17}{line}" for line in others)
 
 
 def starts_by_name(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:
@@ -121,14 +123,14 @@ def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:
     if server.problem:
         yield "can't start", one_line(server.problem, 200)
     if server.url:
-        yield "connects to", one_line(server.url)
+        yield "connects to", server.url
     elif server.command:
-        yield "runs", one_line(shlex.join((server.command, *server.args)))
-        yield "in", one_line(server.cwd) if server.cwd else "the working folder"
+        yield "runs", shlex.join((server.command, *server.args))
+        yield "in", server.cwd or "the working folder"
     if server.env:
-        yield "with", ", ".join(one_line(shlex.quote(_set(name, value))) for name, value in server.env.items())
+        yield "with", ", ".join(shlex.quote(_set(name, value)) for name, value in server.env.items())
     if server.headers:
-        yield "headers", ", ".join(one_line(name) for name in server.headers)
+        yield "headers", ", ".join(server.headers)
     if server.variables:
         yield "is given", f"{', '.join(server.variables)} of your environment"
 

@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.types import CSSPathType
+from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from console_app.domain import one_line, visible
@@ -23,6 +24,7 @@ from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.settled_keys import SETTLE
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
@@ -66,6 +68,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self._accept = accept
         self._clock = clock
         self._opened_at = clock()
+        self._end = DisplayedEnd()  # of the form or the text
         self._form: ObjectWidget | None = None  # None: the text is what counts
 
     def compose(self) -> ComposeResult:
@@ -81,6 +84,8 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
     async def on_mount(self) -> None:
         """The cursor at the start; the verdict on what is there."""
+        for view in (self.query_one(VerticalScroll), self.query_one("#box > TextArea", TextArea)):
+            tell_moves(view)
         if not await self._fill_form(self._arguments):
             self._show(None)
         self._judge()
@@ -109,9 +114,24 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         if form is None:
             area.focus()
         else:
-            form.focus_control()
+            self.set_focus(self.focus_chain[0], scroll_visible=False)  # its label stays in view
+        self._say_place()
+
+    @property
+    def _scrolls(self) -> Widget:
+        return self.query_one("#box > TextArea" if self._form is None else VerticalScroll)
+
+    @on(Moved)
+    def _moved(self) -> None:
+        self.call_after_refresh(self._say_place)
+
+    def _say_place(self) -> None:
+        """How much is out of sight, and the keys; what is not, has been displayed."""
         key = "enter" if self._is_one_line else "ctrl+s"
-        self.query_one(DialogBox).name_keys(f"{key} {self._accept} · f2 form/JSON · esc back")
+        said = f"{hidden} · " if (hidden := place(self._scrolls)) else ""
+        self.query_one(DialogBox).name_keys(f"{said}{key} {self._accept} · f2 form/JSON · esc back")
+        if self.is_current:
+            self._end.note(self._scrolls)
 
     @property
     def _is_one_line(self) -> bool:
@@ -150,11 +170,15 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._say(Content.styled("The tool's form has no place for these: they stay JSON.", "$warning"))
 
     def action_accept(self) -> None:
-        """Ctrl+S: only what is right, and not by a key that was pressed before the form was there."""
+        """Ctrl+S: only what is right and was displayed, and not by a key that was pressed before it was there."""
         if self._clock() - self._opened_at < SETTLE:
             return
-        if (arguments := self._judge()) is not None:
+        if (arguments := self._judge()) is None:
+            return
+        if self._end.passed(self._scrolls):
             self.dismiss(arguments)
+        else:
+            self._opened_at = self._clock()
 
     def action_leave(self) -> None:
         """Escape."""

@@ -10,12 +10,12 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.geometry import Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.domain import displayed, plural, safe_text
+from console_app.domain import displayed, safe_text
 from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
+from console_app.tui.widgets.displayed_end import Moved, place, tell_moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,6 @@ class ArgumentsView(ScrollView, can_focus=False):
         "arguments--hidden",
     }
 
-    class Resized(Message):
-        """Other rows are in view."""
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: list[displayed.ArgumentLine] = []
@@ -121,7 +118,7 @@ class ArgumentsView(ScrollView, can_focus=False):
     def on_resize(self) -> None:
         """The width decides where lines break."""
         self.lay_out(self.scrollable_content_region.width)
-        self.post_message(self.Resized())
+        self.post_message(Moved())
 
     @property
     def place(self) -> str:
@@ -131,32 +128,18 @@ class ArgumentsView(ScrollView, can_focus=False):
         height, count = self.scrollable_content_region.height, len(self._rows)
         if height <= 0 or count <= height:
             return ""
-        first = int(self.scroll_offset.y)
+        first, said = int(self.scroll_offset.y), place(self)
         below = self._rows[first + height :]
-        said = f"{plural(first, 'line')} above" if first else ""
-        if below:
-            said = f"{said}, {len(below):,} below" if said else f"{plural(len(below), 'line')} below"
-            written = sum(not safe_text.is_blank(row.text) for row in below)
-            said += f", {written:,} not blank" if written < len(below) else ""
+        written = sum(not safe_text.is_blank(row.text) for row in below)
+        said += f", {written:,} not blank" if written < len(below) else ""
         if len(starts := self._starts()) > 1:
             here = max(sum(start < first + height for start in starts), 1)
             return f"change {here} of {len(starts)} · {said}"
         return said
 
-    @property
-    def at_end(self) -> bool:
-        """Whether the last row is in view."""
-        height = self.scrollable_content_region.height
-        return self.display and height > 0 and len(self._rows) <= int(self.scroll_offset.y) + height
-
-    def show_end(self) -> None:
-        """Brings the last row into view."""
-        self.scroll_to(y=max(len(self._rows) - self.scrollable_content_region.height, 0), animate=False, immediate=True)
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+    def on_mount(self) -> None:
         """The wheel moves it, too."""
-        super().watch_scroll_y(old_value, new_value)
-        self.post_message(self.Resized())
+        tell_moves(self)
 
     def _starts(self) -> list[int]:
         """The rows at which the parts of a diff begin."""

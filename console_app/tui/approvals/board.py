@@ -27,6 +27,7 @@ from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
+from console_app.tui.widgets.displayed_end import Moved, at_end, show_end
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyLines
@@ -315,7 +316,7 @@ class ApprovalBoard(FoldingBoard):
             self._first = row
         self.selection.keys.changed()
         self._changed()
-        self.call_after_refresh(self.query_one(ArgumentsView).show_end)
+        self.call_after_refresh(show_end, self.query_one(ArgumentsView))
 
     def _note_displayed(self) -> None:
         """Keeps what is on screen: the selected call once its end is, the others whose rows say all of them."""
@@ -330,7 +331,7 @@ class ApprovalBoard(FoldingBoard):
         approval = selection.current
         if approval is None or self._lines is None or approval.call.id in selection.seen:
             return
-        if view.at_end or view.has_class("-in-row"):
+        if at_end(view) or view.has_class("-in-row"):
             selection.seen[approval.call.id] = displayed.digest(self._lines)
 
     def action_leave(self) -> None:
@@ -519,7 +520,7 @@ class ApprovalBoard(FoldingBoard):
     def _sizes(self) -> RowSizes:
         return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
 
-    @on(ArgumentsView.Resized)
+    @on(Moved)
     def say_place(self) -> None:
         """Which lines of the arguments are shown."""
         if self.is_attached:

@@ -156,7 +156,7 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
         line += _risk(approval, many)
     lines = [line]
     written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" else ""
-    runs = f"runs {one_line(approval.runs)}" if approval.runs else ""
+    runs = f"runs {one_line(approval.runs)}" if approval.runs and not approval.server_lines else ""
     if source := " · ".join(filter(None, (written, runs))):
         if line.cell_length + len(source) + 3 <= sizes.width:
             lines[0] += dot + Content.styled(source, "$muted")
@@ -166,11 +166,11 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"
         words = (
-            f"{rule} is for  {one_line(other.bound)}"
+            f"{rule} is for another server than it runs"
             if other.bound
             else f"{rule}, yours, is not for this file's servers"
         )
-        lines.append(Content.styled(_middle_cut(words, sizes.width), "bold $warning"))
+        lines.append(Content.styled(one_line(words, sizes.width), "bold $warning"))
     if approval.changed:
         words = "! not the tool you trusted; approving trusts it as it is"
         lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
@@ -23,6 +23,7 @@ from console_app.domain import one_line, safe_text
 from console_app.domain.schema import forms
 
 MOST_LINES = 8  # that are shown at once
+LONGEST = 40  # characters of a text that its line shows whole in the narrowest form
 
 
 class CheckList(Widget, can_focus=True):
@@ -309,6 +310,17 @@ class LinesWidget(FieldWidget):
     def take(self) -> tuple[Any, str]:
         return forms.parse_scalar(self.field, self._text)
 
+    @on(TextArea.SelectionChanged)
+    def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
+        self.call_after_refresh(self._follow, event.text_area)
+
+    def _follow(self, area: TextArea) -> None:
+        """Brings the cursor into view: the field is as high as its text, so what scrolls is what holds it."""
+        around = next((one for one in self.ancestors if isinstance(one, VerticalScroll)), None)
+        if area.has_focus and around is not None:
+            y = area.cursor_screen_offset.y - around.scrollable_content_region.y + round(around.scroll_offset.y)
+            around.scroll_to_region(Region(0, y, 1, 1), animate=False, force=True)
+
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
         if not self.is_blank() or self.problem:
@@ -472,7 +484,7 @@ def widget_for(field: forms.Field, value: Any = LEFT_OUT, *, label: str | None =
         as_json = forms.Field(field.name, "json", field.title, field.about, field.required, field.nullable)
         return LinesWidget(as_json, value, label=label)
     match field.kind:
-        case "text" if isinstance(value, str) and ("\n" in value or "\t" in value):
+        case "text" if isinstance(value, str) and (len(value) > LONGEST or "\n" in value or "\t" in value):
             return LinesWidget(replace(field, kind="lines"), value, label=label)
         case "text" | "number" | "integer":
             return LineWidget(field, value, label=label)
@@ -507,7 +519,8 @@ def _shows(field: forms.Field, value: Any) -> bool:
             return isinstance(value, list)
         case "choices":
             listed = cast("list[Any]", value) if isinstance(value, list) else [value]
-            return all(any(_same(one, choice) for choice in field.choices) for one in listed)
+            at_once = field.choices[:MOST_LINES]
+            return all(any(_same(one, choice) for choice in at_once) for one in listed)
         case "json":
             return True
 

@@ -21,6 +21,7 @@ from textual.widgets import Input
 from console_app.console import PendingQuestion, Reply, Timing
 from console_app.domain import one_line, questions
 from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
@@ -94,6 +95,7 @@ class HumanBoard(FoldingBoard):
         self._label: Callable[[str], str] = lambda _call_id: ""
         self._open: list[PendingQuestion] = []
         self._view: AskedView | None = None
+        self._end = DisplayedEnd()  # of the view
         self._replied: PendingQuestion | None = None
         self._hidden = False  # something else has the place above the prompt
 
@@ -150,7 +152,7 @@ class HumanBoard(FoldingBoard):
         self._put(view_of(asked, self._model()))
 
     def _put(self, view: AskedView) -> None:
-        self._view = view
+        self._view, self._end = view, DisplayedEnd()
         self.border_title = ""  # a heading is only ever painted over the question it belongs to
         self.mount(view, before=0)
         self.keys.changed()
@@ -280,7 +282,7 @@ class HumanBoard(FoldingBoard):
         view = self._shown
         if view is None or not self._on_screen() or key not in dict(view.choices):
             return
-        if not self.keys.settled:
+        if not self.keys.settled or (key in ("y", "a") and not self._end.passed(view.body)):
             self.keys.changed()
         elif (reply := view.reply(key)) is not None and self.keys.decide((view.asked, reply)):
             self._timing.later(self, ALONE, self._meant)
@@ -304,7 +306,6 @@ class HumanBoard(FoldingBoard):
     def _scroll(self, lines: int) -> None:
         if self.has_focus and (view := self._shown) is not None:
             view.body.scroll_relative(y=lines, animate=False, immediate=True)
-            self.say_place()
 
     def watch_has_focus(self, value: bool) -> None:
         """Keys count from now on."""
@@ -365,11 +366,17 @@ class HumanBoard(FoldingBoard):
         said = "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
         return title + Content.styled(one_line(said, width), "bold $foreground")
 
+    @on(Moved)
+    def _moved(self) -> None:
+        self.call_after_refresh(self.say_place)
+
     def say_place(self) -> None:
-        """Whether there is more than is shown."""
+        """How much is out of sight; what is not, has been displayed."""
         if (view := self._shown) is not None:
-            more = view.body.max_scroll_y > 0
-            self.border_subtitle = "space to scroll" if more and self.has_focus and not self._withdrawn else ""
+            hidden = "" if self.folded else place(view.body)
+            self.border_subtitle = f"{hidden} · space to scroll" if hidden and self.has_focus else hidden
+            if view.is_ready and self._on_screen() and not self.folded:
+                self._end.note(view.body)
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""

@@ -15,9 +15,10 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from console_app.console import Timing
-from console_app.domain import one_line, visible
+from console_app.domain import displayed, one_line
 from console_app.domain.transcript import CallView
 from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
@@ -82,6 +83,7 @@ class QuestionBoard(FoldingBoard):
         self.can_focus = not replayed
         self.keys = SettledKeys[str](timing.now)
         self._calls: list[CallView] = []
+        self._end = DisplayedEnd()  # of the question and its answers
         self._out_of_words = False  # the focus comes from the line below
 
     def compose(self) -> ComposeResult:
@@ -114,6 +116,7 @@ class QuestionBoard(FoldingBoard):
             if field.has_focus:
                 self.focus()
             field.value = ""
+            self._end = DisplayedEnd()
             self._paint()
 
     def on_key(self, event: events.Key) -> None:
@@ -137,7 +140,9 @@ class QuestionBoard(FoldingBoard):
     def action_choose(self, number: int) -> None:
         """1 to 4: an answer; 0: none."""
         if self.has_focus and self._calls and number <= len(self._calls[0].options):
-            if self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
+            if number and not self._end.passed(self.query_one(VerticalScroll)):
+                self.keys.changed()
+            elif self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
                 self._timing.later(self, ALONE, self._meant)
             self._paint_keys()
 
@@ -204,10 +209,21 @@ class QuestionBoard(FoldingBoard):
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
         return title + Content.styled(one_line(self._calls[0].question, width), "bold $foreground")
 
+    def on_mount(self) -> None:
+        """The frame says how much is out of sight."""
+        tell_moves(self.query_one(VerticalScroll))
+
+    @on(Moved)
+    def _moved(self) -> None:
+        self.call_after_refresh(self.say_place)
+
     def say_place(self) -> None:
-        """Whether there is more of it."""
-        more = self.query_one(VerticalScroll).max_scroll_y > 0
-        self.border_subtitle = "pgdn to scroll" if more and self.has_focus_within else ""
+        """How much is out of sight; what is not, has been displayed."""
+        body = self.query_one(VerticalScroll)
+        hidden = "" if self.folded else place(body)
+        self.border_subtitle = f"{hidden} · pgdn to scroll" if hidden and self.has_focus_within else hidden
+        if self.is_asking and self.screen.is_current and not self.folded:
+            self._end.note(body)
 
     def _meant(self) -> None:
         self.app.call_later(self.call_later, self._choose)
@@ -221,10 +237,13 @@ class QuestionBoard(FoldingBoard):
 
     def _paint(self) -> None:
         call = self._calls[0]
-        self.query_one(".question--text", Static).update(Content.styled(visible(call.question), "bold $foreground"))
+        self.query_one(".question--text", Static).update(
+            Content.styled(displayed.folded_text(call.question), "bold $foreground")
+        )
         lines = [
             pressing(
-                str(n), Content.styled(f" {n} ", "bold $accent") + Content.styled(one_line(option, 300), "$foreground")
+                str(n),
+                Content.styled(f" {n} ", "bold $accent") + Content.styled(displayed.folded_text(option), "$foreground"),
             )
             for n, option in enumerate(call.options, 1)
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,17 +16,16 @@ from textual.widgets import Input, Static
 
 from console_app.console import PendingQuestion, Reply
 from console_app.domain import (
+    displayed,
     one_line,
-    plural,
     questions,
     visible,
     web_address,
 )
 from console_app.domain.schema import forms
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, widget_for
+from console_app.tui.widgets.displayed_end import tell_moves
 from console_app.tui.widgets.text_view import TextView
-
-MOST_OF_A_MESSAGE = 4000  # characters of what a server says that are shown
 
 
 class AskedView(Vertical):
@@ -36,6 +35,7 @@ class AskedView(Vertical):
     AskedView { height: auto; }
     AskedView > VerticalScroll { height: auto; scrollbar-size-vertical: 1; background: $background; }
     AskedView Static { height: auto; }
+    AskedView .message { text-style: bold; scrollbar-size-vertical: 0; }
     """
 
     wants: ClassVar[str] = ""
@@ -48,6 +48,10 @@ class AskedView(Vertical):
     def __init__(self, asked: PendingQuestion) -> None:
         super().__init__()
         self.asked = asked
+
+    def on_mount(self) -> None:
+        """The board says how much of it is out of sight."""
+        tell_moves(self.body)
 
     @abstractmethod
     def reply(self, key: str) -> Reply | None:
@@ -71,6 +75,8 @@ class AskedView(Vertical):
     def lay_out(self, width: int, room: int) -> None:
         """Takes at most `room` lines."""
         self.body.styles.max_height = room
+        for text in self.query(TextView):  # as high as all of it: what scrolls is what holds it
+            text.styles.height = text.rows_at(width - 1)  # one cell is the scroll bar's
 
     @property
     def can_enter(self) -> bool:
@@ -95,15 +101,6 @@ class WithdrawnView(AskedView):
     def reply(self, key: str) -> Reply | None:
         """There is nobody to answer."""
         return None
-
-
-def message_of(text: str) -> Content:
-    """What a server says, as it is."""
-    shown = visible(text.strip()[:MOST_OF_A_MESSAGE])
-    content = Content.styled(shown, "bold $foreground")
-    if len(text) > MOST_OF_A_MESSAGE:
-        content += Content.styled(f"\n… {plural(len(text) - MOST_OF_A_MESSAGE, 'more character')}", "$muted")
-    return content
 
 
 MOST_FIELDS = 60  # past them only those that have to be filled in
@@ -144,7 +141,7 @@ class FormView(AskedView):
     def compose(self) -> ComposeResult:
         """The message; the fields come after it."""
         with VerticalScroll(can_focus=False):
-            yield Static(message_of(self._question.message))
+            yield message_of(self._question)
             if self._left_out:
                 yield Static(f"{self._left_out:,} more optional fields aren't shown.", classes="note")
 
@@ -230,9 +227,7 @@ class ModelView(AskedView):
     def compose(self) -> ComposeResult:
         """Who answers and how much, then all that is sent."""
         yield Static(Content.styled("\n".join(self._facts), "$muted"))
-        text = TextView("\n\n".join(_parts(self._request)))
-        text.can_focus = False
-        yield text
+        yield _text(displayed.as_text(displayed.sampling_lines(self._request)))
 
     @property
     def _facts(self) -> list[str]:
@@ -265,15 +260,16 @@ class ModelView(AskedView):
                 return None
 
 
-def _parts(request: questions.SamplingRequest) -> Iterator[str]:
-    if request.system:
-        yield f"system\n{_indented(request.system)}"
-    for message in request.messages:
-        yield f"{message.role}\n{_indented(message.text)}"
+def message_of(question: questions.Elicitation) -> TextView:
+    """What a server says, all of it."""
+    return _text(displayed.folded_text(question.message.strip()), classes="message")
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
+def _text(text: str, classes: str = "") -> TextView:
+    view = TextView(text)
+    view.can_focus = False
+    view.set_classes(classes)
+    return view
 
 
 class PageView(AskedView):
@@ -299,7 +295,7 @@ class PageView(AskedView):
         """The message, the address, warnings."""
         address = web_address.read_address(self._question.url)
         with VerticalScroll(can_focus=False):
-            yield Static(message_of(self._question.message))
+            yield message_of(self._question)
             if address is None:
                 yield Static(Content.styled(visible(self._question.url), "$foreground"), classes="page--address")
                 return

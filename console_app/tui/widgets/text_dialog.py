@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -17,6 +17,7 @@ from textual.widgets import Button, Static
 from console_app.console import Timing
 from console_app.domain import one_line
 from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.text_view import TextView
 
@@ -167,6 +168,7 @@ class ConsentDialog(Dialog[bool]):
         self._text = text
         self._timing = timing
         self._keys = SettledKeys[bool](timing.now)
+        self._end = DisplayedEnd()
 
     def compose(self) -> ComposeResult:
         """The text in a frame that has the question."""
@@ -177,14 +179,21 @@ class ConsentDialog(Dialog[bool]):
     def on_mount(self) -> None:
         """Shows the text; from now on the half second counts."""
         self.query_one(TextView).set_text(self._text)
+        tell_moves(self.query_one(TextView))
         self._begin()
+
+    @on(Moved)
+    def _moved(self) -> None:
+        self.call_after_refresh(self._show_keys)
 
     def on_key(self, event: events.Key) -> None:
         """A y that comes alone, and not right behind what was typed before."""
         self._keys.pressed()
         if event.key == "y":
             event.stop()
-            if self._keys.decide(True):
+            if not self._end.passed(self.query_one(TextView)):
+                self._begin()
+            elif self._keys.decide(True):
                 self._timing.later(self, ALONE, self._take)
             else:
                 self._begin()
@@ -197,7 +206,10 @@ class ConsentDialog(Dialog[bool]):
 
     def _show_keys(self) -> None:
         style = "bold $foreground" if self._keys.settled else ""  # dimmed, what is muted could hardly be read
-        subtitle = Content.styled(f"y {self._yes}", style) + Content(f" · n {self._no}")
+        view = self.query_one(TextView)
+        self._end.note(view)
+        hidden = f"{said} · " if (said := place(view)) else ""
+        subtitle = Content(hidden) + Content.styled(f"y {self._yes}", style) + Content(f" · n {self._no}")
         self.query_one("#box").border_subtitle = subtitle  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
 
     def _take(self) -> None:

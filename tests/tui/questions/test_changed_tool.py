@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -126,9 +127,10 @@ async def test_a_rule_for_another_program_of_that_name_asks_and_shows_both(
         await s.answer(calls(("odd_work", "{}")))
         await see(s.pilot, "Approve 1 of 1")
         shown = seen(s.console)
-        assert "! allow odd.* is for  uvx mine" in shown
-        assert "runs /" in shown
-        assert "faulty_server.py environment" in shown
+        assert "! allow odd.* is for another server than it runs" in shown
+        assert re.search(r"rule is for +│ uvx mine", shown)
+        assert re.search(r"it runs +│ /", shown)
+        assert "faulty_server.pyenvironment" in re.sub(r"[\s┃↳]", "", shown)
         board = chat(s.console).boards.approvals
         board.focus()
         await until(s.pilot, lambda: board.has_focus)

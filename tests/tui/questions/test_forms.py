@@ -70,7 +70,7 @@ async def test_what_is_wrong_is_said_in_its_field_and_nothing_is_sent(tmp_path: 
     async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema=EVERYTHING)
         await s.come_to_the_board()
-        await s.press("y")
+        await s.press("y", "y")  # the first goes to its end
         await see(s.pilot, "✗ required")
         field = chat(s.console).boards.human.query(Input).first()
         assert field.has_focus
@@ -289,7 +289,7 @@ async def test_of_a_thousand_fields_those_that_are_needed_are_shown(tmp_path: Pa
         await s.ask("form", requestedSchema=form)
         await see(s.pilot, "939 more optional fields aren't shown.")
         await s.come_to_the_board()
-        await s.press("y")
+        await s.press("y", "y")  # the first goes to its end
         await see(s.pilot, "✗ required")
         await s.pilot.press(*"ok")
         await s.press("enter")
