@@ -15,6 +15,7 @@ from console_app.domain import Level, ToolResult, ToolSpec, errors, one_line, po
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.connection import RETRY_DELAYS, Connection, Shared
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client.connecting.task_ids import TaskIds
 from console_app.mcp_client.offering.offers import (
     Offers,
     PromptMessage,
@@ -118,6 +119,7 @@ class Hub:
             changed=self._changed,
             credentials=credentials or FileCredentials(files_dir.parent / "credentials.json"),
             definitions=definitions,
+            task_ids=TaskIds(files_dir.parent / "tasks"),
             updated=self._updated,
             asking=self.asking,
             exchanges=self._exchanges,

@@ -139,9 +139,9 @@ async def test_everything_that_the_everything_server_has(
     await bench.until(lambda: {spec.tool for spec in bench.hub.tools()} >= EVERYTHING)  # some come once it is up
     await bench.until(lambda: bool(bench.hub.prompts() and bench.hub.templates()))
 
-    long, asks = Reports(), Reports()
+    long, asks, research = Reports(), Reports(), Reports()
     work = {"duration": 1, "steps": 4}
-    echo, total, picture, structured, links, slow, roots, form, page, sampled = await asyncio.gather(
+    echo, total, picture, structured, links, slow, roots, form, page, sampled, report = await asyncio.gather(
         bench.call("echo", message="hi"),
         bench.call("get-sum", a=2, b=3),
         bench.call("get-tiny-image"),
@@ -152,6 +152,7 @@ async def test_everything_that_the_everything_server_has(
         bench.call("trigger-elicitation-request", asks),
         bench.call("trigger-url-elicitation", url="https://example.com/a", message="Look"),
         bench.call("trigger-sampling-request", prompt="Capital of France?", maxTokens=20),
+        bench.call("simulate-research-query", research, topic="tea", ambiguous=True),
     )
     assert "hi" in echo.content
     assert "5" in total.content
@@ -166,6 +167,8 @@ async def test_everything_that_the_everything_server_has(
     assert page.outcome is Outcome.SUCCEEDED
     assert opened == ["https://example.com/a"]
     assert "Paris" in sampled.content
+    assert (report.outcome, "tea" in report.content) == (Outcome.SUCCEEDED, True)
+    assert len({message for _, _, message in research.progressed}) > 2
     assert [type(asked) for asked in person.asked].count(SamplingRequest) == 1
     await prompts_and_resources(bench)
     await logging_on_and_off(bench)

@@ -25,6 +25,7 @@ from console_app.mcp_client.connecting.channel import StartError, open_channel
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
+from console_app.mcp_client.connecting.task_ids import TaskIds
 from console_app.mcp_client.offering.catalogue import Catalogue
 from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.atlas import AtlasUpdates
@@ -66,6 +67,7 @@ class Shared:
     changed: Callable[[], None]
     credentials: Credentials
     definitions: Definitions | None  # None: whatever a tool has become, it is trusted
+    task_ids: TaskIds
     updated: Callable[[str, str], None]
     asking: Asking
     exchanges: Exchanges
@@ -344,25 +346,53 @@ class Connection:
         With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
         notes it as trusted.
         """
+        ids = self._shared.task_ids
+        key = ids.key(self.identity.text, tool, call_id, arguments)
+        task = await asyncio.to_thread(ids.left, key) if ids.any_left else ""
+        if task:
+            reporter.log("info", f"It goes on with the task {task}, which an earlier run began.")
+        begun = _Begun(ids, key, task)
+        try:
+            return await self._called(tool, arguments, reporter, meta, call_id, definition, begun, accept=accept)
+        finally:
+            begun.over()
+
+    async def _called(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        reporter: ports.CallReporter,
+        meta: dict[str, Any],
+        call_id: str,
+        definition: str,
+        begun: _Begun,
+        *,
+        accept: bool,
+    ) -> ToolResult:
         updates = AtlasUpdates(reporter, self._shared.files)
-        for again in (False, True):
+        again = False
+        while True:
             session = await self._session_for_call()
             if session is None:
                 return convert.failed(self._not_ready())
-            same = not definition or self.listed_tools.hashes.get(tool) == definition
+            same = bool(begun.task) or not definition or self.listed_tools.hashes.get(tool) == definition
             if not same or (accept and not await self.accept(tool, definition)):
                 return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
             try:
-                result = await session.call(tool, arguments, updates, meta, call_id)
+                result = await session.call(tool, arguments, updates, meta, call_id, begun)
                 converted = await updates.with_artifacts(await convert.converted(result, self._shared.files))
                 return _with_pin(converted, session.protocol_version)
             except ConnectionLost as lost:
+                if begun.task:  # it runs on: a new connection asks for it by its id
+                    reporter.log("info", f"The connection was lost; the task {begun.task} is asked for again.")
+                    await self._lost(session, str(lost))
+                    continue
                 if not again and isinstance(lost, SessionGone):
+                    again = True
                     continue  # it was not run: it goes out once more in a new session
                 return convert.failed(await self._lost(session, str(lost)))
             except CallRefused as refused:
                 return _with_pin(convert.failed(str(refused)), session.protocol_version)
-        raise AssertionError("the second time ends it")
 
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
@@ -434,6 +464,26 @@ class Connection:
             runs=self.identity.text,
             facts=(f"roots {roots}", *self.config.facts),
         )
+
+
+class _Begun:
+    """The task that a call became, and its id on disk."""
+
+    def __init__(self, ids: TaskIds, key: str, task: str) -> None:
+        self._ids, self._key = ids, key
+        self._kept = False
+        self.task = task
+
+    async def keep(self, task: str) -> None:
+        """Keep the id before anything else is asked of the server."""
+        if self.task == task and self._kept:
+            return
+        self.task, self._kept = task, True
+        await asyncio.to_thread(self._ids.begun, self._key, task)
+
+    def over(self) -> None:
+        if self._kept:
+            self._ids.over(self._key)
 
 
 def _with_pin(result: ToolResult, version: str) -> ToolResult:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from mcp import Client, MCPError
 from mcp.client.context import ClientRequestContext
+from mcp.client.session import ClientSession
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -42,18 +43,18 @@ from mcp_types import (
     Tool,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl, ValidationError
+from pydantic import FileUrl, TypeAdapter, ValidationError
 
 from console_app._version import __version__
 from console_app.config.secrets import Redactor
 from console_app.domain import FanoutError, Level, ports, questions, safe_text
 from console_app.domain.schema import forms
 from console_app.domain.settings import Sampling
-from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting import faults, tasks
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.status import LeftOut
-from console_app.mcp_client.connecting.wire import Wire, WireCall, current_call
+from console_app.mcp_client.connecting.wire import BegunTask, Wire, WireCall, current_call
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
 from console_app.mcp_client.offering.offers import (
@@ -79,6 +80,7 @@ _NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that i
 _BEGUN_ANEW: Final = ("session", "not initialized")  # and in which words
 # The SDK's words for an answer that can't come any more: its code is also the one that servers give most errors.
 _LOST: Final = ("Connection closed", "SSE stream ")
+_ELICIT: TypeAdapter[ElicitRequestParams] = TypeAdapter(ElicitRequestParams)
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
 
 
@@ -96,7 +98,9 @@ class _Callbacks:
         self._given = surroundings.given
         self._open = 0  # questions that wait for an answer
 
-    async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    async def elicit(
+        self, context: ClientRequestContext | None, params: ElicitRequestParams
+    ) -> ElicitResult | ErrorData:
         """Ask the user to fill in a form or to open a page."""
         call, waiting = self._wire.asking()
         if self._asks_too_much(waiting):
@@ -116,7 +120,7 @@ class _Callbacks:
         return True
 
     async def sample(
-        self, context: ClientRequestContext, params: CreateMessageRequestParams
+        self, context: ClientRequestContext | None, params: CreateMessageRequestParams
     ) -> CreateMessageResult | ErrorData:
         """Ask the model."""
         if params.tools:
@@ -150,7 +154,19 @@ class _Callbacks:
             stop_reason=sampled.stop_reason,
         )
 
-    async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Answer a question of a task, as it would be one of the server's own."""
+        match method:
+            case "elicitation/create":
+                return await self.elicit(None, _ELICIT.validate_python(params, by_name=False))
+            case "sampling/createMessage":
+                return await self.sample(None, CreateMessageRequestParams.model_validate(params, by_name=False))
+            case "roots/list":
+                return await self.list_roots(None)
+            case _:
+                return ErrorData(code=METHOD_NOT_FOUND, message=f"{method} is not known")
+
+    async def list_roots(self, context: ClientRequestContext | None) -> ListRootsResult:
         """Return the folders that the server may work in."""
         roots = [
             Root(uri=FileUrl(root.as_uri()), name=safe_text.encodable(root.name or str(root))) for root in self._roots()
@@ -264,6 +280,7 @@ class ServerSession:
         self._tokens = itertools.count(1)
         self._gone = False  # the server knows it no more
         self._outputs = OutputSchemas()
+        self._as_tasks: frozenset[str] = frozenset()  # tools whose calls are tasks
         # On the instance, which the SDK looks at: its own judging is not bounded (structured_results).
         client.session.validate_tool_result = self._outputs.validate_tool_result
         self.changes = changes
@@ -313,6 +330,7 @@ class ServerSession:
                 rejected.append(LeftOut("what comes after", why))
         listing = await asyncio.to_thread(_checked, tools, [*left_out, *rejected])
         self._outputs.listed(listing.tools)
+        self._as_tasks = frozenset(tool.name for tool in listing.tools if tasks.wants_task(self._client, tool))
         return listing
 
     async def offers(self, seconds: float, so_far: Callable[[Offers], None]) -> Offers:
@@ -340,15 +358,19 @@ class ServerSession:
         reporter: ports.CallReporter,
         meta: dict[str, Any],
         call_id: str = "",
+        begun: BegunTask | None = None,
     ) -> CallToolResult:
-        """Make one call. Cancelling the awaiting task cancels it at the server."""
-        call = WireCall(f"call-{next(self._tokens)}", reporter, call_id)
+        """Make one call, or wait for the task that it became before. Cancelling the awaiting task cancels it at the
+        server."""
+        call = WireCall(f"call-{next(self._tokens)}", reporter, call_id, begun)
         self._wire.open(call)
         marker = current_call.set(call)
         answered = False
         try:
             with self._plain_errors():
                 result = await self._call(call, tool, arguments, meta)
+                if call.begun is not None and call.begun.task and not result.is_error:
+                    await self._outputs.validate_tool_result(tool, result)
             answered = True
             return result
         except (ConnectionLost, CallRefused):
@@ -359,12 +381,14 @@ class ServerSession:
             self._wire.close(call, abandoned=not answered)
 
     async def _call(self, call: WireCall, tool: str, arguments: dict[str, Any], meta: dict[str, Any]) -> CallToolResult:
+        if call.begun is not None and call.begun.task:
+            return await self.followed(self._client.session, call.begun.task)
         fields: Any = {**meta, "progressToken": call.token}
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             fields.setdefault(LOG_LEVEL_META_KEY, self._surroundings.log_level())
         for tries in itertools.count(1):
             try:
-                return await self._client.call_tool(tool, arguments, meta=fields)
+                return await self._made(tool, arguments, fields)
             except MCPError as error:
                 if (wait := seconds_to_wait(error, tries)) is None:
                     pages = _pages(error)
@@ -377,7 +401,19 @@ class ServerSession:
             call.reporter.log("info", f"The server has no room for the call: it is sent again in {wait:g} s.")
             await asyncio.sleep(wait)
         # The first time nothing was run: the server said that it needs the page first.
-        return await self._client.call_tool(tool, arguments, meta=fields)
+        return await self._made(tool, arguments, fields)
+
+    async def _made(self, tool: str, arguments: dict[str, Any], meta: Any) -> CallToolResult:
+        if tool not in self._as_tasks or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return await self._client.call_tool(tool, arguments, meta=meta)
+        task, result = await tasks.begin(self._client, tool, arguments, meta)
+        return result if result is not None else await self.followed(self._client.session, task)
+
+    async def followed(self, session: ClientSession, task: str) -> CallToolResult:
+        """Return the result of a task that the call of this asyncio task became."""
+        if (call := current_call.get()) is not None and call.begun is not None:
+            await call.begun.keep(task)
+        return await tasks.follow(session, task, self._callbacks.answer)
 
     async def _pages_done(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
@@ -496,6 +532,10 @@ async def open_session(
     traffic = surroundings.exchanges.traffic(surroundings.server)
     wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given, older)
     callbacks = _Callbacks(wire, surroundings)
+
+    async def followed(of: ClientSession, task: str) -> CallToolResult:
+        return await session.followed(of, task)
+
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy or older else "auto",
@@ -506,6 +546,7 @@ async def open_session(
         sampling_callback=callbacks.sample,
         list_roots_callback=callbacks.list_roots if surroundings.roots is not None else None,
         log_level=surroundings.log_level(),
+        extensions=[tasks.TaskExtension(followed)],
     )
     async with client:
         wire.version = client.protocol_version

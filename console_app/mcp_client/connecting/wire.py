@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Self, cast, get_args
+from typing import Any, Final, Protocol, Self, cast, get_args
 
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
@@ -61,6 +61,14 @@ _KINDS: dict[type[JSONRPCMessage], Kind] = {
 }
 
 
+class BegunTask(Protocol):
+    """Keeps the id of the task that a call became; "" where it is none."""
+
+    task: str
+
+    async def keep(self, task: str) -> None: ...
+
+
 @dataclass(eq=False, slots=True)
 class WireCall:
     """A call in flight: `token` is its progress token, unique on the connection; `call_id` is the engine's.
@@ -72,8 +80,10 @@ class WireCall:
     token: str
     reporter: ports.CallReporter
     call_id: str = ""
+    begun: BegunTask | None = None  # the task that the server made of it
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
     asked: int = 0  # times its server asked something that may be for it
+    _latest: Progress = (0.0, None, None)
     _second: float = -1.0  # when the current second of counting began, in the loop's time
     _count: int = 0  # of progress
     _logged: int = 0  # of log lines
@@ -85,6 +95,7 @@ class WireCall:
     def progressed(self, progress: Progress) -> None:
         """Report it, now or, in a flood, with the end of the second."""
         loop = self._tick()
+        self._latest = progress
         self._count += 1
         files = progress[2] is not None and carries_files(progress[2])
         if self._count <= _MOST_A_SECOND or files:
@@ -94,6 +105,11 @@ class WireCall:
         self._held = progress
         if self._timer is None:
             self._timer = loop.call_at(self._second + 1, self.flush)
+
+    def stands(self, text: str) -> None:
+        """Report how the call stands, in words, beside the progress that it has made."""
+        progress, total, _ = self._latest
+        self.progressed((progress, total, text))
 
     def logged(self, level: Level, text: str, *, sure: bool) -> None:
         """Report a line of its server's log, now or, in a flood, the newest with the end of the second."""
@@ -311,7 +327,7 @@ class Wire:
         return True
 
     async def _clean(self, answer: JSONRPCResponse, method: str) -> None:
-        given = answer.result
+        given, method = answer.result, "tools/call" if method == "tasks/result" else method
         if (
             sum(len(cast("list[Any]", value)) for value in given.values() if isinstance(value, list))
             <= _CLEANED_AT_ONCE

@@ -1,0 +1,79 @@
+"""Ids of the tasks that calls became, kept while these run: what is killed meanwhile finds its task again.
+
+A file each, of the process that waits: whoever makes the same call when that process is gone goes on with its task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from console_app.config.files import disk
+from console_app.domain import ConfigError
+
+log = logging.getLogger(__name__)
+
+
+class TaskIds:
+    """Of one hub. What stands in the folder when it is made is what earlier processes left."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._left: dict[str, Path] = {}
+        with suppress(OSError):
+            for path in folder.iterdir():
+                key, _, process = path.name.partition(".")
+                if process.isdecimal() and not _runs(int(process)):
+                    self._left[key] = path
+
+    @property
+    def any_left(self) -> bool:
+        """Return whether there is anything to look for."""
+        return bool(self._left)
+
+    @staticmethod
+    def key(server: str, tool: str, call_id: str, arguments: Mapping[str, Any]) -> str:
+        """Return what tells a call from others."""
+        told = json.dumps([server, tool, call_id, arguments], sort_keys=True, default=str)
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def left(self, key: str) -> str:
+        """Return the id of the task that this call became in a process that is gone, once; "" where there is none."""
+        if (path := self._left.pop(key, None)) is None:
+            return ""
+        with suppress(OSError, ValueError):
+            task = path.read_text(encoding="utf-8").strip()
+            path.unlink()
+            return task
+        return ""
+
+    def begun(self, key: str, task: str) -> None:
+        """Keep an id. Writes a file: for a thread."""
+        try:
+            disk.private_folder(self._folder)
+            disk.write_private(self._own(key), f"{task}\n")
+        except (ConfigError, OSError) as error:
+            log.warning("the id of a task can't be kept: %s", error)
+
+    def over(self, key: str) -> None:
+        """Forget the id of a call that has its result."""
+        self._own(key).unlink(missing_ok=True)
+
+    def _own(self, key: str) -> Path:
+        return self._folder / f"{key}.{os.getpid()}"
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
