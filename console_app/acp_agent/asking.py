@@ -1,4 +1,4 @@
-"""What an editor is asked: whether a call may run, what the model or a server wants to know. Several at a time.
+"""Ask an editor: whether a call may run, and what the model or a server wants to know. Several questions may be open.
 
 Each is a request of its own. It is taken back when its call has ended or was decided elsewhere, and an answer that
 comes all the same counts for nothing. An editor that can't ask, or answers what was not offered, has said no.
@@ -45,7 +45,7 @@ class Editor(Protocol):
     async def request_permission(
         self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
     ) -> schema.RequestPermissionResponse:
-        """Which of the options a person takes."""
+        """Let a person choose one of the options."""
         ...
 
     async def create_elicitation(self, message: str, mode: schema.ElicitationMode) -> Any:

@@ -26,7 +26,7 @@ _PROTOCOL = Cannot("the protocol has it: the editor asks, and shows it in its ow
 
 
 def editor_ways() -> Ways:
-    """How an editor has each intent: as a command, by the protocol, or not at all."""
+    """Map each intent to the way in which an editor offers it: as a command, by the protocol, or not at all."""
     return {
         **dict.fromkeys(INTENTS, _TERMINAL),
         **dict.fromkeys(("model", "effort", "mode", "plan", "sessions", "resume", "new", "stop"), _PROTOCOL),
@@ -37,7 +37,8 @@ def editor_ways() -> Ways:
 
 
 class EditorCommands:
-    """Of one conversation. `tell` takes the update that lists them."""
+    """Lists the slash commands of one conversation for its editor, and runs them. `tell` takes the update with the
+    list."""
 
     def __init__(self, console: Console, hub: Hub, tell: Callable[[Any], None]) -> None:
         self._console = console

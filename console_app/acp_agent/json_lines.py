@@ -29,7 +29,7 @@ Message = dict[str, Any]
 
 
 class LineOutput(Protocol):
-    """Where lines go, in their order."""
+    """An output that writes lines in their order."""
 
     def out(self, text: str) -> None:
         """Queues text."""
@@ -41,7 +41,7 @@ class LineOutput(Protocol):
 
 
 class JsonLines:
-    """Of one editor. `descriptor` is what it writes to."""
+    """Reads and writes the messages of one editor, each a line of JSON. They are read from `descriptor`."""
 
     def __init__(self, output: LineOutput, descriptor: int = 0) -> None:
         self._output = output
@@ -96,8 +96,11 @@ class JsonLines:
         await self._output.drain()
 
     def _meant(self, message: Message) -> Message | None:
-        """What the SDK is given: of the protocol's own `$/` it knows none. A prompt that is taken back is stopped; any
-        other request comes to its end."""
+        """Return the message as the SDK is to have it, or None to drop it.
+
+        The SDK knows none of the protocol's own `$/` methods. Cancelling a prompt's request becomes a `session/cancel`;
+        any other request runs to its end.
+        """
         method, params = message.get("method"), message.get("params")
         known = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         if method == AGENT_METHODS["session_prompt"]:

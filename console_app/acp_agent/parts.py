@@ -1,4 +1,4 @@
-"""What a conversation of an editor runs on."""
+"""The parts that the conversation of an editor is made from."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """Of one conversation. `start` returns when a turn may begin, with what its user should know then; `stored` are the
-    events of a conversation that is gone on with, and `notes` tell what is to be known of it."""
+    """The parts that one conversation is made from.
+
+    `start` returns when a turn may begin, with notices for the user. `stored` are the events of a conversation that is
+    continued, and `notes` are notices about it.
+    """
 
     services: Services
     hub: Hub

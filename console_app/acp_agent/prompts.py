@@ -1,4 +1,4 @@
-"""What an editor sends as a prompt: words, and what goes with them."""
+"""Read the prompt that an editor sends: its words, and the files and resources that go with them."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class EditorSession(UiPort):
         return self._reason(None if turn is before else turn)
 
     def _reason(self, turn: Turn | None) -> schema.StopReason:
-        """Why a turn stopped; a command has none. Raises FanoutError."""
+        """Return why a turn stopped, as the protocol names it; a command has no turn. Raises FanoutError."""
         outcome, error = ("completed", None) if turn is None else (turn.outcome, turn.error)
         if self._cancelled:
             return "cancelled"
@@ -321,4 +321,4 @@ def _select(
 
 
 async def _opened_by_the_editor(_url: str) -> None:
-    """Who agreed to open a page has it opened by the editor."""
+    """Do nothing: the editor itself opens the page once the user agreed."""

@@ -44,7 +44,10 @@ def content(words: str) -> schema.ContentToolCallContent:
 
 
 def kind_of(call: CallView, spec: ToolSpec | None) -> schema.ToolKind:
-    """What an icon shows. Only a tool that says so itself is told to read: an editor may let that run unasked."""
+    """Return the kind of a call, which chooses its icon.
+
+    Only a tool that calls itself read-only is of a reading kind: an editor may let those run without asking.
+    """
     if spec is not None and spec.builtin:
         return "other" if spec.asks else "think"
     reads = spec is not None and spec.annotations.read_only
@@ -56,7 +59,7 @@ def kind_of(call: CallView, spec: ToolSpec | None) -> schema.ToolKind:
 
 
 def shape(call: CallView, spec: ToolSpec | None, folder: Path) -> dict[str, Any]:
-    """What is known of a call from its name and its arguments."""
+    """Return the fields of a tool call that its name and its arguments decide."""
     arguments = call.arguments or {}
     return {
         "title": _title(call, arguments),
@@ -113,7 +116,7 @@ def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallConte
 
 
 def progress(call: CallView) -> schema.ContentToolCallContent:
-    """What a running call said of itself: how far it is, and the newest of its log."""
+    """Describe how far a running call is, below the newest lines of its log."""
     parts = [call.message] if call.message else []
     if call.progress is not None:
         parts.append(f"({call.progress:g} of {call.total:g})" if call.total is not None else f"({call.progress:g})")
@@ -122,7 +125,7 @@ def progress(call: CallView) -> schema.ContentToolCallContent:
 
 
 def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
-    """How a call ended. One that has no end in a stored conversation never came to one."""
+    """Return the fields that end a tool call. A stored call that has no verdict never finished, so it has failed."""
     whole = results.shown_text(call) or call.error or ""
     cut = len(whole) - LONGEST_OUTPUT
     said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole

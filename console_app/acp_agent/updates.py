@@ -1,4 +1,4 @@
-"""What happens in a conversation, as the updates that an editor is told. It translates, and decides nothing.
+"""Translate the events of a conversation into the updates that an editor is sent. Nothing is decided here.
 
 Each call is a tool call of its own from the moment that its name is known, with updates of its own. One that was read
 from text may be taken back until it is about to run, which the protocol has no word for: it is told of then.
@@ -22,7 +22,10 @@ Update = Any  # one of the SDK's: it has no name for their union
 
 
 class Updates:
-    """Of one conversation. `tell` takes each update, `spec_of` gives the tool of a call as it is now."""
+    """Sends the updates of one conversation.
+
+    `tell` takes each update, and `spec_of` returns the tool of a call as it is now.
+    """
 
     def __init__(
         self,
