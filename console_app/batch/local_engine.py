@@ -24,7 +24,7 @@ class ItemWorker(Protocol):
         ...
 
     def watch(self, item_id: str | None) -> None:
-        """Whose turn events are told."""
+        """Send on the turn events of this item; None sends those of no item."""
         ...
 
 

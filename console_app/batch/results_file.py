@@ -112,7 +112,7 @@ class ResultsFile:
 
     @property
     def in_place(self) -> bool:
-        """Whether the path names this file, with what was written and nothing else."""
+        """Tell whether the path still names this file, and it holds what was written and nothing else."""
         there = self._named()
         return there is not None and there.st_size == self._size
 
@@ -232,7 +232,8 @@ class ResultsFile:
                 loop.call_soon_threadsafe(_done, [written for _, written in entries], whole)
 
     def _write(self, data: bytes) -> bool:
-        """Whether all of it is in the file: what the disk took stays, and the rest follows."""
+        """Append `data`, and tell whether all of it is in the file. After a part was written, only the rest is tried
+        again."""
         if not self.in_place and not self.lost:
             self._save()
         if self.lost:

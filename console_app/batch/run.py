@@ -75,8 +75,10 @@ class BatchEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a run stops early. Money in US dollars, and tokens of input and output, are those of all results in the
-    file, earlier runs included."""
+    """The limits at which a run stops early. `max_price` is in US dollars, and `max_tokens` counts input and output.
+
+    Both add up all results in the file, those of earlier runs included.
+    """
 
     max_price: float | None = None
     max_tokens: int | None = None

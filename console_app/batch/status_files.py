@@ -47,7 +47,7 @@ class StatusFile:
             log.warning("%s", error.line)
 
     async def stop_asked(self) -> bool:
-        """Whether somebody wants the run to stop."""
+        """Tell whether somebody asked this run to stop."""
         return await asyncio.to_thread(self._stop.exists)
 
     def close(self) -> None:

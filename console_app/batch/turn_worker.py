@@ -169,8 +169,11 @@ class EventFiles:
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """What all items of a process have in common. `attach` reads what goes with an item, and may raise FanoutError;
-    `instructions` gives what the servers say of themselves."""
+    """The parts that all items of a process share.
+
+    `attach` reads the files that go with an item, and may raise FanoutError. `instructions` returns what the servers
+    say of themselves.
+    """
 
     models: SharedModels
     toolset: ports.Toolset
@@ -369,7 +372,7 @@ class _Running:
         return ""
 
     def result(self, status: batch.ItemStatus, *, error: str | None = None, structured: Any = None) -> batch.ItemResult:
-        """What came of it."""
+        """Return the result of this item, with what it cost and how often it was tried."""
         transcript = self.engine.transcript if self.engine is not None else None
         model, usage = self.item.model, batch.ItemUsage()
         if transcript is not None and self.engine is not None:
@@ -406,13 +409,13 @@ class AllowedTools:
         self._patterns = patterns
 
     def tools(self) -> Sequence[ToolSpec]:
-        """See Toolset."""
+        """Return the tools that one of the patterns allows."""
         return [
             spec for spec in self._inner.tools() if any(fnmatchcase(spec.label, pattern) for pattern in self._patterns)
         ]
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """See Toolset."""
+        """Run a call by the inner toolset."""
         return await self._inner.call(invocation, reporter)
 
 

@@ -95,7 +95,7 @@ class StreamJsonWriter:
         _tell_page(self._output, event)
 
     def finish(self) -> None:
-        """See Writer."""
+        """Do nothing: every event was printed as it came."""
 
 
 class JsonWriter:
