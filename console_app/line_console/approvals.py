@@ -29,7 +29,7 @@ _NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 
 
 class LineApprovals:
-    """Of one console."""
+    """Asks for approval of the calls of one console, and acts on the answers that are typed."""
 
     def __init__(
         self,

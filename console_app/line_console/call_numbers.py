@@ -12,7 +12,7 @@ from console_app.domain.transcript import CallView, Transcript
 
 
 class CallNumbers:
-    """Of one console, over all its sessions. `transcript` is of the session that is open."""
+    """Numbers the calls of one console, over all its sessions. `transcript` is that of the session that is open."""
 
     def __init__(self) -> None:
         self.transcript = Transcript()

@@ -1,4 +1,4 @@
-"""How the line console has each intent: mostly as every face has it, else by saying and asking line by line."""
+"""The ways of the line console: it has most intents as every face does, and for the others it prints and asks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def line_ways(face: LineConsole) -> Ways:
 
 
 class _LineWays:
-    """How the line console has each intent."""
+    """Maps each intent to the way in which the line console offers it."""
 
     def __init__(self, face: LineConsole) -> None:
         self._c = face

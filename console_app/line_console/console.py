@@ -24,7 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class LineConsole:
-    """Of one terminal. `ways` gives how it has each intent, `on_leaving` gets the exit code when it is left."""
+    """The console of one terminal that is used line by line.
+
+    `ways` returns how it offers each intent. `on_leaving` is told the exit code when the user leaves.
+    """
 
     approvals: LineApprovals
     questions: LineQuestions

@@ -17,8 +17,11 @@ MOST_LISTED = 30
 
 
 class Dialogue:
-    """Of one terminal. `newest` gives the number of the newest line that was typed, `unseen` keeps the terminal from
-    showing what is typed within."""
+    """Prints to one terminal, and asks questions there, one at a time.
+
+    `newest` returns the number of the newest line that was typed. Within `unseen`, the terminal doesn't show what is
+    typed.
+    """
 
     def __init__(
         self, output: OutputStreams, newest: Callable[[], int], unseen: Callable[[], AbstractContextManager[None]]
@@ -70,7 +73,7 @@ class Dialogue:
 
     @property
     def asks(self) -> bool:
-        """Whether a question waits for its line."""
+        """Tell whether a question waits for its line."""
         return self._answer is not None and not self._answer.done()
 
     def take(self, line: str, number: int) -> bool:
@@ -128,7 +131,7 @@ class Dialogue:
         return None
 
     async def agrees(self, question: str) -> bool:
-        """Whether yes was typed."""
+        """Ask a question, and tell whether yes was typed."""
         typed = await self.ask(f"{question} Type yes or no.")
         return typed is not None and typed.strip().casefold() in ("y", "yes")
 

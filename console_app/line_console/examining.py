@@ -1,4 +1,4 @@
-"""What is done with a server by typing: looked at, pinged, its log and wire read, its prompts and resources used."""
+"""Examine a server by typing: read about it, ping it, read its log and wire, use its prompts and resources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _USES = {"tool": "its words and what it takes", "prompt": "fill it in and send i
 
 
 class Examining:
-    """Of one console."""
+    """Examines the servers of one console."""
 
     acts = _ACTS
 

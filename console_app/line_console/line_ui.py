@@ -1,4 +1,4 @@
-"""What the line console offers its conversation: events are told, choices are numbered lists, nothing goes away."""
+"""The line console as its conversation uses it: events are printed, choices are numbered lists, nothing disappears."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers and the model ask you: said as it comes, answered or declined with /answer and /decline."""
+"""Questions of servers and of the model, printed as they come, and answered or declined with /answer and /decline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from console_app.line_console.values import fill_in
 
 
 class LineQuestions:
-    """Of one console; `listen` makes it the one who is asked."""
+    """Prints the questions of one console and replies to them. After `listen`, servers ask here."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class LineQuestions:
         self._said = list(self._human.open)
 
     def say(self, call: CallView) -> None:
-        """What a call asks."""
+        """Print the question of a call."""
         self._said_at = self._dialogue.newest()
         self._dialogue.say(
             f"Call {self._numbers.of(call.id)} asks you: {displayed.folded_text(call.question)}\n/answer answers it."

@@ -16,7 +16,7 @@ _ADD = "add a server"
 
 
 class ServerCommands:
-    """Of one console."""
+    """Lets the user of one console list, switch, add and examine servers."""
 
     def __init__(self, services: Services, ui: LineUi, send: Callable[[str], None]) -> None:
         self._services = services

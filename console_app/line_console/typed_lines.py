@@ -15,8 +15,11 @@ from contextlib import contextmanager
 
 
 class TypedLines:
-    """Of one descriptor. `next` gives a line, None for the end (Ctrl+D, or a terminal that is gone); `number` is that
-    of the line it gave last, by its beginning."""
+    """Reads the lines that are typed on one descriptor.
+
+    `next` returns a line, or None at the end (Ctrl+D, or a terminal that is gone). Lines are counted by their
+    beginning, and `number` is that of the line which was returned last.
+    """
 
     def __init__(self, descriptor: int = 0) -> None:
         self._descriptor = descriptor

@@ -1,4 +1,4 @@
-"""How calls, turns and amounts are said."""
+"""The words in which calls, turns and amounts are printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def state_of(call: CallView) -> str:
-    """Where a call stands, in a word or two."""
+    """Return the state of a call in a word or two."""
     return call_description.state_of(call)[1]
 
 
@@ -49,7 +49,7 @@ def change_lines(change: files.FileChange) -> Iterator[str]:
 
 
 def came_of(call: CallView) -> str:
-    """How a call ended, and what came of it, in brief."""
+    """Say briefly how a call ended and what it returned."""
     parts = [call_description.in_words(call)]
     if call.duration_ms:
         parts.append(f"after {amounts.measured(call.duration_ms / 1000)}")
@@ -79,7 +79,7 @@ def file_in_words(file: Artifact) -> str:
 
 
 def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
-    """What was said and done in a turn."""
+    """Yield a line for everything that was said and done in a turn."""
     yield f"You: {turn.prompt}"
     for step in turn.steps:
         yield from (f"{thought.label}: {thought.text}" for thought in step.thoughts)
