@@ -29,7 +29,7 @@ Message = dict[str, Any]
 
 
 class LineOutput(Protocol):
-    """An output that writes lines in their order."""
+    """Writes lines in their order."""
 
     def out(self, text: str) -> None:
         """Queues text."""

@@ -1,4 +1,4 @@
-"""The parts that the conversation of an editor is made from."""
+"""Name the parts that the conversation of an editor is made from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """The parts that one conversation is made from.
+    """Holds the parts that one conversation is made from.
 
     `start` returns when a turn may begin, with notices for the user. `stored` are the events of a conversation that is
     continued, and `notes` are notices about it.

@@ -75,7 +75,7 @@ class BatchEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits at which a run stops early. `max_price` is in US dollars, and `max_tokens` counts input and output.
+    """Stops a run early at these limits. `max_price` is in US dollars, and `max_tokens` counts input and output.
 
     Both add up all results in the file, those of earlier runs included.
     """

@@ -169,7 +169,7 @@ class EventFiles:
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """The parts that all items of a process share.
+    """Holds the parts that all items of a process share.
 
     `attach` reads the files that go with an item, and may raise FanoutError. `instructions` returns what the servers
     say of themselves.

@@ -1,4 +1,4 @@
-"""The ways of the line console: it has most intents as every face does, and for the others it prints and asks."""
+"""Offer the intents in the line console: most as every face does, the others by printing and asking."""
 
 from __future__ import annotations
 

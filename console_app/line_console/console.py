@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class LineConsole:
-    """The console of one terminal that is used line by line.
+    """Runs the console of one terminal, line by line.
 
     `ways` returns how it offers each intent. `on_leaving` is told the exit code when the user leaves.
     """

@@ -1,4 +1,4 @@
-"""The line console as its conversation uses it: events are printed, choices are numbered lists, nothing disappears."""
+"""Present a conversation line by line: events are printed, choices are numbered lists, nothing disappears."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of servers and of the model, printed as they come, and answered or declined with /answer and /decline."""
+"""Print the questions of servers and the model as they come; /answer and /decline reply to them."""
 
 from __future__ import annotations
 

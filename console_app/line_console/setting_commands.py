@@ -86,7 +86,7 @@ def _amount(models: tuple[str, ...] | None) -> str:
 
 
 class SettingWays:
-    """The commands that change settings, on one console."""
+    """Carries out the commands that change settings, on one console."""
 
     def __init__(self, console: LineConsole) -> None:
         self._c = console

@@ -1,4 +1,4 @@
-"""The words in which calls, turns and amounts are printed."""
+"""Word calls, turns and amounts for the line console."""
 
 from __future__ import annotations
 
