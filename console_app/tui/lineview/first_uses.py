@@ -1,4 +1,4 @@
-"""What costs most when a conversation uses it for the first time, for a thread."""
+"""Use beforehand, on a thread, the parts that cost most when a conversation first needs them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Line(Strip):
 
     @property
     def content(self) -> str:
-        """What copying the whole line gives."""
+        """Return the text that copying the whole line gives."""
         return self.text[self.start : self.end]
 
 
@@ -60,12 +60,12 @@ def clean(text: str) -> str:
 
 
 def pieces_width(pieces: Sequence[Piece]) -> int:
-    """How many cells the pieces take side by side."""
+    """Count the cells that the pieces take side by side."""
     return sum(len(text) if text.isascii() else cell_len(text) for text, _ in pieces)
 
 
 def cut(text: str, cells: int) -> int:
-    """How many characters of `text` fit into so many cells, never parting a character from its marks."""
+    """Count the characters of `text` that fit into so many cells. A character is never parted from its marks."""
     if cells <= 0:
         return 0
     if text.isascii():
@@ -131,7 +131,7 @@ def fit(
 
 
 def break_points(text: str, width: int, first: int | None = None) -> list[tuple[int, int]]:
-    """Where `text` (without newlines) breaks into lines of at most `width` cells: the character span of each.
+    """Break `text` (without newlines) into lines of at most `width` cells, and return the character span of each.
 
     Breaks at spaces, which the span leaves out; a word longer than a line is cut, and text in a script written
     without spaces breaks between characters. `first` is the width of the first line, when it differs.

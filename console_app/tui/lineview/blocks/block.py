@@ -1,4 +1,4 @@
-"""What the conversation is made of: a block is plain state that paints itself as lines, once for each look it has.
+"""A block is a part of the conversation: plain state that paints itself as lines, once for each look it has.
 
 No task, timer or input of its own, and no app: the view tells it the width, the palette and the time, and keeps the
 answer until something of that changes.
@@ -50,7 +50,7 @@ class Block:
 
     @property
     def live(self) -> bool:
-        """Whether its look changes with time alone."""
+        """Tell whether its look changes with time alone."""
         return False
 
     @property
@@ -60,7 +60,7 @@ class Block:
 
     @property
     def copy_text(self) -> str:
-        """What copying it gives."""
+        """Return the text that copying this block puts on the clipboard."""
         return "\n".join(line.content for line in self.lines[self.gap :])
 
     @property
@@ -84,7 +84,7 @@ class Block:
 
     @property
     def kept(self) -> int:
-        """How many painted lines it keeps."""
+        """Return the number of painted lines that it keeps."""
         return len(self.lines)
 
     @property
@@ -160,13 +160,13 @@ class Block:
         return self.lines
 
     def _unpainted(self, error: Exception, width: int, palette: Palette) -> list[Line]:
-        """What stands in the place of a block whose painting failed: the conversation goes on around it."""
+        """Return a line that replaces a block whose painting failed, so that the conversation goes on around it."""
         log.error("the console went on after an internal error: a block was not painted", exc_info=error)
         text = f"✗ This {type(self).__name__} could not be drawn: {one_line(repr(error), 80)}. /log has the details."
         return [fit([(text, palette.error)], width, palette.base)]
 
     def look(self) -> tuple[object, ...]:
-        """What else its look depends on, beside its own state."""
+        """Return everything else that its look depends on, beside its own state."""
         return ()
 
     def estimate(self, width: int) -> int:

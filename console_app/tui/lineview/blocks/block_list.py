@@ -121,7 +121,8 @@ class BlockList:
         self._warm_lines = 0  # of all of them
 
     def take_dirty(self) -> dict[Block, None]:
-        """What has changed, for a frame that paints it: a batch once, however many of its calls moved."""
+        """Return the blocks that have changed, for a frame that paints them. A batch is among them once, however many
+        of its calls moved."""
         dirty, self.dirty = self.dirty, {}
         for block in list(dirty):
             dirty.update(dict.fromkeys(block.changed_too()))
@@ -204,7 +205,7 @@ class BlockList:
         return max(begin, top), block.mark(max(top - begin, 0))
 
     def moved(self, block: Block | None, place: tuple[int, object]) -> int:
-        """By how much that line has moved since."""
+        """Return by how many lines that line has moved since."""
         return 0 if block is None else self.top_of(block) + block.line_of(place[1]) - place[0]
 
     def unmeasure(self) -> None:

@@ -110,7 +110,7 @@ class FoldBlock(Fold):
         return frozenset(list(chain.from_iterable(ranks))[: max(self.group.room - AROUND, 0)])
 
     def _folded(self) -> tuple[tuple[str, int], ...]:
-        """How many calls of each word are folded."""
+        """Count the folded calls by the word that they are counted under."""
         found = Counter(counted_as(panel.call) for panel in self.group.panels if panel.folded)
         return tuple((word, found[word]) for word in COUNTED if found[word])
 

@@ -1,4 +1,4 @@
-"""What you said, exactly as typed, with what servers wrote or gave for it: a line each, more of it when opened."""
+"""Draw messages: yours exactly as typed, a line for all that servers wrote or gave for it, and those of the model."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class AssistantBlock(Block):
         return super().line_of(mark)
 
     def look_in(self, width: int, palette: Palette) -> TextLook:
-        """How its text is laid out at this width."""
+        """Return the look in which its text is laid out at this width."""
         room = max(width - gutter_of(width) - margin_of(width), 1)
         edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
         left = bar(width, edge, style, palette.base)
@@ -150,7 +150,7 @@ class AssistantBlock(Block):
 
 
 class ReasoningBlock(Block):
-    """What the model thought before it answered: one line while folded, all of it when opened."""
+    """The model's reasoning before its answer is one line while folded, and all of it when opened."""
 
     opens = True
     is_stop = True
@@ -248,7 +248,7 @@ class ThoughtBlock(Block):
         return (self.text,)
 
     def tell(self, label: ThoughtLabel, text: str, *, growing: bool = False) -> None:
-        """What it is by now; `growing`: more of it may come."""
+        """Take the label and the text that it has by now. While `growing`, more of the text may come."""
         self.label, self.text, self._growing = label, text, growing
         self.touch()
 

@@ -17,7 +17,7 @@ SLICE = 100_000  # characters that are looked through at once: some 5 ms
 
 
 class Search:
-    """Of one text. What it finds is what `finditer` finds in the whole."""
+    """Searches one text slice by slice. It finds the same matches as `finditer` in the whole."""
 
     def __init__(self, pattern: re.Pattern[str], text: str, slice_: int = SLICE) -> None:
         self.text = text
@@ -28,7 +28,7 @@ class Search:
 
     @property
     def unfinished(self) -> bool:
-        """Whether not all of the text was looked through."""
+        """Tell whether a part of the text was not searched yet."""
         return self._at < len(self.text)
 
     def lay_out(self) -> None:

@@ -43,7 +43,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 
 def is_marked(call: CallView) -> bool:
-    """Whether the arguments of a call stand in its text with marks between them."""
+    """Tell whether the arguments still arrive as text with marks between them, and not as a JSON object."""
     return call.arguments is None and call.origin == "text" and not call.arguments_text.lstrip().startswith('{"')
 
 

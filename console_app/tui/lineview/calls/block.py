@@ -59,7 +59,7 @@ class CallBlock(Panel):
         return () if self.group.fold is None else (self.group.fold,)
 
     def allows(self, action: str) -> bool:
-        """Whether a key of the panel does something now."""
+        """Tell whether a key of the panel would do something now."""
         if action == "retry_all":
             group = self.group
             return group.newest and not (group.settled or group.is_open) and any(c.was_cut_off for c in group.calls)

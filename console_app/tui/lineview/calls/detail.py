@@ -1,4 +1,4 @@
-"""What an open panel shows: arguments, live output, the full result, files, and the ids under which it is known.
+"""Lay out an open panel: arguments, live output, the full result, files, and the ids under which the call is known.
 
 Each part is laid out once for a width and palette; a result of megabytes only as far as its first page.
 """
@@ -61,7 +61,7 @@ class CallDetail:
         return frozenset(key for key in RESULT_KEYS if able[key])
 
     def press(self, key: ResultKey) -> bool:
-        """What a key does; whether that changed anything."""
+        """Do what a key is for, and tell whether that changed anything."""
         match key:
             case "more":
                 for body in self._shown:
@@ -96,7 +96,7 @@ class CallDetail:
 
     @property
     def tells_error(self) -> bool:
-        """Whether all of what went wrong stands in it: above it nothing of that need be said again."""
+        """Tell whether the result shows the whole error, so that nothing of it need be repeated above."""
         error = (self._call.error or "").strip()
         told = error in self._text or len(error) > LONG_ERROR
         return told and self.body.page.count > 0 and not self.body.left

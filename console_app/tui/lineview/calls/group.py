@@ -46,12 +46,12 @@ class Panel(Block):
 
     @property
     def folded(self) -> bool:
-        """Whether it is only counted, in the line under its batch."""
+        """Tell whether the call has no panel, and is only counted in the line under its batch."""
         return False
 
     @property
     def finished(self) -> bool:
-        """Whether the call has its result."""
+        """Tell whether the call has its result."""
         return self.call.state is CallState.FINISHED
 
 
@@ -91,17 +91,17 @@ class CallGroup:
 
     @property
     def is_open(self) -> bool:
-        """Whether a call has not ended yet."""
+        """Tell whether a call has not ended yet."""
         return self._facts()[3]
 
     @property
     def has_header(self) -> bool:
-        """Whether a line above the panels counts them."""
+        """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
 
     @property
     def compact(self) -> bool:
-        """Whether panels are a line each: framed, they would fill more than half the view; or their turn is over.
+        """Tell whether each panel is one line: framed, they would fill more than half the view, or their turn is over.
 
         Once there are too many for the terminal they stay so: text must not move under the eye. A board that comes and
         goes under the view takes its lines only for as long as it is there.
@@ -113,7 +113,7 @@ class CallGroup:
 
     @staticmethod
     def _for_frames(room: int) -> int:
-        """How many of so many lines frames may fill."""
+        """Return how many of `room` lines frames may fill."""
         return max((room + 1) // 2, FRAMED_HEIGHT) if room else 0
 
     @property
@@ -163,7 +163,7 @@ class CallGroup:
         return self._known
 
     def widths(self) -> Widths:
-        """What the rows of one-line panels need."""
+        """Measure the columns that the rows of one-line panels share."""
         if self._widths is None or self._widths[0] != self.version:
             self._widths = (self.version, self._measured())
         return self._widths[1]
@@ -190,7 +190,7 @@ class CallGroup:
 
 
 def lane_start(call: CallView) -> float:
-    """Where a call's lane begins: when its arguments were complete, or when it was announced."""
+    """Return the time at which a call's lane begins: when its arguments were complete, else when it was announced."""
     return call.announced_at if call.ready_at is None else call.ready_at
 
 
@@ -202,7 +202,7 @@ def label_of(call: CallView) -> tuple[str, str]:
 
 
 def badges(call: CallView) -> list[str]:
-    """What was done to a call, in brackets."""
+    """Return a word in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
     return [
         *([f"[{call.origin}]"] if call.origin != "native" else []),
         *(["[repaired]"] if call.repaired else []),

@@ -164,12 +164,12 @@ def _brief(
 
 
 def _in_your_words(call: CallView) -> str:
-    """What is said of your own choice, which the result tells the model at length; "" for all else."""
+    """Name your own decision shortly, as the result explains it to the model at length; "" for all other outcomes."""
     return "by you" if call.outcome in (Outcome.CANCELLED, Outcome.DENIED) else ""
 
 
 def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:
-    """How much more of the result there is than its one line, as long as `room` allows."""
+    """Say how much the result holds beyond its one line, in as many words as `room` allows."""
     body = detail.body
     page = body.page if call.artifacts else detail.own_page()
     if page.count <= 1 and page.bytes <= 400:

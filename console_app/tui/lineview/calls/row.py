@@ -168,12 +168,12 @@ def label_pieces(call: CallView, palette: Palette, *, server: bool = True) -> li
 
 
 def badge_pieces(call: CallView, palette: Palette) -> list[Piece]:
-    """What was done to the call."""
+    """Return the badges of the call as pieces, the unusual ones in the colour of a warning."""
     return [(f" {text}", palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
 
 
 def took(call: CallView, now: float) -> str:
-    """How long it ran, or runs; nothing before that."""
+    """Return the time that a call ran, or has been running; "" before it started."""
     if call.started_at is None:
         return ""
     if call.state is not CallState.FINISHED:

@@ -95,12 +95,12 @@ class Code:
 
     @property
     def has_open(self) -> bool:
-        """Whether there is more than closed slices."""
+        """Tell whether some lines are in no closed slice yet."""
         return bool(self._open or self.tail)
 
     @property
     def closed_slices(self) -> int:
-        """How many slices will not change any more."""
+        """Count the slices that will not change any more."""
         return len(self._slices)
 
     def close(self) -> None:

@@ -214,7 +214,7 @@ def code_head(language: str, palette: Palette) -> list[Row]:
 
 @dataclass(slots=True)
 class _Container:
-    """What stands before the lines of a list item or quote: `first` once, `rest` on the lines after."""
+    """Holds the marks before a list item or quote: `first` is drawn once, `rest` before all later lines."""
 
     first: list[Piece]
     rest: list[Piece]

@@ -81,7 +81,7 @@ class _Fence:
         return units
 
     def open_unit(self) -> Unit:
-        """What is open of it."""
+        """Return the unit that can still change: the end of this code block."""
         if not self._given and not self._code.has_open:
             return NoCode(gap=self._gap)
         return CodeSlice(self._code, -1, gap=self._gap and not self._given)
@@ -133,12 +133,12 @@ class MarkdownStream:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but white space so far."""
+        """Tell whether the text is only white space so far."""
         return not self.text or self.text.isspace()
 
     @property
     def is_long(self) -> bool:
-        """Whether not all of it is laid out at once."""
+        """Tell whether the text is too long to be laid out at once."""
         return self.length > SLICE
 
     def append(self, text: str) -> None:
@@ -203,7 +203,7 @@ class MarkdownStream:
         return self._laid
 
     def height(self, width: int) -> int:
-        """How many lines it takes at a width, or about how many."""
+        """Return the lines that it takes at a width; those that are not laid out yet are estimated."""
         return sum(unit.height(width) for unit in self._all_units()) + self._left_height(width)
 
     def _left_height(self, width: int) -> int:
@@ -213,7 +213,7 @@ class MarkdownStream:
         return self.text.count("\n", self._taken) + (self.length - self._taken) // width
 
     def _laid_in(self, look: TextLook, now: Sequence[Unit], *, keep_all: bool = False) -> Laid:
-        """With these units laid out, and the tail."""
+        """Lay out these units and the tail, and return the whole text as lines."""
         look = self._as_defined(look)
         units = self._all_units()
         if self._written and not any(text.strip() for unit in units for text in _texts(unit, look)):

@@ -157,7 +157,8 @@ def cut_after(kind: str, text: str) -> int:
 
 
 def reach(text: str, most: int, kind: str = "paragraph_open") -> int:
-    """How many characters weigh so much; all of them where they weigh less."""
+    """Count the characters from the beginning that together weigh `most`; return the length of a text that weighs
+    less."""
     if len(text) * _LINE <= most:
         return len(text)
     weights = {"\n": 0, "|": _CELL - 1} if kind == "table_open" else {"\n": _LINE - 1, "|": 0}

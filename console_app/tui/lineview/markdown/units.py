@@ -28,7 +28,8 @@ def parser() -> Any:
     from markdown_it.token import Token
 
     def read_lines(state: StateCore) -> None:
-        """What stands in the lines of blocks. Most cells of tables hold no mark: what they are needs no reading."""
+        """Read the marks in the lines of blocks. Most cells of tables hold no mark, and those are not read: they are
+        plain text."""
         for token in state.tokens:
             if token.type == "inline" and _MARK.search(token.content):
                 token.children = state.md.inline.parse(token.content, state.md, state.env, [])
@@ -48,8 +49,10 @@ MOST_MADE = 1000  # lines of one text that are kept once they were made
 
 @dataclass(frozen=True, slots=True)
 class TextLook:
-    """How lines are made. `key` names everything that `frame` depends on beside the row, the width and the palette
-    among it."""
+    """Decides how lines are made.
+
+    `key` names everything that `frame` depends on beside the row, the width and the palette among it.
+    """
 
     width: int
     palette: Palette
@@ -69,7 +72,7 @@ class Said:
         ]
 
     def begin(self, row: int) -> int:
-        """Where in all of the text a row begins."""
+        """Return the place in the whole text at which a row begins."""
         return self._begins[row]
 
     def row_at(self, character: int) -> int:
@@ -298,7 +301,7 @@ class Laid(Lookup[Line]):
 
     @property
     def kept(self) -> int:
-        """How many rows of them are kept."""
+        """Count the rows that are kept."""
         return sum(len(rows) for rows, _ in self._made.values())
 
     def show(self, first: int, past: int) -> bool:
@@ -312,7 +315,7 @@ class Laid(Lookup[Line]):
         return new
 
     def texts(self) -> Sequence[tuple[int, int, str, str]]:
-        """Of each line that is laid out: which it is, its first character behind the frame, the text, and the joint."""
+        """Return (line, characters of the frame before it, text, joint) for each line that is laid out."""
         out: list[tuple[int, int, str, str]] = []
         for unit, top in zip(self._units, self._tops, strict=False):
             if (said := unit.said(self.look.width)) is not None:

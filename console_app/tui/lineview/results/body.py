@@ -46,7 +46,7 @@ class ResultBody:
 
     @property
     def count(self) -> int:
-        """How many lines or rows there are, folded ones not counted."""
+        """Count the lines or rows; folded ones don't count."""
         match self.found.kind:
             case "json":
                 return len(self.tree.lines) if self.tree is not None else 0
@@ -59,12 +59,12 @@ class ResultBody:
 
     @property
     def left(self) -> int:
-        """How many of them were not asked for yet."""
+        """Count the lines that nobody asked to see yet."""
         return max(self.count - self.limit, 0)
 
     @property
     def hidden(self) -> int:
-        """How many of them are not shown yet."""
+        """Count the lines that are not shown yet."""
         return max(self.count - (self._laid.count if self._laid is not None else self.limit), 0)
 
     @property
@@ -79,12 +79,12 @@ class ResultBody:
 
     @cached_property
     def stat(self) -> DiffStat:
-        """What a diff changes."""
+        """Count the lines that a diff adds and removes."""
         return diff_stat(self.found.text)
 
     @property
     def measure(self) -> str:
-        """What it is and how much, in words."""
+        """Name the kind of the result and its size, in words."""
         match self.found.kind:
             case "text":
                 return self.page.measure

@@ -66,7 +66,7 @@ def _first_line(text: str) -> str:
 
 
 def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
-    """What a command came to: its exit where it isn't 0, and the last line that says something."""
+    """Sum up a command: its exit code, and the last line of output that says something."""
     code, output = verdicts.exit_code(text, fields), text
     if fields is not None:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]

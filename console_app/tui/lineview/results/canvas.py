@@ -24,7 +24,7 @@ class PlacedPicture(Protocol):
     def is_gone(self) -> bool: ...
 
     def cells(self, row: int) -> str:
-        """What stands in a row of the screen in place of a row of the picture."""
+        """Return the text that stands on the screen in place of one row of the picture."""
         ...
 
 

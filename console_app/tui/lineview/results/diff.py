@@ -18,14 +18,14 @@ NUMBER = 5  # cells of a line's number
 
 
 def begins_diff(text: str) -> bool:
-    """Whether a text is a diff, from its first lines: some words may stand above it, but not much."""
+    """Tell from its first lines whether a text is a diff: a few words may stand above it, but not many."""
     found = _BEGIN.search(text)
     return found is not None and text.count("\n", 0, found.start()) <= 8 and _HUNK.search(text) is not None
 
 
 @dataclass(slots=True)
 class DiffStat:
-    """How many lines a diff adds and removes, and the files that it changes."""
+    """Counts the lines that a diff adds and removes, and names the files that it changes."""
 
     added: int = 0
     removed: int = 0
@@ -71,7 +71,7 @@ class DiffReader:
 
 
 def diff_stat(text: str) -> DiffStat:
-    """What a diff changes, counted over its first `LARGEST` characters."""
+    """Count the changes of a diff over its first `LARGEST` characters."""
     stat, reader = DiffStat(), DiffReader()
     for line in text[:LARGEST].split("\n"):
         kind, _ = reader.read(line)

@@ -1,4 +1,6 @@
-"""What a result is: found from the path in the call's arguments, then from the text itself. Reads no more than it must.
+"""Find out what kind of text a result is, from the path in the call's arguments, then from the text itself.
+
+No more of the text is read than that takes.
 
 A path says what the text is only where the call read it: of one that writes, the result is a message about the file,
 and a text that can't be what its path says is not.
@@ -46,10 +48,13 @@ _TABLE = _MARKS[-1]
 
 @dataclass(frozen=True, slots=True)
 class ResultKind:
-    """What a text is. `text` is it without what only wraps it; `language` is pygments' name for it, `name` for people;
-    `value` is what JSON came to, or the rows of a table; `first` the number of a source's first line, 0 where its lines
-    have none of ours; `styled` whether escapes are its colours, or are seen; `note` what the tool says below a part of
-    a file, which is none of its lines."""
+    """Describes what kind of text a result is, and how it is to be shown.
+
+    `text` lacks everything that only wraps it. `language` is pygments' name for it, and `title` the name for people.
+    `value` is the parsed JSON, or the rows of a table. `first` is the number of a source's first line, 0 where its
+    lines have no numbers of ours. `styled` tells whether escapes colour the text or are shown as signs. `note` is a
+    remark of the tool below a part of a file, and none of its lines.
+    """
 
     kind: KindName
     text: str
@@ -199,7 +204,8 @@ def _named(lexer: Any) -> tuple[str, str]:
 
 
 def is_markdown(text: str) -> bool:
-    """Whether a text is written in Markdown: a table, or two different marks of which one is a heading or a fence."""
+    """Tell whether a text is written in Markdown: it has a table, or two different marks, one of them a heading or a
+    fence."""
     if _TABLE.search(text):
         return True
     # `#` alone opens a comment in many a language: a heading stands for itself, between empty lines.

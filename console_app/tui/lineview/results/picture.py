@@ -61,7 +61,7 @@ class PictureView:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether it was asked for, and what came of it not shown yet."""
+        """Tell whether the picture was asked for and its outcome is not shown yet."""
         if self._room == 0 or self._rows is None:
             return self._room > 0
         return (placed := self._placed) is not None and (placed.is_gone or not self._shown)

@@ -34,7 +34,7 @@ class Delimited:
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are under the first line."""
+        """Count the rows under the first line."""
         if '"' in self.text:  # a field may have several lines
             return max(len(self._read(0, sys.maxsize)) - 1, 0)
         return max(self.text.rstrip("\n").count("\n"), 0)
@@ -57,7 +57,8 @@ class Delimited:
 
 
 def delimiter_of(text: str, name: str) -> str:
-    """What stands between the fields of a table that begins so, or "": it is none. `name` is that of its file."""
+    """Return the mark between the fields of a table that begins so, or "" where the text is no table. `name` is its
+    file's."""
     known = _SUFFIXES.get(PurePosixPath(name).suffix.lower(), "")
     for mark in known or "\t,;|":
         if _fits(text, mark, fewest=2 if known or mark == "\t" else 3):
@@ -157,7 +158,7 @@ class Records:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Count the rows."""
         return len(self.values)
 
     def rows(self, first: int, last: int) -> list[list[str]]:

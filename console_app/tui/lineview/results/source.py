@@ -45,9 +45,12 @@ _SCRIPTED = (
 
 @dataclass(frozen=True)
 class Language:
-    """How the lines of a language are told. `mark`: what no other text has; `said`: what speaks for it beside that;
-    `line`: what else may stand without indentation. `least` lines are a mark or said. `comment` begins a line that is
-    passed over, and `blocks` are what opens and ends more of them."""
+    """Describes how the lines of a language are recognized.
+
+    A line of `mark` is found in no other language, a line of `said` speaks for this one beside marks, and `line` may
+    stand without indentation too. At least `least` lines are marks or said. Lines from `comment` on are passed over,
+    and `blocks` open and close more of them.
+    """
 
     alias: str
     comment: str

@@ -37,12 +37,12 @@ class ShownLines:
 
     @cached_property
     def begins(self) -> list[int]:
-        """Where in `text` each line begins."""
+        """Return the place in `text` at which each line begins."""
         return [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
 
     @property
     def unfinished(self) -> bool:
-        """Whether `text` is not made yet."""
+        """Tell whether `text` is not made yet."""
         return "text" not in self.__dict__
 
     def lay_out(self) -> None:

@@ -50,7 +50,8 @@ def pattern_of(words: str) -> re.Pattern[str] | None:
 
 
 class Found:
-    """What is looked for in one view. `here` is the block and the number of the match that is gone to."""
+    """Marks the words that are searched for in one view. `here` is the block and the number of the match that was gone
+    to."""
 
     def __init__(self, unfinished: Callable[[Matches], None] = lambda matches: None) -> None:
         """`unfinished` is told of matches that are wanted, and known in part."""
@@ -101,8 +102,11 @@ LOWEST_VIEW = 4  # lines of a view that can spare one while something in it is s
 
 
 class StuckLine:
-    """Which block has its line at an edge, and in which line of the view. Told of blocks that may stick by `watch`.
-    `is_in_use` is whether the view has the keys."""
+    """Keeps a line in view, at an edge, while its block is scrolled out of it.
+
+    `watch` is told of blocks that may stick, and `row` is the line of the view where one does. `is_in_use` tells
+    whether the view has the keys.
+    """
 
     def __init__(self, blocks: BlockList, is_in_use: Callable[[], bool]) -> None:
         self._list = blocks
@@ -273,7 +277,8 @@ class BlockScroll(ScrollView):
         self.frames.wake()
 
     def paint_frame(self, live_too: bool = True) -> bool:
-        """What changed, and with `live_too` what moves by itself, where it is on screen; False: nothing does."""
+        """Paint the blocks on screen that changed, and with `live_too` those that move by themselves. Return False
+        where none does."""
         if self.size.width != self._list.width:
             # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.
             self._lay_out()
@@ -475,7 +480,7 @@ class BlockScroll(ScrollView):
         return strips
 
     def _lines(self, y: int, count: int) -> list[tuple[Line, int, int]]:
-        """What stands in lines of the view: see `BlockList.lines`."""
+        """Return the lines of the view as `BlockList.lines` does, the line that sticks to an edge among them."""
         lines = self._list.lines(self.top + y, count, self.palette, now := self._clock())
         stuck, row = self._stuck.block, self._stuck.row - y
         if stuck is not None and stuck.index >= 0 and 0 <= row < count:

@@ -1,4 +1,4 @@
-"""Which block the keys of the conversation mean: the one place that knows it. It moves over blocks and paints nothing.
+"""Select the block that the keys of the conversation act on. No other module knows it; this one paints nothing.
 
 The newest batch comes first: keys go there from elsewhere, and a later turn ends what was selected before it.
 """
@@ -42,9 +42,12 @@ class Cursor:
         self.at, self._letters = None, False
 
     def entry(self, delta: int) -> Block | None:
-        """Where keys from elsewhere arrive: the newest batch, at a call that runs, else one that waits for you, else
-        one that is open, else at its end. `delta` says which of several: the last one going up, the first going down.
-        Without a call, the last block that can be selected: the newest message."""
+        """Return the block at which keys from elsewhere arrive.
+
+        It is in the newest batch: a call that runs, else one that waits for you, else one that is open, else the last
+        one. Of several, going up (`delta` below 0) takes the last and going down the first. Without a call, it is the
+        newest message.
+        """
         calls = self.newest_calls()
         if not calls:
             return next((block for block in reversed(self._blocks()) if block.is_stop), None)

@@ -24,7 +24,8 @@ Kind = Literal["turn", "failed"]
 
 
 class Finder:
-    """Of one view. `total` matches were counted, and the view stands at number `place` of them, from 1; 0 at none."""
+    """Finds words in one view. `total` matches were counted, and the view stands at number `place` of them, from 1; 0
+    at none."""
 
     def __init__(self, view: ConversationView) -> None:
         self._view = view

@@ -1,4 +1,4 @@
-"""What the view of a conversation leans on in Textual that Textual doesn't promise: read in 8.2.8."""
+"""List what the view of a conversation relies on in Textual although Textual doesn't promise it, as read in 8.2.8."""
 
 # pyright: reportPrivateUsage=false
 

@@ -118,7 +118,7 @@ def selected_text(selection: Selection, blocks: Sequence[Block], lines_of: Calla
 
 
 def _said(lines: Sequence[Line], place: int) -> tuple[str, str] | None:
-    """What stands before a line of a long result, and its text, without painting it; None: it is not such a line."""
+    """Return the joint before a line of a long result, and its text, without painting it; None for any other line."""
     if not isinstance(lines, Joined):
         return None
     part, inside = lines.part_at(place)

@@ -20,7 +20,7 @@ class Sliced(Protocol):
 
     @property
     def unfinished(self) -> bool:
-        """Whether some is left."""
+        """Tell whether some work is left."""
         ...
 
     def lay_out(self) -> None:
@@ -40,7 +40,7 @@ class Slices:
 
     @property
     def unfinished(self) -> bool:
-        """Whether anything is left."""
+        """Tell whether anything is left to do."""
         return bool(self._waiting)
 
     def add(self, work: Sliced) -> None:

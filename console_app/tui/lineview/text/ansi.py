@@ -1,4 +1,4 @@
-"""What tools write with ANSI colours, as styled pieces: SGR sequences become styles, everything else stays visible.
+"""Turn the ANSI colours that tools write into styled pieces: SGR sequences become styles, all else stays visible.
 
 Only colours and plain emphasis are taken over. Blinking and concealed text is not (text that hides from its reader is
 no style), and cursor movement, titles, clipboard writes and all other sequences show as the marks of `safe_text`.

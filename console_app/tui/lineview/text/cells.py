@@ -1,4 +1,4 @@
-"""How many cells characters take, of megabytes at once: read off their bytes, a whole text an operation.
+"""Measure the cells that characters take, for megabytes at once: read off their bytes, a whole text an operation.
 
 What Rich's table says of a character holds (`rich.cells`), so that what is counted here is what a row measures later.
 """
@@ -110,7 +110,7 @@ def _pages() -> list[tuple[bytes, list[int]]]:
 
 @cache
 def _differences(page: int) -> bytes:
-    """What the cells of each character of a page differ from one in, as bits."""
+    """Return a byte for each character of a page: its cells XOR one, so that 0 stands for the usual single cell."""
     known = {"\n": 10, _SELECTOR: 4, **dict.fromkeys(cell_table().narrow_to_wide, 5)}
     signs = [chr(page << 8 | low) for low in range(256)]
     return bytes(known.get(sign, get_character_cell_size(sign)) ^ 1 for sign in signs)

@@ -1,4 +1,4 @@
-"""What the console leans on in Rich that Rich doesn't promise: every use, with its reason, read in 15.0.0.
+"""List what the console relies on in Rich although Rich doesn't promise it: every use, with its reason, read in 15.0.0.
 
 `tests/program/test_library_internals.py` holds the table against the Rich that is installed and the code.
 """

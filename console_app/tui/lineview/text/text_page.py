@@ -21,7 +21,7 @@ class TextPage:
 
     @property
     def measure(self) -> str:
-        """How much there is, in words: `3 lines · 1.2 KB`."""
+        """Say how much text there is, in words: `3 lines · 1.2 KB`."""
         return f"{plural(self.count, 'line')} · {amounts.size(self.bytes)}"
 
     def show_longer(self) -> bool:
