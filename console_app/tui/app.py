@@ -130,7 +130,7 @@ class FanoutApp(StartupApp[int]):
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """What our sheets name and Textual's own themes, the last resort, don't."""
+        """Define the variables that our style sheets name and Textual's own themes, the last resort, lack."""
         return {"muted": "#a0a0a0"}
 
     def background_is(self, light: bool) -> None:
@@ -241,7 +241,8 @@ class FanoutApp(StartupApp[int]):
         return True
 
     def _handle_exception(self, error: Exception) -> None:
-        """What nobody caught. A task of a dialog ends alone; anything else has broken a part that can't be missed."""
+        """Go on after an error in the task of a dialog, which ends alone. Any other has broken a part that can't be
+        missed."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(error, WorkerFailed) and isinstance(cause, Exception) and self.went_on(cause):
             return

@@ -36,5 +36,5 @@ class StyleSheet(Stylesheet):
 
 @lru_cache(THEMES)
 def _parsed(_variables: frozenset[tuple[str, str]]) -> LRUCache[tuple[object, ...], list[RuleSet]]:
-    """What was parsed with these variables."""
+    """Return the rules that were parsed with these variables, as a cache for all apps."""
     return LRUCache(SOURCES)

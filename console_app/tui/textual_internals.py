@@ -1,4 +1,5 @@
-"""What the console leans on in Textual that Textual doesn't promise: every use, with its reason, read in 8.2.8.
+"""List what the console relies on in Textual although Textual doesn't promise it: every use, with its reason, read in
+8.2.8.
 
 `tests/program/test_library_internals.py` holds the table against the Textual that is installed and against the code.
 """
@@ -147,7 +148,7 @@ def own_bindings(widget: Widget) -> BindingsMap:
 
 
 def lines_of(screen: Screen[Any]) -> list[Strip]:
-    """What the screen shows, a line a row."""
+    """Return the rows that the screen shows."""
     return screen._compositor.render_strips()
 
 

@@ -54,7 +54,7 @@ WORDS = {str: "a text", bool: "true or false", dict: "a table"}
 
 
 class BadPalette(Exception):
-    """What a theme file has wrong, in one line."""
+    """Says in one line what is wrong in a theme file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def read_theme(text: str) -> LoadedTheme:
 
 
 def read_palette(text: str) -> ThemeColours:
-    """What a file says, checked by hand: pydantic would take longer to import than the first paint takes."""
+    """Read a theme file, and check it by hand: importing pydantic would take longer than the first paint."""
     table = tomllib.loads(text)
     if problems := _problems(table):
         more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""

@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 
 class Ui(UiPort, Protocol):
-    """See the module. What awaits a dialog runs in a worker, as `open` starts it."""
+    """Shows dialogs and the prompt for the rooms and commands. A worker that `open` starts runs whatever awaits a
+    dialog."""
 
     @property
     def app(self) -> App[int]:
@@ -24,7 +25,7 @@ class Ui(UiPort, Protocol):
 
     @property
     def written(self) -> str:
-        """What stands in the prompt."""
+        """Return the text of the prompt."""
         ...
 
     def put(self, text: str) -> None:

@@ -1,1 +1,1 @@
-"""What waits for your decision, and the rules that decide in your place."""
+"""Show the calls that wait for your decision, and the rules that decide in your place."""

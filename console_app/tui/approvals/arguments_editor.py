@@ -210,7 +210,8 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
 
 def same(one: object, other: object) -> bool:
-    """Whether they are the same JSON: 1, 1.0 and true are not, the order of an object's members is."""
+    """Tell whether two values are the same JSON. The order of an object's members doesn't matter; 1, 1.0 and true
+    differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

@@ -106,8 +106,10 @@ class ArgumentsView(ScrollView, can_focus=False):
         return len(self._whole)
 
     def fit(self, height: int) -> int:
-        """Where not all fits in so many lines, a diff begins with its first change: that is what is decided. How many
-        rows are left."""
+        """Fit the rows into so many lines, and return how many are left.
+
+        Where not all fit, a diff begins with its first change: that is what is decided.
+        """
         self._height = height
         left_out = self._lead if len(self._whole) > height else ()
         self._rows = [row for row in self._whole if id(row.line) not in left_out]

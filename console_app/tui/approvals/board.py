@@ -111,8 +111,11 @@ def room_of(height: int, taken: int, focused: bool) -> int:
 
 
 def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> BoardRoom:
-    """How rows and arguments, `lines` of them, share `room`. What is to be seen `whole` may have up to `spare` in its
-    place, and the rows make way; `in_row`: the arguments need no line. A single call has no row."""
+    """Share `room` between rows and so many `lines` of arguments.
+
+    Arguments that must be seen `whole` may have up to `spare` lines, and the rows make way. With `in_row` they need no
+    line. A single call has no row.
+    """
     least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
     if whole:
         room = max(room, min(least + lines, spare))
@@ -126,12 +129,14 @@ def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_r
 
 
 def rows_of(lines: int, waiting: int) -> int:
-    """How many calls have a row in so many lines: of a list that is cut, one line tells how many more there are."""
+    """Count the calls that have a row in so many lines. Where the list is cut, one line tells how many more there
+    are."""
     return lines - 1 if waiting > lines >= LEAST_ROWS else min(lines, waiting)
 
 
 def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
-    """Which row is at the top, from 0: as before, as far as the selected one is among the rows that are shown."""
+    """Return the number of the row at the top, from 0. It stays as before while the selected row is among those
+    shown."""
     return max(min(before, selected, waiting - rows), selected - rows + 1, 0)
 
 
@@ -213,7 +218,7 @@ class ApprovalBoard(FoldingBoard):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a call waits."""
+        """Tell whether a call waits."""
         return bool(self.selection.waiting)
 
     def show(self, waiting: Sequence[Pending]) -> None:
@@ -522,7 +527,7 @@ class ApprovalBoard(FoldingBoard):
 
     @on(Moved)
     def say_place(self) -> None:
-        """Which lines of the arguments are shown."""
+        """Name in the border the lines of the arguments that are shown."""
         if self.is_attached:
             hidden = self.folded or self.selection.stage == "rule"
             place = "" if hidden else self.query_one(ArgumentsView).place

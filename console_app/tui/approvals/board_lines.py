@@ -78,7 +78,7 @@ class RowSizes:
 
 
 def row_sizes(waiting: Sequence[Pending], width: int, *, replayed: bool = False) -> RowSizes:
-    """What the rows of these calls have in common."""
+    """Measure the columns that the rows of these calls share."""
     label = max(len(one_line(approval.call.label, MOST_LABEL)) for approval in waiting)
     return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1, replayed)
 
@@ -104,7 +104,7 @@ def row(approval: Pending, selected: bool, sizes: RowSizes, now: float) -> Conte
 
 
 def more(above: int, below: int) -> str:
-    """How many rows of a cut list are out of sight, "" for none."""
+    """Say how many rows of a cut list are out of sight; "" for none."""
     parts = (f"↑ {above}" if above else "", f"↓ {below}" if below else "")
     return f"{' '.join(filter(None, parts))} more" if above or below else ""
 

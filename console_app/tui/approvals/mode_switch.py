@@ -29,8 +29,11 @@ def strip(mode: ApprovalMode) -> Content:
 
 
 class ModeSwitch:
-    """Of one chat screen. `later` runs something after seconds, `show` draws the mode that you are on, or nothing any
-    more with None."""
+    """Switches the approval mode of one chat screen.
+
+    `later` runs something after some seconds. `show` draws the mode that you are on; given None, it draws nothing any
+    more.
+    """
 
     def __init__(
         self,

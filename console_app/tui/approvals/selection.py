@@ -39,7 +39,7 @@ class ApprovalSelection:
         return self.waiting[self.selected] if self.waiting else None
 
     def fingerprint(self, call_id: str) -> str | None:
-        """Of the tool of a call as it is shown; None where it isn't."""
+        """Return the fingerprint of a call's tool as it is shown; None where the call isn't."""
         return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
 
     def show(self, waiting: Sequence[Pending]) -> bool:
@@ -199,7 +199,7 @@ class ApprovalSelection:
         return ApprovalDecision((approval.call.id,), Decision.DENY, feedback=words.strip() or None)
 
     def may_edit(self) -> bool:
-        """Whether the key for editing counts: it only opens a form, which approves by a key of its own."""
+        """Tell whether the key for editing counts. It only opens a form, which approves by a key of its own."""
         if self.stage != "choosing" or not self.keys.settled_here or self.current is None:
             self.keys.changed()
             return False

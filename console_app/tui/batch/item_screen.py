@@ -59,7 +59,6 @@ class ItemScreen(Screen[None]):
         self._router = EventRouter(self._view, Transcript())
 
     def compose(self) -> ComposeResult:
-        """Which item, what was said, the keys."""
         yield Static(f"Item {one_line(self.item_id, 60)}", id="title", markup=False)
         yield self._view
         yield KeyHints()

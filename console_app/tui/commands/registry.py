@@ -14,7 +14,8 @@ from console_app.tui.widgets.fuzzy import best
 
 
 class CommandLine:
-    """Of one console. `is_prompt` says whether a name can only be that of a server's prompt."""
+    """Runs the slash commands that are typed in one console. `is_prompt` tells whether a name can only be a server's
+    prompt."""
 
     def __init__(
         self, console: Console, own: Commands, ui: Ui, commands: CommandRegistry, is_prompt: Callable[[str], bool]
@@ -57,7 +58,7 @@ MOST_MATCHES = 50  # of a list that scrolls
 
 
 class CommandRegistry:
-    """Of one console."""
+    """Knows the commands of one console by name."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands

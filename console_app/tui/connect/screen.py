@@ -314,7 +314,7 @@ class ConnectScreen(Dialog[str | None]):
         said.set_class(kind == "-done", "-done")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What Escape is called: it cancels what is being asked first."""
+        """Name Escape after what it does: it cancels an open question first."""
         busy = "" if self._keeping else "cancel"
         return action != "leave" or parameters[0] == (busy if self._busy else "close")
 

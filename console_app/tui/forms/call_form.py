@@ -93,7 +93,7 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What became of the form: the call, and whether to send partial results now or to fill in another one."""
+    """Holds the call that was filled in, and tells whether to run the calls now or to fill in another."""
 
     call: ManualCall
     then: Literal["run", "another"]

@@ -217,7 +217,7 @@ class FieldWidget(Vertical):
 
     @abstractmethod
     def is_blank(self) -> bool:
-        """Whether nothing was filled in."""
+        """Tell whether nothing was filled in."""
 
     @abstractmethod
     def take(self) -> tuple[Any, str]:

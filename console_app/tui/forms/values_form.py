@@ -68,7 +68,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         self._widget: FieldWidget = widget_for(forms.form_of(schema), dict(initial), label="")
 
     def compose(self) -> ComposeResult:
-        """What it is for, the fields, the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(one_line(self._title, 80))  # pyright: ignore[reportAttributeAccessIssue]
             if self._about:
@@ -86,7 +85,7 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             empty[0].focus_control()
 
     async def proposals(self, line: LineWidget, typed: str) -> Sequence[str]:
-        """What the server proposes for a line."""
+        """Ask the server for the values that it proposes for a line."""
         name = line.field.name
         others = {
             other.field.name: other.query_one(Input).value

@@ -27,7 +27,7 @@ BOTH = 40  # lines in which a board and what is read have room side by side
 
 
 class BoardArea(Vertical):
-    """Of one main screen; a board takes room only while something waits for it."""
+    """Holds the boards of one main screen; each takes room only while something waits for it."""
 
     DEFAULT_CSS = "BoardArea { height: auto; }"
 

@@ -67,7 +67,7 @@ class ConsoleUi(Ui):
 
     @property
     def talking(self) -> bool:
-        """Whether there is a conversation on screen, and not the opening page."""
+        """Tell whether a conversation is on screen, and not the opening page."""
         return self._screen.has_class("-talking")
 
     @talking.setter
@@ -156,7 +156,7 @@ class ConsoleUi(Ui):
             self.talking = False
 
     def _step(self) -> str:
-        """How far the turn is, from its second request on."""
+        """Say how far the turn is, from its second request on."""
         turn, step = self._conversation.turn, self.shown.transcript.step
         if turn is None or step is None or step.number < 2:
             return ""
@@ -269,7 +269,7 @@ class ConsoleUi(Ui):
 
     @property
     def written(self) -> str:
-        """What stands in the prompt."""
+        """Return the text of the prompt."""
         return self._screen.prompt.text
 
     def put(self, text: str) -> None:

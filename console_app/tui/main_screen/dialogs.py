@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Dialogs:
-    """Of one console. Every method waits for a dialog, and is to be run by `Ui.open`."""
+    """Opens the dialogs of one console. Every method waits for a dialog, and `Ui.open` has to run it."""
 
     def __init__(self, ui: Ui, console: Console, offers: ServerOffers, prompt: Callable[[], Prompt]) -> None:
         self._ui = ui
@@ -190,7 +190,7 @@ class Dialogs:
             await self.inspect(call)
 
     async def inspect(self, call: CallView) -> None:
-        """What a call sent and got, whole."""
+        """Show everything that a call sent and received."""
         exchange = self._services.exchange
         await self._ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 

@@ -13,7 +13,7 @@ Place = Literal["panel", "call", "failure", "turn", "failed", "page"]
 
 
 class KeysThatGo:
-    """Of one chat screen."""
+    """Moves through the conversation of one chat screen, by the keys that go to a place."""
 
     def __init__(self, screen: MainScreen, ui: ConsoleUi) -> None:
         self._screen = screen

@@ -27,7 +27,7 @@ from console_app.tui.servers.offers import ServerOffers
 
 
 class PromptArea(Vertical):
-    """Of one main screen."""
+    """Holds the prompt of one main screen, its queue, and the line about what runs."""
 
     DEFAULT_CSS = "PromptArea { height: auto; }"
 
@@ -82,7 +82,7 @@ class PromptArea(Vertical):
 
     @property
     def prompt(self) -> Prompt:
-        """Where you type."""
+        """Return the widget in which you type."""
         return self.query_one(PromptBox).prompt
 
     def look_again(self) -> None:
@@ -117,7 +117,7 @@ class PromptArea(Vertical):
         return True
 
     def steer(self) -> None:
-        """What is written joins the running turn at its next step."""
+        """Add the text of the prompt to the running turn at its next step."""
         prompt = self.prompt
         if text := prompt.expanded().strip():
             sent = prompt.hand_over()

@@ -192,7 +192,7 @@ class ChatScreen(MainScreen):
 
     @on(StatusBar.Clicked)
     def _status_clicked(self, event: StatusBar.Clicked) -> None:
-        """What the bar names is changed by a click on it."""
+        """Change the setting that was clicked in the bar."""
         if event.part == "mode":
             self.action_cycle_mode()
         else:

@@ -61,7 +61,8 @@ class ShownConversation:
             self.boards.sync()
 
     def take_unpainted(self, most: int) -> bool:
-        """Whether at least `most` characters of an answer came since this was last so: they are counted anew then."""
+        """Tell whether at least `most` characters of an answer came since this was last true, and count them anew
+        then."""
         if full := self._router.unpainted >= most:
             self._router.unpainted = 0
         return full

@@ -1,4 +1,4 @@
-"""How the screen has each intent: as a slash command, under a key, or not at all."""
+"""Offer the intents on the screen: as a slash command, under a key, or not at all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def act_on_call(
 
 @dataclass(frozen=True, slots=True)
 class ScreenKeys:
-    """What keys of the screen do, and commands too."""
+    """Holds the functions that both keys of the screen and commands run."""
 
     toggle_plan: Callable[[], None]
     find: Callable[[str], None]

@@ -1,1 +1,1 @@
-"""Where you type: the prompt, its completion, its history, and the queue of what was sent early."""
+"""Take what you type: the prompt, its completion, its history, and the queue of messages that were sent early."""

@@ -1,6 +1,5 @@
-"""What is being completed before the cursor: a slash command, its argument, a value for a prompt of a server, or a file
-or resource behind `@`. Pure text work.
-"""
+"""Find what the cursor stands behind and can be completed: a slash command, its argument, a value for a server's
+prompt, or a file or resource behind `@`. It is pure text work."""
 
 from __future__ import annotations
 

@@ -21,9 +21,11 @@ PAUSE = 0.3  # seconds between two writes while someone types
 
 
 class DraftKeeping:
-    """Of one prompt. `speaking` gives the id of the session that the engine speaks in, "" before it has begun. With
-    `opening` a stored one is on its way, for which what is written till then is meant. Nothing is kept before
-    `restore`."""
+    """Keeps the draft of one prompt on disk, for the session that it is meant for.
+
+    `speaking` returns the id of the session that the engine speaks in, "" before it has begun. `opening` means that a
+    stored session is being opened, and what is written until then belongs to it. Nothing is kept before `restore`.
+    """
 
     def __init__(
         self, library: Library | None, speaking: Callable[[], str], folder: Path, prompt: Prompt, *, opening: bool
@@ -50,8 +52,10 @@ class DraftKeeping:
 
     @contextmanager
     def on_the_way(self) -> Generator[None]:
-        """Around the way to a stored session: what is written within is meant for that one. What stood there stays with
-        the one before, or stands there again where `switched` did not come."""
+        """Keep what is written while a stored session opens for that session.
+
+        The text from before stays with the session before, or comes back where `switched` was not called.
+        """
         if not self._opening:
             self._left, self._reading = self._prompt.hand_over(), True
         try:
@@ -131,7 +135,8 @@ class DraftKeeping:
         await asyncio.to_thread(self._keep, self._kept_for, draft, self._number())
 
     def _shown(self) -> str:
-        """Whose drafts are this console's now: of a session that it only reads another one keeps them."""
+        """Return the name of the drafts that this console keeps now. Those of a session that it only reads belong to
+        another."""
         if self._library is None:
             return ""
         return self._new if self._library.read_only else self._library.session_id

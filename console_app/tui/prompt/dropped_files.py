@@ -19,7 +19,7 @@ _BEGINS = ("/", "~/", "'/", '"/', "file://")
 
 
 def looks_dropped(text: str) -> bool:
-    """Whether it is worth a look at the disk."""
+    """Tell whether a paste may be paths, so that a look at the disk is worth it."""
     return len(text) <= LONGEST and text.strip().startswith(_BEGINS)
 
 

@@ -96,7 +96,7 @@ class FileIndex:
 
 
 def _has_letters(query: str, path: str) -> bool:
-    """Whether the letters of `query` occur in `path` in their order."""
+    """Tell whether the letters of `query` occur in `path` in their order."""
     place = 0
     for letter in query:
         place = path.find(letter, place) + 1

@@ -24,7 +24,7 @@ class Pastes:
         self._texts: dict[str, str] = {}
 
     def take(self, text: str) -> str:
-        """What to put into the prompt for a pasted `text`."""
+        """Return what a pasted `text` puts into the prompt: the text, or a placeholder where it is long."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.count("\n") + (not text.endswith("\n"))
         if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Where you type: a text area that grows with its text, sends on Enter, remembers, and keeps line editing keys.
+"""Take what you type: a text area that grows with its text, sends on Enter, remembers, and keeps line editing keys.
 
 It knows nothing of turns. It says what was sent, that completion keys were pressed, or that you want out of it; the
 screen decides what that means.
@@ -310,7 +310,7 @@ class Prompt(TextArea):
             self.post_message(self.QuitRequested())
 
     def _is_bound(self, key: str) -> bool:
-        """Whether `key` is (still, after the user's configuration) a command of the prompt."""
+        """Tell whether `key` is a command of the prompt, also after the user's configuration."""
         active = self.screen.active_bindings.get(key)
         return active is not None and active.node is self
 

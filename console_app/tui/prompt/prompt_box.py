@@ -53,7 +53,7 @@ class AttachmentChips(Widget):
     chips: reactive[tuple[files.Chip, ...]] = reactive(())
 
     def show(self, chips: Sequence[files.Chip]) -> None:
-        """What goes along now."""
+        """Show the attachments that go along now."""
         self.set_class(bool(chips), "-some")
         self.chips = tuple(chips)
 
@@ -154,12 +154,12 @@ class CompletionPopup(OptionList, can_focus=False):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is on screen."""
+        """Tell whether the list is on screen."""
         return self.has_class("-open")
 
     @property
     def completions(self) -> Sequence[Completion]:
-        """What it shows."""
+        """Return the completions that the list shows."""
         return self._completions
 
     def show(

@@ -1,4 +1,4 @@
-"""What servers ask you, above the prompt: one question at a time, the oldest first, with its form, page or request.
+"""Show the questions of servers above the prompt: one at a time, the oldest first, with its form, page or request.
 
 It answers nothing itself: a reply is posted once its key proved to be meant. Forms are filled in only after a key that
 goes into them, so that what is typed ahead lands in no field and sends nothing.
@@ -361,7 +361,7 @@ class HumanBoard(FoldingBoard):
         return f"{question.server}: {which}" if which else question.server
 
     def in_brief(self, width: int, framed: bool) -> Content:
-        """Who asks, and the beginning of what."""
+        """Say who asks, and how the question begins."""
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
         said = "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
         return title + Content.styled(one_line(said, width), "bold $foreground")

@@ -96,7 +96,7 @@ class QuestionBoard(FoldingBoard):
 
     @property
     def is_asking(self) -> bool:
-        """Whether a question is open."""
+        """Tell whether a question is open."""
         return bool(self._calls)
 
     def show(self, calls: Sequence[CallView]) -> None:

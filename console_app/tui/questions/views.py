@@ -1,4 +1,4 @@
-"""Which view a question has. Imported with the first question: forms are no part of what a start needs."""
+"""Show each kind of question in a view. It is imported with the first question: no start needs forms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from console_app.tui.widgets.text_view import TextView
 
 
 class AskedView(Vertical):
-    """Of one question. Nothing in it decides anything: the board asks for the reply of a key that was meant."""
+    """Shows one question. Nothing in it decides anything: the board asks for the reply of a key that was meant."""
 
     DEFAULT_CSS = """
     AskedView { height: auto; }
@@ -64,12 +64,12 @@ class AskedView(Vertical):
 
     @property
     def text_to_copy(self) -> str:
-        """What `c` copies."""
+        """Return the text that `c` copies."""
         return ""
 
     @property
     def body(self) -> Widget:
-        """What scrolls."""
+        """Return the widget that scrolls."""
         return self.query_one(VerticalScroll)
 
     def lay_out(self, width: int, room: int) -> None:
@@ -80,7 +80,7 @@ class AskedView(Vertical):
 
     @property
     def can_enter(self) -> bool:
-        """Whether there is something to fill in."""
+        """Tell whether there is something to fill in."""
         return False
 
     def enter(self) -> None:
@@ -94,7 +94,6 @@ class WithdrawnView(AskedView):
     withdrawn = True
 
     def compose(self) -> ComposeResult:
-        """Why it is gone."""
         with VerticalScroll(can_focus=False):
             yield Static(Content.styled("The question was withdrawn: the call that asked has ended.", "$warning"))
 
@@ -225,7 +224,7 @@ class ModelView(AskedView):
         self._model = model
 
     def compose(self) -> ComposeResult:
-        """Who answers and how much, then all that is sent."""
+        """Say who answers and how much it is, then show all that is sent."""
         yield Static(Content.styled("\n".join(self._facts), "$muted"))
         yield _text(displayed.as_text(displayed.sampling_lines(self._request)))
 
@@ -261,7 +260,7 @@ class ModelView(AskedView):
 
 
 def message_of(question: questions.Elicitation) -> TextView:
-    """What a server says, all of it."""
+    """Show the whole message of a server."""
     return _text(displayed.folded_text(question.message.strip()), classes="message")
 
 

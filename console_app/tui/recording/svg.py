@@ -46,7 +46,7 @@ Row = tuple[StyledRun, ...]
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What was seen from `at` on, seconds from the beginning."""
+    """Shows these rows from `at` on, in seconds from the beginning."""
 
     at: float
     rows: tuple[Row, ...]
@@ -63,7 +63,7 @@ class Recording:
     cut: bool = False
 
     def thinned(self) -> Recording:
-        """With half of the screens; the first and the last stay."""
+        """Leave out every other screen; the first and the last stay."""
         kept = (*self.screens[:-1:2], self.screens[-1])
         return Recording(self.columns, self.lines, kept, self.seconds, self.cut)
 

@@ -95,7 +95,7 @@ class SwitchTree:
     # -- what is on
 
     def is_saved_on(self, server: str) -> bool:
-        """Whether the server is on as saved."""
+        """Tell whether the server is switched on as saved."""
         return self._switches.selection.servers.get(server, self._switches.default_on(server))
 
     def is_on(self, server: str) -> bool:
@@ -116,7 +116,7 @@ class SwitchTree:
 
     @property
     def changes(self) -> int:
-        """How many switches are not as saved."""
+        """Count the switches that differ from the saved ones."""
         return len(self._flipped) + len(self._flipped_items)
 
     @property
@@ -210,7 +210,7 @@ class SwitchTree:
         return rows
 
     def _found(self, status: ServerStatus, words: Sequence[str]) -> list[Offered] | None:
-        """What a search leaves of a server; None when not even itself."""
+        """Return the offers of a server that a search leaves; None when not even the server itself fits."""
         items = self._items.get(status.name, [])
         if not words:
             return items

@@ -68,7 +68,7 @@ def _called(call: ToolCall, width: int) -> Content:
 
 
 def _came(outcome: Outcome | None, text: str) -> str:
-    """What came of a call, without what is said to the model alone."""
+    """Say how a call ended and what it returned, without the remarks that are for the model alone."""
     word = "" if outcome is None else outcome.value.replace("_", " ")
     if outcome is Outcome.SUCCEEDED:
         return f"{word}: {text[:400]}"
@@ -213,7 +213,7 @@ class SessionsScreen(Dialog[Picked | None]):
         self._fill()
 
     async def _preview(self) -> None:
-        """What was said and called in the highlighted session."""
+        """Preview what was said and called in the highlighted session."""
         at, shown = self.query_one(OptionList).highlighted, self.query_one("#preview", Static)
         if at is None or at >= len(self._shown):
             shown.update("")

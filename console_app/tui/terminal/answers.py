@@ -1,4 +1,4 @@
-"""What the terminal answers to the console's questions, taken out of what is typed."""
+"""Take the terminal's answers to the console's questions out of what is typed."""
 
 from __future__ import annotations
 

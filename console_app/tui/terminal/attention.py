@@ -19,8 +19,11 @@ SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"  # xterm's stack of title
 
 
 class Attention:
-    """Of one console. `write` takes sequences for the terminal, each in one piece; `focused` says whether it has focus,
-    as far as it reports that."""
+    """Tells you that one console needs you, while its terminal has no focus.
+
+    `write` takes sequences for the terminal, each in one piece. `focused` tells whether it has focus, as far as it
+    reports that.
+    """
 
     def __init__(self, settings: AttentionSettings, write: Callable[[str], None], focused: Callable[[], bool]) -> None:
         self._settings = settings
@@ -38,7 +41,7 @@ class Attention:
             self._notify(what)
 
     def decided(self) -> None:
-        """What waited was answered: the next to wait is said again."""
+        """Note that you answered: the next call or question to wait is told of again."""
         self._waits = False
 
     def ended(self, what: str) -> None:
@@ -60,7 +63,7 @@ class Attention:
 
 
 def sequences(settings: AttentionSettings, what: str) -> Iterator[str]:
-    """What is written for one notification."""
+    """Yield the sequences of one notification."""
     text = _plain(f"Fanout: {what}")  # a number at its beginning would be another command of OSC 9
     for kind in settings.notifications:
         match kind:

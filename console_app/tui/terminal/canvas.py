@@ -51,7 +51,7 @@ def may_be_asked(environ: Mapping[str, str]) -> bool:
 
 
 def draws_cells(name: str) -> bool:
-    """Whether a terminal of that name and version puts pictures in the place of cells."""
+    """Tell whether a terminal of that name and version can put pictures in place of cells."""
     if (kitty := _KITTY.match(name)) is not None:
         return (int(kitty[1]), int(kitty[2])) >= _FIRST_KITTY
     return name.startswith("ghostty ")
@@ -93,16 +93,16 @@ class Placed:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the terminal has all of it: its cells show it then."""
+        """Tell whether the terminal has all of the picture, so that its cells show it."""
         return not self._upload.pieces and not self._upload.gone
 
     @property
     def is_gone(self) -> bool:
-        """Whether the terminal was given back since, or the picture made room for others: it has to be placed again."""
+        """Tell whether the picture must be placed again: the terminal was given back since, or others took its room."""
         return self._upload.gone
 
     def cells(self, row: int) -> str:
-        """What stands in a row of the screen in place of a row of the picture."""
+        """Return the text that stands on the screen in place of one row of the picture."""
         return cells(self._upload.number, row, self.columns)
 
 

@@ -104,7 +104,8 @@ class InputFeed:
         yield from self._parser.tick()
 
     def _parsed(self, text: str) -> Iterator[Message]:
-        """What the parser makes of `text`. Codes that no terminal sends are beyond it: it begins anew behind them."""
+        """Yield what the parser makes of `text`. It fails on codes that no terminal sends, and begins anew behind
+        them."""
         try:
             yield from self._parser.feed(text)
         except Exception as error:
@@ -275,7 +276,7 @@ class ConsoleDriver(LinuxDriver):
                 pass
 
     def _get_terminal_size(self) -> tuple[int, int]:
-        """What the terminal says, not what COLUMNS and LINES said when the shell started."""
+        """Return the size that the terminal reports now; COLUMNS and LINES are from when the shell started."""
         try:
             columns, rows = os.get_terminal_size(TERMINAL)
         except OSError:

@@ -1,4 +1,4 @@
-"""Which driver an app of ours has."""
+"""Choose the driver of an app."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class KeysInOrder(App[ReturnType]):
         return self._under_way > 0
 
     def must_wait(self, event: events.Key | events.Paste) -> bool:
-        """Whether this key, and with it all behind it, waits for `let_go`."""
+        """Tell whether this key, and with it all behind it, waits for `let_go`."""
         return False
 
     async def on_event(self, event: events.Event) -> None:

@@ -93,7 +93,7 @@ class TerminalQuestions:
 
     @property
     def draws_cells(self) -> bool:
-        """Whether the terminal takes pictures in the place of cells."""
+        """Tell whether the terminal takes pictures in place of cells."""
         return self._pictures is not None and self._pictures.found is not None and self._pictures.found[1] == "OK"
 
     @property
@@ -110,7 +110,7 @@ class TerminalQuestions:
         return (int(found[2]), int(found[1])) if found and int(found[2]) and int(found[1]) else None
 
     def without(self, text: str) -> str:
-        """What of `text` is typed."""
+        """Return `text` without the terminal's answers, which are noted."""
         if self._background is not None and self._background.found is None:
             text = self._background.without(text)
             if self._background.is_light is not None:

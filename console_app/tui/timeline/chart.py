@@ -42,12 +42,12 @@ class Window:
 
     @property
     def zoomed(self) -> bool:
-        """Whether only a part is shown."""
+        """Tell whether only a part of the turn is shown."""
         return self.begin > self.first or self.end < self.last
 
     @property
     def seconds(self) -> float:
-        """How much time is shown."""
+        """Return how much time is shown."""
         return self.end - self.begin
 
     def grown(self, first: float, last: float) -> Window:
@@ -83,7 +83,7 @@ class Window:
         return replace(self, begin=begin, end=begin + size)
 
     def cell(self, at: float, cells: int) -> float:
-        """Where a moment lies on `cells` cells; below 0 or above `cells` when it is not shown."""
+        """Return the place of a moment on `cells` cells. It is below 0 or above `cells` when it is not shown."""
         return (at - self.begin) / self.seconds * cells
 
 
@@ -192,7 +192,7 @@ class Labels:
         self._one_tool = len(self.calls) > 1 and len({call.name for call in self.calls}) == 1
 
     def hold_for(self, rows: Sequence[Row]) -> bool:
-        """Whether the calls of the rows are still these, with the same arguments."""
+        """Tell whether the calls of the rows are still these, with the same arguments."""
         return [_said(call) for call in _calls(rows)] == self._said
 
     @cached_property
@@ -207,7 +207,8 @@ class Labels:
         return self._fitted[1].get(call.id) or self.of(call)
 
     def _told_apart(self, room: int) -> dict[str, str]:
-        """By call a label for `room` cells: the brief one, else the whole one from a word on that differs."""
+        """Choose a label for each call: the brief one, but where `room` cells would show several alike, the whole one
+        from a word that differs."""
         fitted = {call.id: self.of(call) for call in self.calls}
         alike: dict[str, list[CallView]] = {}
         for call in self.calls:
@@ -250,7 +251,7 @@ def _calls(rows: Sequence[Row]) -> list[CallView]:
 
 
 def _said(call: CallView) -> tuple[object, ...]:
-    """What the label of a call is made of."""
+    """Return everything that the label of a call is made from."""
     coming = 0 if call.arguments is not None else len(call.arguments_text)
     return call.id, call.tool, call.arguments, coming, call.state is CallState.FINISHED
 
@@ -339,7 +340,7 @@ def paint_axis(columns: ChartColumns, width: int, window: Window, palette: Palet
 
 
 def time_of(call: CallView, now: float) -> str:
-    """How long a call ran; of one that never did, nothing."""
+    """Return the time that a call ran; a dash for one that never did, "" while it waits."""
     if call.started_at is None:
         return "–" if call.finished_at is not None else ""
     if call.finished_at is None:

@@ -56,7 +56,7 @@ class TimelineChart(RowList):
 
     @property
     def columns(self) -> ChartColumns:
-        """Where label, bar and time are."""
+        """Return the columns in which label, bar and time stand."""
         return ChartColumns.for_width(self.size.width, self.labels)
 
     def show(self, turn: TurnView | None, now: float) -> None:
@@ -256,7 +256,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         return fit(crop(pieces, width), width, palette.base)
 
     def _spent(self, width: int, palette: Palette) -> Line:
-        """Where one line is too short: what the call's time went into."""
+        """Say in a line what the call's time went into; the last parts make way where they don't fit."""
         call = self._chart.call
         pieces = self._spans(call, width, palette) if call is not None else []
         while pieces_width(pieces) + 2 > width and len(pieces) > SPAN:

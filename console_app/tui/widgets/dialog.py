@@ -1,4 +1,4 @@
-"""What every screen above the main one is: a modal screen whose work ends before its widgets go."""
+"""Every screen above the main one is a dialog: a modal screen whose work ends before its widgets go."""
 
 from __future__ import annotations
 

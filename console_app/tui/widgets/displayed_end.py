@@ -23,7 +23,7 @@ def tell_moves(view: Widget) -> None:
 
 
 def lines_below(view: Widget) -> int:
-    """How many lines are below those in view."""
+    """Count the lines below those in view."""
     return max(view.virtual_size.height - round(view.scroll_offset.y) - view.scrollable_content_region.height, 0)
 
 
@@ -35,7 +35,7 @@ def place(view: Widget) -> str:
 
 
 def at_end(view: Widget) -> bool:
-    """Whether its last line is in view."""
+    """Tell whether the last line of a widget is in view."""
     laid_out = view.virtual_size.height > 0 and view.scrollable_content_region.height > 0
     return view.display and laid_out and not lines_below(view)
 

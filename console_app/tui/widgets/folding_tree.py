@@ -153,7 +153,7 @@ class FoldingTree(RowList):
 
 
 def same(one: Node, other: Node) -> bool:
-    """Whether both are of the same thing."""
+    """Tell whether both nodes stand for the same thing."""
     return one is other or (one.key is not None and one.key == other.key)
 
 

@@ -22,7 +22,7 @@ NAMED = {"esc": "escape", "enter": "enter"}
 
 
 class KeyLines(Static):
-    """Where they are shown. A click or a tap on one presses its key, with all that guards a key.
+    """Shows keys and what they do. A click or a tap on one presses its key, with all that guards a key.
 
     `now` is a clock in seconds: a click before the keys have stood still for SETTLE was meant for what was there.
     """

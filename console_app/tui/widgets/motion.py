@@ -1,5 +1,8 @@
-"""Whether anything moves by itself. Textual's `animation_level` is where that is kept, so that its own widgets, which
-glide, follow as well; `TEXTUAL_ANIMATIONS=none` in the environment says it for all programs that are made with it."""
+"""Keep whether anything moves by itself.
+
+Textual's `animation_level` holds it, so that its own widgets, which glide, follow as well. In the environment,
+`TEXTUAL_ANIMATIONS=none` says it for all programs that are made with Textual.
+"""
 
 from __future__ import annotations
 
@@ -25,5 +28,5 @@ def use_motion(app: App[Any], motion: bool) -> None:
 
 
 def is_still(app: App[Any]) -> bool:
-    """Whether nothing may move by itself."""
+    """Tell whether nothing may move by itself."""
     return app.animation_level == "none"

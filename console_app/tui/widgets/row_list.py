@@ -83,7 +83,7 @@ class RowList(ScrollView, can_focus=True):
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Count the rows."""
         return self._count
 
     def set_count(self, count: int, cursor: int | None = None) -> None:

@@ -138,7 +138,7 @@ def _chop(piece: _Piece, width: int) -> list[str]:
 
 
 def _fits(text: str, start: int, width: int) -> int:
-    """How many characters from `start` on fit into `width` cells; one at least."""
+    """Count the characters from `start` on that fit into `width` cells; at least one does."""
     if text.isascii():
         return min(width, len(text) - start)
     used = 0

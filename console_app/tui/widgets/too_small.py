@@ -1,4 +1,4 @@
-"""What a terminal without room shows in place of a broken picture."""
+"""Say in a terminal without room how much is needed, in place of a broken picture."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class AssistantBlock(Block):
 
 
 class ReasoningBlock(Block):
-    """The model's reasoning before its answer is one line while folded, and all of it when opened."""
+    """Shows the model's reasoning before its answer: one line while folded, all of it when opened."""
 
     opens = True
     is_stop = True

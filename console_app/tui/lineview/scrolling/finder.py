@@ -41,7 +41,7 @@ class Finder:
 
     @property
     def place(self) -> int:
-        """Which of them is gone to."""
+        """Return the number of the match that the view stands at, from 1; 0 at none."""
         here = self._view.found.here
         if here is None or here[0].index < 0:
             return 0

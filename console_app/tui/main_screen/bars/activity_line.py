@@ -41,7 +41,7 @@ class ActivityLine(Widget):
         self._key = ""
 
     def on_mount(self) -> None:
-        """Where the focus is decides which key stops it."""
+        """Follow the focus, which decides the key that stops the work."""
         self.watch(self.screen, "focused", self._name_key, init=False)
 
     def _name_key(self) -> None:
@@ -66,7 +66,8 @@ class ActivityLine(Widget):
         return doing is not None and doing.moves
 
     def render(self) -> Content:
-        """By importance: what runs and the key, then that it is late, then tokens, then what they cost."""
+        """Fit the parts into the line by importance: what runs and its key, then that it is late, then tokens, then the
+        price."""
         doing, width = self._doing, self.content_size.width
         if doing is None:
             return Content("")

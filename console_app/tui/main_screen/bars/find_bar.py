@@ -27,7 +27,7 @@ WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 
 class FindBar(Horizontal):
-    """Of one conversation's view. Closed, it takes no room."""
+    """Searches the view of one conversation. Closed, it takes no room."""
 
     DEFAULT_CSS = """
     FindBar { height: 1; padding: 0 1; background: $panel; display: none; }
@@ -57,7 +57,6 @@ class FindBar(Horizontal):
         self._from: Widget | None = None  # what had the focus before it opened
 
     def compose(self) -> ComposeResult:
-        """What it is, the words, and which match of how many."""
         yield Static(Content.styled("Find", "bold $primary"))
         yield Input(placeholder="in the whole conversation, results too")
         yield Static(id="found")
@@ -85,12 +84,12 @@ class FindBar(Horizontal):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is looked for."""
+        """Tell whether the bar is open."""
         return self.has_class("-open")
 
     @property
     def place(self) -> int:
-        """Which match is gone to, from 1; 0: none."""
+        """Return the number of the match that was gone to, from 1; 0 for none."""
         return self._finder.place
 
     def open(self, words: str = "") -> None:

@@ -13,7 +13,10 @@ AGAIN = 2.0  # seconds in which a second key counts as one
 
 
 class Leaving:
-    """Of one chat screen. `stop` stops what runs, if anything does; `rewind` opens that; `clock` gives seconds."""
+    """Decides what Escape and Ctrl+C do on one chat screen.
+
+    `stop` stops what runs, and tells whether something did. `rewind` opens that dialog, and `clock` returns seconds.
+    """
 
     def __init__(
         self,

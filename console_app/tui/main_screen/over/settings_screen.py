@@ -98,7 +98,7 @@ class SettingsScreen(Dialog[None]):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What Escape is called."""
+        """Name Escape after what it does: it cancels a change first."""
         return action != "leave" or parameters[0] == ("cancel" if self._changing else "close")
 
     def action_leave(self, _what: str) -> None:
@@ -252,8 +252,10 @@ class SettingsScreen(Dialog[None]):
         self._note(said)
 
     async def _outlasting(self, about: str, work: Callable[[], Awaitable[T]]) -> T:
-        """What `work` gives. The app runs it: what is being written takes effect though this screen is closed, and what
-        there is to say of it is a toast `about` it then."""
+        """Return the result of `work`, which the app runs: it takes effect although this screen is closed.
+
+        Whatever there is to say of it then is a toast `about` it.
+        """
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
         async def run() -> None:

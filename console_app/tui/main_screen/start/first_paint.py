@@ -88,7 +88,8 @@ class StartupApp(KeysInOrder[ReturnType]):
     # -- keys
 
     def must_wait(self, event: events.Key | events.Paste) -> bool:
-        """Whether a key is for the chat screen. Ctrl+D quits all the same, when the prompt is empty by then."""
+        """Tell whether a key must wait for the chat screen. Ctrl+D quits all the same, when the prompt is empty by
+        then."""
         screen = self._startup_screen
         if screen is None or (screen.writes(event) and not self._moving):
             return False

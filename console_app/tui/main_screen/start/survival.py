@@ -33,5 +33,5 @@ class Survival:
 
 
 def line_of(error: BaseException) -> str:
-    """What is said of an error that the console survived."""
+    """Say in a line that the console survived an error."""
     return f"Fanout made a mistake and went on: {one_line(repr(error), 160)}. /log has the details."

@@ -1,4 +1,4 @@
-"""What an empty conversation shows: what Fanout is, which model answers, how to change that, three prompts to try."""
+"""Open an empty conversation with a page: what Fanout is, which model answers, how to change it, prompts to try."""
 
 from __future__ import annotations
 
@@ -144,7 +144,6 @@ class Welcome(Vertical):
         return self.screen.size.height <= LOW
 
     def compose(self) -> ComposeResult:
-        """What it is, which model answers, and the list."""
         self.set_class(self._low, "-low")
         yield Static(ABOUT, classes="welcome--about", markup=False)
         yield Static(self._facts, classes="welcome--text")
@@ -156,7 +155,7 @@ class Welcome(Vertical):
         yield options
 
     def on_resize(self) -> None:
-        """Of little room examples have the most."""
+        """Shorten the text where the page gets low, and leave the examples most of the room."""
         if self._low != self.has_class("-low"):
             self.set_class(self._low, "-low")
             self._list(self.query_one(ExampleList).highlighted)
@@ -164,7 +163,7 @@ class Welcome(Vertical):
                 self.tell(*self._model)
 
     def tell(self, model: str, provider: str) -> None:
-        """Which model answers, and how to change it."""
+        """Say which model answers, and how to change it."""
         self._model = (model, provider)
         name = Content.styled(one_line(model, 40) or "the first model listed", "bold $primary")
         if provider == "offline":
@@ -185,7 +184,7 @@ class Welcome(Vertical):
             self.query_one(".welcome--text", Static).update(self._facts)
 
     def offer(self, servers: Collection[str]) -> None:
-        """Which servers there are: what none of them could do is not offered."""
+        """Offer the examples that one of these servers could do."""
         if (examples := examples_for(servers)) != self.examples:
             self.examples = examples
             self._list(None)
