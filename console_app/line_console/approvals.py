@@ -75,7 +75,7 @@ class LineApprovals:
                 await self._say(call)
 
     async def _say(self, call: CallView) -> None:
-        """What a call would do; an approval from here on is for just this. What is long is said in parts."""
+        """Say what a call would do, a long text in parts. An approval from here on is for just this."""
         change = await files.change_in_time(call, self._folder)
         pending = self._pending.one(call)
         if call.state is not CallState.WAITING or self._is_said(pending):
@@ -201,7 +201,7 @@ class LineApprovals:
             self._permissions.decide(self._decision(calls, decision, words=comment.strip()))
 
     async def _asked(self, calls: Sequence[CallView]) -> str:
-        """What was typed to the list of what waits."""
+        """List the calls that wait, and return what was typed in answer."""
         if not calls:
             self._dialogue.say("No call waits for approval.")
             return ""

@@ -46,7 +46,7 @@ class Dialogue:
             self._held.append(safe)
 
     def end_line(self) -> None:
-        """What the terminal shows of a key stands on a line of its own; nobody else has the terminal."""
+        """End the line on which the terminal shows a key, unless somebody else has the terminal."""
         if self._held is None:
             self._output.out("\n")
 

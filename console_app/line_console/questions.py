@@ -35,7 +35,7 @@ class LineQuestions:
         self._said_at = 0  # the newest line that was typed when something was asked last
 
     def listen(self) -> None:
-        """From now on somebody is there."""
+        """Take questions from now on."""
         self._human.listen(self._changed)
 
     def _changed(self) -> None:

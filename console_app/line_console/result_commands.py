@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ResultWays:
-    """On one console."""
+    """Carries out the commands that show results, on one console."""
 
     def __init__(self, console: LineConsole) -> None:
         self._c = console

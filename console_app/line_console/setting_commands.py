@@ -23,7 +23,7 @@ _KEY = "Its key, which is not shown while you type. It is sent to this address a
 
 
 class ConnectCommand:
-    """On one console. Nothing is kept before a model has answered."""
+    """Connects a model on one console. Nothing is kept before the model has answered."""
 
     def __init__(self, console: LineConsole) -> None:
         self._c = console
@@ -46,7 +46,7 @@ class ConnectCommand:
         self._say(f"It answered in {seconds:.1f} s. {await connecting.keep(listing.connection, model)}")
 
     async def _address(self, connecting: Connecting) -> tuple[str, bool]:
-        """What was picked or typed, "" for none, and whether it is known to want a key."""
+        """Return the address that was picked or typed, "" for none, and whether it is known to want a key."""
         self._say("Looking for models on this machine.")
         found = {one.url: one for one in await connecting.local()}
         about = {url: f"on this machine: {one.name}, {_amount(one.models)}" for url, one in found.items()}

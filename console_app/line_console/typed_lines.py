@@ -64,7 +64,7 @@ class TypedLines:
 
     @property
     def shows_interrupts(self) -> bool:
-        """Whether the terminal shows a Ctrl+C as `^C`, and the cursor stands behind it."""
+        """Tell whether the terminal shows a Ctrl+C as `^C`, and the cursor stands behind it."""
         if not os.isatty(self._descriptor):
             return False
         shown = termios.ECHO | termios.ECHOCTL

@@ -33,7 +33,7 @@ def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
 
 
 def change_lines(change: files.FileChange) -> Iterator[str]:
-    """What a call would change in a file, as far as lines come or go: signs alone are not read out."""
+    """Yield the lines that a call would add to a file or take from it, in words: nobody hears signs read out."""
     for (mark, numbered), group in groupby(change.lines, lambda line: (line.mark, line.name.isdecimal())):
         lines = list(group)
         if mark != " ":
