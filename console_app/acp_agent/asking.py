@@ -106,7 +106,7 @@ class EditorQuestions:
         return _answer(await self._asked(call_id, self._editor.create_elicitation(message, mode)))
 
     def withdraw(self, call_id: str) -> None:
-        """What is asked for a call is asked no longer."""
+        """Take back everything that is asked for a call."""
         for task in self._open.pop(call_id, ()):
             task.cancel()
 
@@ -258,7 +258,10 @@ class CallQuestions:
             running.resolve(call.id, Decision.DENY, feedback="it could not be approved as it is")
 
     def _lock(self, call: CallView) -> asyncio.Lock:
-        """Of calls that one rule would let run, one asks at a time: an editor may go on to show what was taken back."""
+        """Return the lock of the rule that would let a call run, so that one of its calls asks at a time.
+
+        An editor may go on to show a question that was taken back.
+        """
         rule = next(iter(self.pending.one(call).rules), "")
         return self._locks.setdefault(rule, asyncio.Lock()) if rule else asyncio.Lock()
 

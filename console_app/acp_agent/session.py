@@ -80,7 +80,7 @@ class EditorSession(UiPort):
         self._listing = asyncio.create_task(self._list_models(), name="models")
 
     async def _start(self) -> None:
-        """What goes wrong is for the next prompt to say."""
+        """Start the parts. The next prompt says what went wrong."""
         self._hindrance = ""
         try:
             self._notes += await self.parts.start()
@@ -211,7 +211,7 @@ class EditorSession(UiPort):
 
     @property
     def options(self) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
-        """What can be chosen: the mode, the model, how much it thinks."""
+        """Return the settings to choose from: the mode, the model, how much it thinks."""
         models = list(dict.fromkeys((*filter(None, [self.console.models.name]), *self._known)))
         effort = self.parts.services.engine.settings.effort or DEFAULT
         modes = [(mode.value, mode.title(), about) for mode, about in MODES.items()]
@@ -242,7 +242,7 @@ class EditorSession(UiPort):
                 raise UsageError(f"there is nothing to choose that is called {option!r} with the value {value!r}")
 
     def tell_options(self) -> None:
-        """What can be chosen is another since, or is known now."""
+        """Tell the editor the settings to choose from, which have changed or are known only now."""
         self._tell(schema.ConfigOptionUpdate(session_update="config_option_update", config_options=self.options))
 
     def _servers_changed(self, before: Callable[[], None] | None) -> Callable[[], None]:

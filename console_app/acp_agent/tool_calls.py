@@ -100,7 +100,8 @@ def edits(arguments: Mapping[str, Any], folder: Path) -> Contents:
 
 
 def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Contents:
-    """What a call would make of a file that it writes whole, against that as it is now. Reads it: not for the loop."""
+    """Diff a file that a call writes whole against the file as it is now. This reads it, so the event loop must not
+    wait."""
     path, whole = displayed.path_of(arguments), displayed.whole_of(tool, arguments)
     if not path or not whole or len(arguments[whole]) > files.LARGEST:
         return []

@@ -98,7 +98,7 @@ class Updates:
     # -- words
 
     def new_message(self) -> None:
-        """What is said from here on is a message of its own."""
+        """Begin a new message with the text that follows."""
         self._message += 1
 
     def say(self, text: str) -> None:
@@ -172,11 +172,11 @@ class Updates:
         ))  # fmt: skip
 
     def diffs(self, call_id: str) -> tool_calls.Contents:
-        """What a call that has not ended would change, as far as that is known."""
+        """Return the changes that a call which has not ended would make, as far as they are known."""
         return self._diffs.get(call_id, [])
 
     def keep_diffs(self, call_id: str, diffs: tool_calls.Contents) -> None:
-        """What it would change is known."""
+        """Keep the changes that a call would make."""
         self._diffs[call_id] = diffs
 
     def _edits(self, call: CallView) -> tool_calls.Contents:
@@ -191,7 +191,7 @@ class Updates:
         self._update(call.id, **tool_calls.ending(call, diffs))
 
     def _drop(self, call_id: str) -> None:
-        """What was told of as a call is none."""
+        """Tell the editor that something it took for a call is none."""
         if call_id in self._told:
             self._told.discard(call_id)
             self._update(call_id, status="failed", content=[tool_calls.content("This was no call, and did not run.")])
