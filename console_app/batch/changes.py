@@ -1,4 +1,5 @@
-"""What may have changed something: an item is noted on the disk before its first call that isn't read-only starts.
+"""Note items that may have changed something: on the disk, before the first call of an item that isn't read-only
+starts.
 
 Whoever finds a note and no result knows that the item was cut short, and that running it again may do a thing twice.
 """
@@ -42,7 +43,7 @@ class ChangeNotes:
         )
 
     def __contains__(self, item_id: str) -> bool:
-        """Whether the item is noted and has no result."""
+        """Tell whether the item is noted and has no result."""
         return item_id in self._open
 
     def check(self, items: Sequence[batch.WorkItem]) -> None:

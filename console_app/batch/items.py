@@ -1,4 +1,5 @@
-"""From files to items: rows read, templates filled in, what each asks for checked, and items multiplied."""
+"""Turn files into items: rows are read, templates filled in, what each asks for is checked, and items are
+multiplied."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class LocalEngine:
 
 
 async def noted_nowhere(item_id: str) -> bool:
-    """For items that nobody has to remember."""
+    """Note nothing, for items that nobody has to remember."""
     return True
 
 

@@ -284,7 +284,7 @@ class ResultsFile:
 
 
 def line_of(result: batch.ItemResult) -> str:
-    """As it is written."""
+    """Write a result as a line of the file."""
     return safe_text.json_line(result.model_dump(mode="json")) + "\n"
 
 

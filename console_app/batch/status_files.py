@@ -25,8 +25,10 @@ _QUIET = 10  # of these, after which a line is repeated that says nothing new
 
 
 class StatusFile:
-    """That of a run which is going on, in `folder`; `name` is free while nobody else has it. Nothing here fails the
-    run: a status that can't be written is logged."""
+    """Publishes the status of a run in `folder`. `name` is made one that no other run has.
+
+    Nothing here fails the run: a status that can't be written is logged.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -117,7 +119,7 @@ class Telling:
         self._paused = paused
 
     def snapshot(self) -> batch.BatchSnapshot:
-        """As it is now."""
+        """Return the state of the run as it is now."""
         progress = self._run.progress
         now = progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
         return now.model_copy(update={"paused": self._paused()})

@@ -331,7 +331,7 @@ class _Running:
                 self._changed(call)
 
     def show_all(self) -> None:
-        """From now on it is watched."""
+        """Show the events so far, and all later ones as they come."""
         self.watched = True
         step = self.engine.transcript.step if self.engine is not None else None
         begun = next((event for event in reversed(self.events) if isinstance(event, ev.StepStarted)), None)

@@ -67,7 +67,7 @@ class OutputStreams:
             await self._drained.wait()
 
     def hurry(self) -> None:
-        """From now on nobody waits for a slow reader: the run is being interrupted."""
+        """Wait no longer for a slow reader: the run is being interrupted."""
         self._hurried = True
         self._drained.set()
 

@@ -207,7 +207,7 @@ class TextWriter:
 
 
 class ResultsWriter:
-    """For calls without a model: the results themselves, in call order, with a heading each when there are several."""
+    """Prints the results of calls without a model, in call order, with a heading each when there are several."""
 
     def __init__(self, output: OutputStreams, transcript: Transcript) -> None:
         self._output = output

@@ -23,7 +23,7 @@ Starts = Callable[[Size], Awaitable[TerminalProcess]]
 
 
 class TooManyConsolesError(Exception):
-    """As many consoles run as may."""
+    """No more consoles may run."""
 
 
 class Viewer(Protocol):
