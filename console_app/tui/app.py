@@ -100,7 +100,7 @@ class FanoutApp(StartupApp[int]):
         return self._chat_on(parts.load())
 
     def _chat_on(self, services: Services) -> Callable[[], ChatScreen]:
-        """What makes the chat screen, to be called on the event loop."""
+        """Return a function that makes the chat screen, to be called on the event loop."""
         from console_app.tui.main_screen.screen import ChatScreen  # takes as long as the first paint
 
         self._services, self._write_crash_report = services, services.write_crash_report
@@ -159,7 +159,7 @@ class FanoutApp(StartupApp[int]):
         return self.return_code or 0 if result is None else result
 
     def copy_to_clipboard(self, text: str) -> None:
-        """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
+        """Copy to the terminal's clipboard (OSC 52) and, inside tmux, to tmux's."""
         super().copy_to_clipboard(text)
         if not self.is_headless:
             self.run_worker(partial(files.copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
@@ -206,7 +206,7 @@ class FanoutApp(StartupApp[int]):
             event.widget.cursor_blink = False
 
     def on_notify(self, event: Notify) -> None:
-        """What is said again stands once, from now on."""
+        """Take away older toasts that say the same, so that each stands once."""
         forget_toasts(self, event.notification.message)
 
     async def on_event(self, event: events.Event) -> None:

@@ -131,8 +131,10 @@ def keymap_of(app: App[Any]) -> dict[str, str]:
 
 
 def forget_toasts(app: App[Any], text: str) -> None:
-    """Those that say just this, or something else of the same: what stands before the first colon. They go with the
-    next one that comes; a warning or an error only for the same words."""
+    """Take away, when the next toast comes, those that say just this or have the same words before the first colon.
+
+    A warning or an error goes only for the same text.
+    """
     topic = text.partition(": ")[0] + ": " if ": " in text else None
     for notification in [
         one

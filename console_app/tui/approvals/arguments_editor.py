@@ -126,7 +126,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self.call_after_refresh(self._say_place)
 
     def _say_place(self) -> None:
-        """How much is out of sight, and the keys; what is not, has been displayed."""
+        """Say how much is out of sight, and the keys. The end is noted as displayed where it is in view."""
         key = "enter" if self._is_one_line else "ctrl+s"
         said = f"{hidden} · " if (hidden := place(self._scrolls)) else ""
         self.query_one(DialogBox).name_keys(f"{said}{key} {self._accept} · f2 form/JSON · esc back")
@@ -135,7 +135,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
     @property
     def _is_one_line(self) -> bool:
-        """Whether a line is all there is to fill in: Enter runs it then, as in other forms."""
+        """Tell whether a single line is all there is to fill in: Enter runs the call then, as in other forms."""
         fields = self.focus_chain
         return len(fields) == 1 and isinstance(fields[0], Input)
 

@@ -124,7 +124,7 @@ class ArgumentsView(ScrollView, can_focus=False):
 
     @property
     def place(self) -> str:
-        """Which rows are in view, in words; "" when all are, or when a row of the board says all that is here."""
+        """Say which rows are in view; "" when all are, or when a row of the board shows all of the arguments."""
         if not self.display:
             return ""
         height, count = self.scrollable_content_region.height, len(self._rows)

@@ -300,12 +300,12 @@ class ApprovalBoard(FoldingBoard):
             self.action_press("always")
 
     def action_move(self, delta: int) -> None:
-        """To the next or previous row, round the ends; or rule."""
+        """Move to the next or previous row, round the ends; or to the next rule."""
         if self.selection.move(delta):
             self._changed()
 
     def action_go(self, digit: int) -> None:
-        """To a row by the number of its panel."""
+        """Go to a row by the number of its panel."""
         if self.selection.go_to_number(digit):
             self._changed()
         elif self.selection.stage == "choosing":
@@ -393,7 +393,7 @@ class ApprovalBoard(FoldingBoard):
     # -- painting
 
     def _on_screen(self) -> bool:
-        """Whether what is being decided can be seen at all."""
+        """Tell whether the decision is on screen and can be seen."""
         return self.is_waiting and self.region.height >= LOWEST and self.screen.is_current
 
     def _keep_time(self, needed: bool) -> None:

@@ -120,7 +120,7 @@ def brief(approval: Pending, width: int, *, replayed: bool) -> Content:
 
 
 def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
-    """Whether a call's row says every argument whole, as it is, and there is nothing else to know."""
+    """Tell whether a call's row shows every argument whole and as it is, with nothing else to know."""
     arguments = approval.call.arguments or {}
     if approval.needs_a_look:
         return False
@@ -134,7 +134,7 @@ def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
 
 
 def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
-    """What stands at the end of a row: why it asks, and how long it still does."""
+    """Return the reason why a call asks, and the seconds that it still does, for the end of its row."""
     left = "" if approval.until is None else f"  {max(approval.until - now, 0):.0f} s"
     return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
 
@@ -145,8 +145,11 @@ def _room(sizes: RowSizes, why: str, left: str) -> int:
 
 
 def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", *, many: bool = False) -> list[Content]:
-    """What its row does not say of the selected call: why it asks, who says what it may do, what it runs, what to look
-    out for, and your words for the model. Without rows, what it is, too."""
+    """Return the lines about the selected call that its row leaves out.
+
+    They say why it asks, who says what it may do, what it runs, what to look out for, and your words for the model.
+    Where there are no rows, they name the call too.
+    """
     call = approval.call
     dot = Content.styled(" · ", "$muted")
     line = Content.styled(one_line(call.why, 200), "$warning")
@@ -186,13 +189,13 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
 
 
 def warned(change: files.FileChange | None, sizes: RowSizes) -> list[Content]:
-    """What is to be known of the file that a call would change, beside the diff or where there is none."""
+    """Return the warning about the file that a call would change. It stands beside the diff, or where there is none."""
     words = change.warning if change is not None else ""
     return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []
 
 
 def _risk(approval: Pending, many: bool) -> Content:
-    """What it may do, where no row says it, and who says so."""
+    """Say what the call may do, where no row says it, and who says so."""
     dot = Content.styled(" · ", "$muted")
     line = Content() if many else dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
     line += dot + Content.styled(approval.risk.by, "$muted")

@@ -61,7 +61,8 @@ class ModeSwitch:
         return self._wanted or self._permissions.mode
 
     def next(self) -> None:
-        """To the next mode; back to the one that holds for a key that comes too fast behind another, as a held one."""
+        """Switch to the next mode. A key that comes too fast behind another, as when held down, goes back to the mode
+        that holds."""
         now = self._timing.now()
         alone, self._pressed = now - self._pressed >= ALONE, now
         wanted = _MODES[(_MODES.index(self.shown) + 1) % len(_MODES)]

@@ -1,4 +1,5 @@
-"""Who may run what: the mode, and every rule with what it matches and where it was written; rules come and go here."""
+"""Show who may run what: the mode, and every rule with what it matches and where it was written; add and remove
+rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a decision, which of it is selected, and what a key decides: the board without its widget.
+"""The board without its widget knows which calls wait for a decision, which one is selected, and what a key decides.
 
 It decides nothing by itself and knows no engine: a decision is a value that it hands back. Rows come and go under the
 cursor, which stays with its call; a new call stands at the end, so that nothing moves that is being read.
@@ -43,7 +43,8 @@ class ApprovalSelection:
         return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
 
     def show(self, waiting: Sequence[Pending]) -> bool:
-        """What waits now, in any order; whether that is a change. A tool that has become another is one, too."""
+        """Take the calls that wait now, in any order, and tell whether they differ from before, a changed tool
+        included."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
         others = {old.call.id for old in self.waiting if old.call.id in fresh and _differs(old, fresh[old.call.id])}
@@ -90,7 +91,7 @@ class ApprovalSelection:
         return False
 
     def move(self, delta: int) -> bool:
-        """To the next or previous row, round the ends; or among the rules that could be written."""
+        """Move to the next or previous row, round the ends; or among the rules that could be written."""
         if self.stage == "rule" and (approval := self.current) is not None:
             self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
             self.keys.changed()
@@ -107,7 +108,7 @@ class ApprovalSelection:
         return True
 
     def refusal(self, what: str) -> str:
-        """Why a key can't do here what it is for; "" where it can."""
+        """Return the reason why a key can't do here what it is for; "" where it can."""
         approval = self.current
         if what in ("session", "always") and approval is not None and not approval.rules:
             return f"{one_line(approval.call.label, 60)} always asks: no rule can change that."
@@ -206,7 +207,7 @@ class ApprovalSelection:
         return True
 
     def take(self) -> ApprovalDecision | None:
-        """What was decided and has proved to be meant; None where a key, a change or a row that went came between."""
+        """Return the decision that proved to be meant; None where a key, a change or a row that went came between."""
         decision = self.keys.take()
         ids = {approval.call.id for approval in self.waiting}
         if decision is None or not ids.issuperset(decision.call_ids):
@@ -239,5 +240,5 @@ class ApprovalSelection:
 
 
 def _differs(one: Pending, other: Pending) -> bool:
-    """Whether the tool, or what is said of it, is another."""
+    """Tell whether the tool, or what is said of it, is another."""
     return (one.fingerprint, one.changed) != (other.fingerprint, other.changed)

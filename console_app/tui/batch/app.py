@@ -34,7 +34,7 @@ _MOST_LANES = 40
 
 
 class RunningList(RowList):
-    """In the order in which they began. The cursor stays on its item while others end."""
+    """Lists the running items in the order in which they began. The cursor stays on its item while others end."""
 
     def __init__(self) -> None:
         super().__init__(id="running")
@@ -119,7 +119,6 @@ class BatchApp(App[None]):
         self._stopping = False
 
     def compose(self) -> ComposeResult:
-        """How far it is, what runs, why items failed, the keys."""
         yield Static(id="head", markup=False)
         yield ProgressBar(id="bar", show_eta=False)
         yield self._list

@@ -20,7 +20,7 @@ class BatchFeed(Protocol):
     """A run that goes on."""
 
     def snapshot(self) -> batch.BatchSnapshot:
-        """As it is now. Cheap."""
+        """Return the state of the batch as it is now. This is cheap."""
         ...
 
     def watch(self, item_id: str | None) -> None:
@@ -68,7 +68,7 @@ class ItemScreen(Screen[None]):
         return action not in ("find_step", "copy_part", "close_find")
 
     def on_mount(self) -> None:
-        """From now on its events come."""
+        """Have the events of the item sent here from now on."""
         self._feed.watch(self.item_id)
 
     def on_unmount(self) -> None:

@@ -44,7 +44,7 @@ class CommandLine:
             (self._ui.open if command.intent.asks else self._ui.open_beside)(work)
 
     def completions(self, token: Token) -> Sequence[Completion]:
-        """What can stand in place of `token`, best first."""
+        """Return everything that can replace `token`, best first."""
         if token.kind == "command":
             return [
                 Completion(f"/{one.intent.name}", f"/{one.intent.name} ", one.intent.about, runs=True)

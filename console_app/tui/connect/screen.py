@@ -155,7 +155,7 @@ class ConnectScreen(Dialog[str | None]):
             self._say(self._listed())
 
     def _listed(self) -> str:
-        """What the list holds, and what Enter does then."""
+        """Describe the models in the list, and what Enter does with them."""
         models = self._listing.models if self._listing is not None else ()
         typed = self._input("model").value.strip()
         if self._names:
@@ -167,7 +167,7 @@ class ConnectScreen(Dialog[str | None]):
         return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
     def _forget(self) -> None:
-        """What was listed was listed for other words."""
+        """Drop the list of models where it was fetched for another address or key."""
         if self._listing is not None and self._typed != self._listed_for:
             self._listing = None
             self._fill()
@@ -196,7 +196,8 @@ class ConnectScreen(Dialog[str | None]):
         self._mark()
 
     def _mark(self) -> None:
-        """What Enter takes is highlighted: while an address is typed none of the list but that one."""
+        """Highlight what Enter would take. While an address is typed, that is no place of the list but the one with
+        this address."""
         options, typed = self._options, self._typed[0]
         if self._listing is None and typed and not self._moved:
             urls = [place.url for place in self._places]
@@ -295,7 +296,7 @@ class ConnectScreen(Dialog[str | None]):
             self._seconds = self.set_interval(1, self._tick)
 
     def _tick(self) -> None:
-        """How long it takes, and what ends it: an endpoint may start with its first request."""
+        """Say how long it takes: an endpoint may start with its first request."""
         if self._busy and not self._keeping:
             self._say(f"{self._doing} {monotonic() - self._since:.0f} s")
 

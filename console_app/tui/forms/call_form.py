@@ -136,7 +136,6 @@ class CallForm(Dialog[Filled | None]):
         self._widget: FieldWidget = widget_for(self._form, first if arguments is None else arguments, label="")
 
     def compose(self) -> ComposeResult:
-        """What the tool says of itself, what waits, the form, the keys."""
         with Vertical(id="box") as dialog:
             title = f"Call {one_line(self._spec.label, 60)}"
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]
@@ -173,11 +172,11 @@ class CallForm(Dialog[Filled | None]):
         self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
 
     def on_mount(self) -> None:
-        """As high as what there is to fill in."""
+        """Make the form as high as its fields."""
         self._fit()
 
     def on_key(self, event: events.Key) -> None:
-        """Where there is no field to be in, Enter runs it too."""
+        """Run the call on Enter too, where there is no field to be in."""
         if event.key == "enter" and self.has_class("-bare"):
             event.stop()
             self.action_run()

@@ -392,7 +392,7 @@ class ObjectWidget(FieldWidget):
 
     @property
     def widgets(self) -> list[FieldWidget]:
-        """Those of its fields."""
+        """Return the widgets of its fields."""
         return [child for child in self.query_one(".inner, .outer").children if isinstance(child, FieldWidget)]
 
     def is_blank(self) -> bool:
@@ -430,7 +430,7 @@ class ListWidget(FieldWidget):
 
     @property
     def items(self) -> list[ItemWidget]:
-        """Those of its values."""
+        """Return the widgets of its values."""
         return [child for child in self.query_one(".inner").children if isinstance(child, ItemWidget)]
 
     def is_blank(self) -> bool:
@@ -526,7 +526,7 @@ def _shows(field: forms.Field, value: Any) -> bool:
 
 
 def one_line_if_unsafe(text: str) -> str:
-    """What a line can hold: a text with line breaks or unseen characters is no such text, and is shown as JSON."""
+    """Return the text, or its JSON where a line can't hold it: with line breaks or unseen characters."""
     return text if safe_text.is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
 
 

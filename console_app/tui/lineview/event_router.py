@@ -1,4 +1,4 @@
-"""From events to blocks: every event is folded into the transcript, then shown by the one block it concerns."""
+"""Turn events into blocks: every event is folded into the transcript, then shown by the one block it concerns."""
 
 from __future__ import annotations
 

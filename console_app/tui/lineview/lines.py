@@ -226,7 +226,8 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
 
 
 def chop_ends(text: str, width: int) -> list[int]:
-    """Where rows of `width` cells end when `text` is cut wherever the edge falls; one row at least."""
+    """Return the ends of rows of `width` cells when `text` is cut wherever the edge falls; there is one row at
+    least."""
     width = max(width, 1)
     size = len(text)
     if text.isascii():

@@ -181,7 +181,8 @@ def _palette_on(variables: Mapping[str, str], ground: Color) -> Palette:
 
 
 def _ansi_palette(variables: Mapping[str, str], dark: bool) -> Palette:
-    """For themes of the terminal's own colours: nothing is known of them, so weak text is dim, not blended."""
+    """Make the palette for themes of the terminal's own colours. They are unknown, so weak text is dim in place of
+    blended."""
 
     def style(
         name: str,

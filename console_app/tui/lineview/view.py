@@ -214,7 +214,7 @@ class ConversationView(BlockScroll, can_focus=True):
         return None
 
     def _flush(self) -> None:
-        """What the selected call allows may have changed with it: the key hints name it."""
+        """Refresh the key hints too where the selected call now allows other keys."""
         super()._flush()
         block = self.cursor
         allowed = block.allowed if isinstance(block, CallBlock) else None
@@ -242,7 +242,7 @@ class ConversationView(BlockScroll, can_focus=True):
         return begin - (self._stuck.row_at(begin, self.size.height) == 0)
 
     def watch_has_focus(self, value: bool) -> None:
-        """What is selected is forgotten when the focus goes, unless only the terminal's window lost it."""
+        """Forget the selection when the focus goes, unless only the terminal's window lost it."""
         super().watch_has_focus(value)
         if value:
             self._select(self.cursor, by_key=False)
@@ -338,11 +338,11 @@ class ConversationView(BlockScroll, can_focus=True):
         self._scroll_by_hand(self.top + delta * max(self.size.height - 2, 1))
 
     def action_scroll_home(self) -> None:
-        """To the first line."""
+        """Scroll to the first line."""
         self._scroll_by_hand(0)
 
     def action_scroll_end(self) -> None:
-        """To the end, and follows it from then on."""
+        """Scroll to the end, and follow it from then on."""
         self._follow(True)
         self._settle()
         self.wake()

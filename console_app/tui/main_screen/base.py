@@ -1,4 +1,4 @@
-"""What the main screen is before there is anything to talk to, and after: its keys and when it has room."""
+"""Define the main screen as it is before there is anything to talk to, and after: its keys and its room."""
 
 from __future__ import annotations
 
@@ -102,8 +102,10 @@ class MainScreen(Screen[None]):
             event.prevent_default()
 
     async def _on_update(self, message: messages.Update) -> None:
-        """What is typed is painted at once. Textual's timer comes up to two of its periods after the frame before, and
-        frames of a stream come all the time."""
+        """Paint at once what is typed.
+
+        Textual's timer comes up to two of its periods after the frame before, and frames of a stream come all the time.
+        """
         await super()._on_update(message)
         if isinstance(message.widget, Prompt) and not self._prompt_due and self._is_written_in(message.widget):
             wait = self._prompt_painted + PROMPT_PERIOD - time.monotonic()

@@ -93,7 +93,7 @@ class BoardArea(Vertical):
         self._ui.refuse(nothing_here(event))
 
     def on_mount(self) -> None:
-        """Where rules that are to stay are written; and the board has the room that others give or take."""
+        """Name the file of rules that are to stay, and share the room again when others give or take some."""
         self.approvals.rules_path = self._permissions.rules_path
         self.screen.screen_layout_refresh_signal.subscribe(self, self._share_room)  # pyright: ignore[reportUnknownMemberType]
         self.watch(self.screen, "focused", self._focus_moved, init=False)

@@ -1,4 +1,5 @@
-"""Which calls wait for you or ask you, and when their boards take the focus: never from somebody who is typing."""
+"""Decide which calls wait for you or ask you, and when their boards take the focus: never from somebody who is
+typing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ LOOK_EVERY = 0.25  # seconds between looks at that
 
 @dataclass(frozen=True, slots=True)
 class Boards:
-    """What may stand above the prompt, one at a time: calls to approve, what servers ask, what the model asks."""
+    """Holds the boards above the prompt, of which one is shown: calls to approve, questions of servers and of the
+    model."""
 
     approvals: ApprovalBoard
     human: HumanBoard

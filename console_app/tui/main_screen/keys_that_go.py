@@ -24,8 +24,11 @@ class KeysThatGo:
         return self._screen.query_one("#conversation", ConversationView)
 
     def go(self, place: Place, number: int) -> None:
-        """To the panel, the page, the turn or the failed call so many on, to that call of the newest answer, or to the
-        next failure of all; where there is none, that is said."""
+        """Go to a panel, a page, a turn or a failed call so many on, or to a call of the newest answer, or to the next
+        failure.
+
+        Where there is none, that is said.
+        """
         view, talking = self._view, self._ui.talking
         missing = ""
         match place:
@@ -59,12 +62,12 @@ class KeysThatGo:
             self._ui.toast("There is nothing to search yet.")
 
     def out_of_prompt(self) -> None:
-        """To what waits for you, else to the conversation."""
+        """Go to the board that waits for you, else to the conversation."""
         if not self.to_what_waits() and self._ui.talking and not self._view.enter():
             self._view.focus()
 
     def to_what_waits(self) -> bool:
-        """To the board that waits for you; False where none does, or it has the focus."""
+        """Go to the board that waits for you. Return False where none does, or it has the focus already."""
         board = self._ui.shown.boards.wanted
         if board is None or board.has_focus_within:
             return False

@@ -65,7 +65,7 @@ class PromptArea(Vertical):
                 toasts.styles.margin = margin
 
     def on_mount(self) -> None:
-        """What is written is kept from here on, and toasts follow what the screen has room for."""
+        """Keep what is written from here on, and move toasts to where the screen has room."""
         self.screen.screen_layout_refresh_signal.subscribe(self, self._place_toasts)  # pyright: ignore[reportUnknownMemberType]
         services = self._services
         self.drafts = DraftKeeping(
@@ -86,7 +86,7 @@ class PromptArea(Vertical):
         return self.query_one(PromptBox).prompt
 
     def look_again(self) -> None:
-        """What can be completed may be something else now."""
+        """Complete anew, since there may be other completions now."""
         if self.is_attached and self.query("#prompt"):  # else it is going away
             self.query_one(PromptBox).look_again()
 

@@ -121,7 +121,7 @@ class ChatScreen(MainScreen):
             await self.ui.drafts.close()
 
     async def on_unmount(self) -> None:
-        """What runs has ended before the program does."""
+        """End everything that runs before the program ends."""
         await self.end()
 
     def _begin(self) -> None:
@@ -172,7 +172,7 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.BelowChanged)
     def _below_changed(self, event: ConversationView.BelowChanged) -> None:
-        """Who reads further up is told what goes on below."""
+        """Tell a reader further up how much is new below."""
         what = f"{event.new} new below" if event.new else "more below"
         self.prompt.border_title = f"↓ {what} · pgdn" if event.more else ""
 
@@ -210,7 +210,8 @@ class ChatScreen(MainScreen):
         self.keys_that_go.out_of_prompt()
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed goes to the prompt wherever the focus is, unless it is a key of the panel or board there.
+        """Write a typed character into the prompt wherever the focus is, unless it is a key of the panel or board
+        there.
 
         The prompt and other fields stop what they write, so with the focus on one this is a key typed before it came.
         """
@@ -259,7 +260,7 @@ class ChatScreen(MainScreen):
             self.app.exit(0)
 
     def action_go(self, place: Place, number: int) -> None:
-        """To a panel, a turn or a page, from wherever the focus is."""
+        """Go to a panel, a turn or a page, from wherever the focus is."""
         self.keys_that_go.go(place, number)
 
     def action_toggle_all(self) -> None:
@@ -287,7 +288,7 @@ class ChatScreen(MainScreen):
         self.ui.open(self.dialogs.history)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Which keys do something now; those that don't are neither named nor taken."""
+        """Tell whether a key does something now; one that doesn't is neither named nor taken."""
         match action:
             case "stop":
                 return self.console.conversation.busy and not self.prompt_field.popup.is_open

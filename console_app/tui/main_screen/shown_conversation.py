@@ -18,7 +18,8 @@ STORED_SLICE = 400  # events of a stored session between two looks at the keys: 
 
 
 class ShownConversation:
-    """Of one chat screen, whose widgets it is given. `transcript` is another one after `clear`."""
+    """Shows the conversation of one chat screen in the widgets that it is given. After `clear`, `transcript` is a new
+    one."""
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ def token_before(line: str, column: int, first_line: bool) -> Token | None:
 
 
 def _last_word(text: str) -> int:
-    """Where the last word begins, which may be a value in quotes; the end of the text behind a blank."""
+    """Return where the last word begins, which may be a value in quotes; the end of a text that ends with a blank."""
     at = start = 0
     while at < len(text):
         blank = _BLANK.match(text, at)

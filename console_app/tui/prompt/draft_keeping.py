@@ -160,7 +160,7 @@ class DraftKeeping:
         return self._newest
 
     def _keep(self, session_id: str, draft: PromptDraft, number: int) -> None:
-        """In a thread. A write that comes late has been overtaken."""
+        """Write a draft, in a thread. A write that comes late has been overtaken, and does nothing."""
         with self._writing:
             while self._out_of_date:
                 self._drafts.forget(self._out_of_date.pop())

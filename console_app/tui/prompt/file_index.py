@@ -50,7 +50,7 @@ class FileIndex:
             await asyncio.wait({self._walk}, timeout=LOOK_AGAIN)
 
     async def grown(self) -> bool:
-        """When the walk that goes on is done: whether there is more by now than the last `find` saw."""
+        """Wait for the walk that goes on, and tell whether there are more paths by now than the last `find` saw."""
         if self._walk is not None:
             await asyncio.wait({self._walk})
         _, paths, known, _ = self._narrowed
@@ -84,7 +84,7 @@ class FileIndex:
         return [path for _, _, path in sorted(scored, reverse=True)[:limit]]
 
     def _candidates(self, query: str, paths: list[str], known: int) -> Sequence[str]:
-        """What more letters can only leave fewer of, where the last query is how this one begins."""
+        """Return the paths that can fit: the hits of the last query where this one adds letters to it, else all."""
         before, of, count, hits = self._narrowed
         if before and of is paths and query.startswith(before):
             return [*hits, *paths[count:known]]

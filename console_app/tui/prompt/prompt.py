@@ -119,7 +119,7 @@ class Prompt(TextArea):
     # -- what its frame says
 
     def name_keys(self, keys: str, step: str = "") -> None:
-        """What Enter does, and how far the turn is."""
+        """Name in the frame what Enter does, and how far the turn is."""
         self._step, self._keys = step, keys
         self._paint_frame()
 
@@ -162,7 +162,7 @@ class Prompt(TextArea):
         return self.pastes.expand(self.text)
 
     def hand_over(self) -> Submitted:
-        """What is written, to be posted. The prompt is empty at once: what is typed from now on is the next prompt."""
+        """Return the text to be posted, and empty the prompt at once: text typed from now on is the next prompt."""
         sent = self.Submitted(self.expanded(), self.text, self.selection)
         self.put("")
         return sent
@@ -219,8 +219,8 @@ class Prompt(TextArea):
             )
 
     async def _attach_dropped(self, pasted: str, shown: str, start: Location, end: Location) -> None:
-        """What names the files takes the place of a paste that is their paths, where it still stands. No key waits for
-        the disk, which may be far away."""
+        """Replace a paste of paths, where it still stands, by what names the files. No key waits for the disk, which
+        may be slow."""
         mentions = await asyncio.to_thread(mentions_of, pasted)
         if mentions and self.get_text_range(start, end) == shown:
             self.replace(mentions, start, end)

@@ -58,7 +58,7 @@ class AttachmentChips(Widget):
         self.chips = tuple(chips)
 
     def render(self) -> Content:
-        """As many as there is room for, those that can't go first, and how many more there are."""
+        """Draw as many attachments as there is room for, those that can't go first, and how many more there are."""
         room = max(self.content_size.width, 1)
         waiting = sorted(self.chips, key=lambda chip: not chip.refused)
         sizes = [_piece(chip, MOST).cell_length for chip in waiting]
@@ -112,7 +112,8 @@ IN_A_BROWSER = "Pictures of a browser's clipboard don't come through: name the p
 
 
 async def on_clipboard(keep: Callable[[bytes], Awaitable[str]] | None) -> tuple[str, str, str]:
-    """What names the clipboard's picture once `keep` has it, else its text, else why there is neither."""
+    """Return the name of the clipboard's picture once `keep` has it, else its text, else the reason why there is
+    neither."""
     if page_in_use() is not None:
         return "", "", IN_A_BROWSER  # the desktop of this machine is not that of who looks at the page
 
@@ -353,7 +354,8 @@ class PromptBox(Vertical):
         return [mention.shown for mention in files.file_mentions(f"@{token.query}")]
 
     def _look_if_left(self) -> None:
-        """What was half typed is no more: now it is missing, where there is no such file."""
+        """Look for the file again once its name is no more half typed: it is missing now, where there is no such
+        file."""
         if self._half_typed and not self._listing():
             self._half_typed = ()
             self._look_what_goes_along()
@@ -389,7 +391,8 @@ class PromptBox(Vertical):
             self._show(self._completer(token), token)
 
     def _drop_what_fits_no_more(self, token: Token) -> None:
-        """What was listed for less text must not be taken while the search, or a server, is slow."""
+        """Drop completions that were listed for less text: they must not be taken while the search, or a server, is
+        slow."""
         listed = self.popup.completions
         if token.kind == "value":
             fitting = [one for one in listed if one.insert.startswith(token.query)]
@@ -450,7 +453,7 @@ class PromptBox(Vertical):
             self.popup.move(1)
 
     def _is_there(self, completion: Completion) -> bool:
-        """Whether what Enter would complete is typed already: then it sends."""
+        """Tell whether the completion is typed already, so that Enter sends."""
         token, prompt = self._token, self.prompt
         row, column = prompt.cursor_location
         return token is not None and prompt.document[row][token.start : column] == completion.insert.rstrip()

@@ -1,4 +1,4 @@
-"""What you typed while a turn runs and waits to be sent: a line a message above the prompt."""
+"""Show the messages that wait to be sent while a turn runs: a line each above the prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class QueueStrip(Widget):
     paused: reactive[bool] = reactive(False)
 
     def show(self, messages: Sequence[str], paused: bool) -> None:
-        """What waits now; `paused` when a stopped turn holds it back."""
+        """Show the messages that wait now; `paused` when a stopped turn holds them back."""
         self.set_class(bool(messages), "-waiting")
         self.paused = paused
         self.messages = tuple(messages)

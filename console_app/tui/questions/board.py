@@ -84,7 +84,7 @@ class HumanBoard(FoldingBoard):
         """Escape: the question goes on waiting, the focus should go back to the prompt."""
 
     class Closed(Message):
-        """What was shown of a question that is gone was closed."""
+        """Says that the form of a question which is gone was closed."""
 
     def __init__(self, *, model: Callable[[], str], timing: Timing, spare: Callable[[], int]) -> None:
         super().__init__()
@@ -107,12 +107,12 @@ class HumanBoard(FoldingBoard):
 
     @property
     def is_asking(self) -> bool:
-        """Whether something is open, or what was being filled in is gone and not yet closed."""
+        """Tell whether a question is open, or the form of one that is gone is not yet closed."""
         return bool(self._open) or self._withdrawn
 
     @property
     def is_ready(self) -> bool:
-        """Whether all of what is shown is there."""
+        """Tell whether all of the question is there."""
         return self._view is not None and self._view.is_ready
 
     def show(self, open: Sequence[PendingQuestion], label: Callable[[str], str], *, hidden: bool = False) -> None:
@@ -138,7 +138,7 @@ class HumanBoard(FoldingBoard):
         return self._view is not None and self._view.withdrawn
 
     def _gone(self, asked: PendingQuestion) -> None:
-        """What is shown isn't open any more: by your answer, or its call has ended under your hands."""
+        """Take a question away that isn't open any more: you answered it, or its call has ended under your hands."""
         from console_app.tui.questions.views import WithdrawnView
 
         inside = self._is_in_a_field
@@ -371,7 +371,7 @@ class HumanBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
-        """How much is out of sight; what is not, has been displayed."""
+        """Say how much is out of sight. The end is noted as displayed where it is in view."""
         if (view := self._shown) is not None:
             hidden = "" if self.folded else place(view.body)
             self.border_subtitle = f"{hidden} · space to scroll" if hidden and self.has_focus else hidden

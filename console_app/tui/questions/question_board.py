@@ -147,7 +147,7 @@ class QuestionBoard(FoldingBoard):
             self._paint_keys()
 
     def action_own_words(self) -> None:
-        """To the line for words."""
+        """Go to the line for your own words."""
         self.query_one(Input).focus()
 
     def action_leave(self) -> None:
@@ -218,7 +218,7 @@ class QuestionBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
-        """How much is out of sight; what is not, has been displayed."""
+        """Say how much is out of sight. The end is noted as displayed where it is in view."""
         body = self.query_one(VerticalScroll)
         hidden = "" if self.folded else place(body)
         self.border_subtitle = f"{hidden} · pgdn to scroll" if hidden and self.has_focus_within else hidden

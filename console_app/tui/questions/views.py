@@ -55,11 +55,11 @@ class AskedView(Vertical):
 
     @abstractmethod
     def reply(self, key: str) -> Reply | None:
-        """What a key decides; None where it can't decide that yet, and shows why."""
+        """Return the reply of a key; None where it can't decide that yet, and show why."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether all of it is there to be decided on."""
+        """Tell whether all of the question is there to be decided on."""
         return self.is_mounted
 
     @property
@@ -88,7 +88,7 @@ class AskedView(Vertical):
 
 
 class WithdrawnView(AskedView):
-    """In place of a form that you were filling in: its call has ended."""
+    """Replaces a form that you were filling in when its call ended."""
 
     wants = "asks no longer"
     withdrawn = True
@@ -161,7 +161,7 @@ class FormView(AskedView):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        """What is wrong stands below the field: it comes into view with it."""
+        """Scroll to the line below the field that says what is wrong."""
         wrong = next((widget for widget in self._widgets if widget.problem and widget.has_focus_within), None)
         if wrong is not None:
             self.call_after_refresh(wrong.scroll_visible, animate=False)
@@ -194,7 +194,7 @@ class FormView(AskedView):
         )
 
     def lay_out(self, width: int, room: int) -> None:
-        """Where there is little room, fields stand close together."""
+        """Set the fields close together where there is little room."""
         super().lay_out(width, room)
         self.set_class(room < ROOMY, "-tight")
 

@@ -30,7 +30,7 @@ _STILL = 3  # looks that have to be alike
 
 @dataclass(eq=False)
 class Due:
-    """What is to come at a time, unless it is stopped."""
+    """Runs something at a time, unless it is stopped."""
 
     at: float
     run: Callable[[], object]

@@ -87,7 +87,7 @@ def _joined(segments: Iterable[Segment]) -> Iterator[StyledRun]:
 
 
 def look_of(style: Style | None) -> Look:
-    """How Rich's style looks; one that is dim is drawn nearer to its ground."""
+    """Return the look of Rich's style; a dim one is drawn nearer to its ground."""
     if style is None:
         return Look()
     ink, ground = _hex(style.color), _hex(style.bgcolor)

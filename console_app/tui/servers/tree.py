@@ -99,11 +99,11 @@ class SwitchTree:
         return self._switches.selection.servers.get(server, self._switches.default_on(server))
 
     def is_on(self, server: str) -> bool:
-        """Whether the server would be on."""
+        """Tell whether the server would be on."""
         return self.is_saved_on(server) != (server in self._flipped)
 
     def is_item_on(self, key: Item) -> bool:
-        """Whether a thing would be on, given that its server is."""
+        """Tell whether a tool, prompt or resource would be on, given that its server is."""
         return (key not in self._switches.selection.off) != (key in self._flipped_items)
 
     def mark(self, server: str) -> Mark:
@@ -121,7 +121,7 @@ class SwitchTree:
 
     @property
     def selection(self) -> Selection:
-        """What saving would keep."""
+        """Return the selection that saving would keep."""
         servers = {name: on for name, on in self._switches.selection.servers.items() if name not in self._flipped}
         for name in self._flipped:
             if self.is_on(name) != self._switches.default_on(name):

@@ -36,7 +36,7 @@ _Line = Callable[[int], Content]  # of a width
 def preview_lines(
     info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[ev.MessageAdded], width: int, height: int
 ) -> list[Content]:
-    """At most `height` lines of `width` cells; of more messages than fit the middle is left out."""
+    """Write at most `height` lines of `width` cells. Of more messages than fit, the middle is left out."""
     calls, cost = counts
     facts = [plural(info.turns, "turn"), plural(calls, "call")]
     facts += [f"${cost:.2f}"] if cost else []
@@ -112,7 +112,8 @@ Action = Literal["resume", "rename", "delete", "fork", "export"]
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What is to be done with which session; `query` is what was typed, for when the list comes back."""
+    """Names the session that was picked and what to do with it. `query` is what was typed, for when the list comes
+    back."""
 
     info: SessionInfo
     action: Action

@@ -24,7 +24,7 @@ class ExpectedAnswer:
         self._ticks = 0
 
     def without(self, text: str) -> str:
-        """What of `text` is the user's; a piece that may begin the answer is held back."""
+        """Return the user's part of `text`. A piece that may begin the answer is held back."""
         if self.found is not None:
             return text
         text, self._held, self._ticks = self._held + text, "", 0
@@ -37,7 +37,7 @@ class ExpectedAnswer:
         return text
 
     def tick(self) -> str:
-        """What was held and is no answer, since nothing followed."""
+        """Return what was held back and is no answer, since nothing followed."""
         if not self._held:
             return ""
         self._ticks += 1

@@ -41,12 +41,12 @@ _END = "\x1b_Gm=0,q=2;\x1b\\"  # of a picture that is not sent to its end: what 
 
 
 def is_shared(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal is a multiplexer's, which paints its own screen with nothing that it doesn't know."""
+    """Tell whether a multiplexer has the terminal: it paints its own screen with nothing that it doesn't know."""
     return bool(environ.get("TMUX") or environ.get("STY"))
 
 
 def may_be_asked(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal may be asked its name: those meant call themselves xterm-something, also over ssh."""
+    """Tell whether the terminal may be asked its name: those meant call themselves xterm-something, also over ssh."""
     return environ.get("TERM", "").startswith("xterm") and not is_shared(environ)
 
 
@@ -202,11 +202,11 @@ class Canvas:
 
     @property
     def pending(self) -> bool:
-        """Whether there is something to be written when nothing else is."""
+        """Tell whether something is to be written when nothing else is."""
         return bool(self._due or self._left)
 
     def take(self) -> str:
-        """What is to be written next: a piece of a picture, or what ends or deletes one."""
+        """Return the next sequence to be written: a piece of a picture, or the end or the deletion of one."""
         with self._lock:
             if self._due and self._due[0].begun:
                 return self._next_piece()

@@ -256,7 +256,7 @@ class ConsoleDriver(LinuxDriver):
             self._writer = None
 
     def restore_now(self) -> None:
-        """For the end of a process whose event loop hangs: gives the terminal back, past every queue."""
+        """Give the terminal back past every queue, when a process ends whose event loop hangs."""
         if not self._drawing:
             return
         self._drawing = False
@@ -341,7 +341,8 @@ class ConsoleDriver(LinuxDriver):
         os._exit(128 + signal.SIGINT)
 
     def _typed_ahead(self) -> int:
-        """How many bytes wait that were typed before the console's modes were on: in these Enter is a new line."""
+        """Count the waiting bytes that were typed before the console's modes were on: among these Enter is a new
+        line."""
         before = self.attrs_before
         if before is None or not (before[0] & termios.ICRNL and before[3] & termios.ICANON):
             return 0

@@ -28,7 +28,7 @@ class HangWatch:
         self._timer: threading.Timer | None = None
 
     def typed(self, data: bytes) -> None:
-        """From the thread that reads the terminal: more input."""
+        """Take more input from the thread that reads the terminal."""
         if not (keys := sum(data.count(key) for key in _KEYS)):
             return
         self._untaken += keys

@@ -42,5 +42,5 @@ def writes_text(event: events.Key) -> bool:
 
 
 def nothing_here(event: events.Key) -> str:
-    """What is said of a key that means nothing where it was pressed."""
+    """Say that a key does nothing where it was pressed."""
     return f"{one_line(event.character or '', 20) or event.key} does nothing here now. {LEAVES}."

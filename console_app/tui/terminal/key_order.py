@@ -54,7 +54,7 @@ class KeysInOrder(App[ReturnType]):
         self._wrote = False  # the newest key passed on is one that writes
 
     def hold_keys(self) -> None:
-        """What is pressed from now on waits for `let_go`."""
+        """Keep keys that are pressed from now on until `let_go`."""
         self._under_way = ON_HOLD
 
     async def let_go(self) -> None:
@@ -68,7 +68,7 @@ class KeysInOrder(App[ReturnType]):
 
     @property
     def key_under_way(self) -> bool:
-        """Whether a key was passed on that has not taken effect yet."""
+        """Tell whether a key was passed on that has not taken effect yet."""
         return self._under_way > 0
 
     def must_wait(self, event: events.Key | events.Paste) -> bool:

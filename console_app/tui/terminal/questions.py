@@ -1,4 +1,4 @@
-"""What the console asks the terminal that it takes: whether it is light, and which pictures it draws.
+"""Ask the terminal, when the console takes it, whether it is light and which pictures it draws.
 
 All is asked at once, with a last question behind that every terminal answers, in order. Two more follow where the
 answers say that they are understood. What is answered is taken out of what is typed.
@@ -42,7 +42,7 @@ class BackgroundAnswer(ExpectedAnswer):
 
 
 def is_light_by_environment(environ: Mapping[str, str]) -> bool:
-    """As COLORFGBG has it (`FG;BG` or `FG;default;BG`, of the sixteen colours): 7 and 15 are light."""
+    """Read COLORFGBG (`FG;BG` or `FG;default;BG`, of the sixteen colours): 7 and 15 are light."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
@@ -78,7 +78,7 @@ class TerminalQuestions:
         self._answered = threading.Event()  # all that was asked, or nobody will
 
     def begin(self, *, background: bool, name: bool, sixels: bool) -> str:
-        """What is to be asked now: what was asked before is known or never will be."""
+        """Return the questions to ask now. Those that were asked before are answered or never will be."""
         questions = ""
         if background and self._background is None:
             self._background = BackgroundAnswer()
@@ -98,7 +98,8 @@ class TerminalQuestions:
 
     @property
     def sixels(self) -> int:
-        """How many colours of sixels it takes at once; 0 until all was answered once, and where it takes none."""
+        """Return how many colours of sixels it takes at once; 0 until all was answered once, and where it takes
+        none."""
         if self._colours is None or not self._all_answered:
             return 0
         return int((self._colours.found and self._colours.found[1]) or USUAL_COLOURS)
@@ -142,13 +143,13 @@ class TerminalQuestions:
         return text
 
     def held(self) -> str:
-        """What was taken for the beginning of an answer, and is none: nothing followed for a while."""
+        """Return what was taken for the beginning of an answer, and is none: nothing followed for a while."""
         answers = (self._background, self._name, self._pictures, self._colours, self._cell, self._last)
         return "".join(answer.tick() for answer in answers if answer is not None)
 
     @property
     def are_open(self) -> bool:
-        """Whether there are answers to wait for."""
+        """Tell whether there are answers to wait for."""
         return not self._answered.is_set() and time.monotonic() < self._asked + HOPE
 
     def wait(self) -> None:

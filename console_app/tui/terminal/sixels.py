@@ -40,7 +40,7 @@ _MARK = {mark: at for at, mark in enumerate(MARKS)}
 
 
 def takes_sixels(kind: str) -> bool:
-    """Whether a terminal says so among what it is (its answer to DA1, `?63;1;2;4;6`)."""
+    """Tell whether a terminal names sixels in its answer to DA1 (`?63;1;2;4;6`)."""
     return _SIXELS in kind.lstrip("?").split(";")[1:]
 
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Behind(Protocol):
-    """What is to be written while nothing else waits, a piece at a time."""
+    """Writes something while nothing else waits, a piece at a time."""
 
     @property
     def pending(self) -> bool: ...

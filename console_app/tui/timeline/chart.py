@@ -171,15 +171,17 @@ class ChartColumns:
 
     @classmethod
     def for_width(cls, width: int, labels: Labels) -> ChartColumns:
-        """As wide a label as the calls need, a third of the line at most; the bar gets what is left."""
+        """Give the label as many cells as the calls need, a third of the line at most; the bar gets what is left."""
         time = TIME_CELLS if width >= 50 else 7
         label = max(min(labels.longest + 2, width // 3, 44), 8)
         return cls(label, max(width - label - time - 4, 4), time)
 
 
 class Labels:
-    """What the calls of a chart are called, so that they are told apart: what is common to all of them comes last, or
-    not at all. They hold for as long as `hold_for`: every line of every frame asks for them."""
+    """Labels the calls of a chart so that they are told apart: what is common to all of them comes last, or not at all.
+
+    The labels hold as long as `hold_for` says: every line of every frame asks for them.
+    """
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.calls = _calls(rows)

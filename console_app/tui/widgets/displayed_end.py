@@ -28,7 +28,7 @@ def lines_below(view: Widget) -> int:
 
 
 def place(view: Widget) -> str:
-    """How many lines are out of sight, in words; "" where all can be seen."""
+    """Say how many lines are out of sight; "" where all can be seen."""
     above, below = round(view.scroll_offset.y), lines_below(view)
     said = f"{plural(above, 'line')} above" if above else ""
     return f"{said}, {below:,} below" if said and below else f"{plural(below, 'line')} below" if below else said
@@ -56,7 +56,7 @@ class DisplayedEnd:
         self._was = self._was or (view.scroll_offset.y > 0 and at_end(view))
 
     def passed(self, view: Widget) -> bool:
-        """Whether its end was displayed; else shows that, and the next key is the first that counts."""
+        """Tell whether its end was displayed. Else it is shown now, and the next key is the first that counts."""
         passed = self._was or at_end(view)
         if not passed:
             show_end(view)

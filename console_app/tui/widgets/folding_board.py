@@ -37,7 +37,7 @@ class FoldingBoard(Vertical, can_focus=True):
     folded = var(False, toggle_class="-folded")
 
     def in_brief(self, width: int, framed: bool) -> Content:
-        """What waits, in a line of so many cells; the title stands above it where it is `framed`."""
+        """Sum up what waits in a line of so many cells. Where it is `framed`, the title stands above."""
         raise NotImplementedError
 
     def say_place(self) -> None:

@@ -45,7 +45,7 @@ class KeyLines(Static):
         self._since = self._now()
 
     def on_click(self, event: events.Click) -> None:
-        """What is no key does nothing here."""
+        """Press the key that was clicked."""
         if self._now() - self._since < SETTLE:
             return
         if key := event.style.meta.get(KEY):

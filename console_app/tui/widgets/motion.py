@@ -22,7 +22,7 @@ class Blinking(Protocol):
 
 
 def use_motion(app: App[Any], motion: bool) -> None:
-    """From now on things move, or none does."""
+    """Let things move from now on, or nothing."""
     app.animation_level = TEXTUAL_ANIMATIONS if motion else "none"
     app.theme_changed_signal.publish(app.current_theme)  # whoever paints makes its palette anew
 

@@ -64,7 +64,7 @@ class RowList(ScrollView, can_focus=True):
         """One row of exactly `width` cells; `palette` is on the ground of the cursor where that is."""
 
     def is_stop(self, row: int) -> bool:
-        """Whether the cursor may stand on a row."""
+        """Tell whether the cursor may stand on a row."""
         return True
 
     # -- content

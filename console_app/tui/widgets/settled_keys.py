@@ -34,17 +34,17 @@ class SettledKeys(Generic[T]):
 
     @property
     def settled(self) -> bool:
-        """Whether a key would count now."""
+        """Tell whether a key would count now."""
         return self._clock() - self._since >= SETTLE
 
     @property
     def settled_here(self) -> bool:
-        """Whether a key would count that is for what is selected alone."""
+        """Tell whether a key would count that acts on the selected row alone."""
         return self._clock() - self._here_since >= SETTLE
 
     @property
     def on_its_way(self) -> bool:
-        """Whether the newest key was a Tab, which leads here, and the focus had just come by itself."""
+        """Tell whether the newest key was a Tab, which leads here, and the focus had just come by itself."""
         return self._newest == "tab" and self._clock() - self._brought < SETTLE
 
     def brought(self) -> None:
@@ -53,11 +53,11 @@ class SettledKeys(Generic[T]):
 
     @property
     def holds(self) -> T | None:
-        """What was decided and waits to be alone."""
+        """Return the decision that waits until its key proves to be alone."""
         return self._held
 
     def changed(self) -> None:
-        """What is to be decided has changed: no key of before counts for it."""
+        """Note that another decision is asked for: no key from before counts for it."""
         self._since = self._here_since = self._clock()
         self._held = None
 

@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 
 class Shortened(Static):
-    """At most `most` lines, the last with an ellipsis where there is more."""
+    """Shows at most `most` lines, the last with an ellipsis where there is more."""
 
     def __init__(self, text: str, most: int, *, classes: str = "", id: str | None = None) -> None:
         super().__init__(Content(text), classes=classes, id=id)

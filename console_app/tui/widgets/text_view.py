@@ -74,7 +74,7 @@ class TextView(ScrollView, can_focus=True):
             yield _Piece(line[start : start + LONGEST_PIECE], hang if start else 0, hang)
 
     def rows_at(self, width: int, most: int | None = None) -> int:
-        """How many rows it takes at a width; those past `most` are not counted."""
+        """Count the rows that it takes at a width; those past `most` are not counted."""
         rows = 0
         for piece in self._pieces:
             rows += _rows(piece, max(width, 1))

@@ -13,7 +13,7 @@ ROOMY = 20  # rows below which what is not needed just now gives its room away
 
 
 def is_covered(screen: Screen[Any]) -> bool:
-    """Whether nothing can be seen of a screen for want of room."""
+    """Tell whether a screen is covered for want of room."""
     return screen.has_class("-too-narrow") or screen.has_class("-too-low")
 
 

@@ -6,5 +6,5 @@ from textual.app import App
 
 
 def typed_app() -> type[App[int]]:
-    """For `app = getters.app(typed_app)` in a class."""
+    """Give the app a type, for `app = getters.app(typed_app)` in a class."""
     return App

@@ -70,11 +70,11 @@ class Block:
 
     @property
     def searched_folded(self) -> int:
-        """How many of them are seen whole while it is folded."""
+        """Count the searched texts that are seen whole while it is folded."""
         return 0
 
     def searchable(self) -> Iterable[Passage]:
-        """Those texts as the painted lines show them."""
+        """Return the searched texts as the painted lines show them."""
         return (passage_of(self.lines),)
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
@@ -89,7 +89,7 @@ class Block:
 
     @property
     def unfinished(self) -> bool:
-        """Whether it was painted only as far as it is laid out, and `lay_out` goes on with it."""
+        """Tell whether only a part was laid out and painted, and `lay_out` goes on with it."""
         return False
 
     def lay_out(self) -> None:
@@ -123,7 +123,7 @@ class Block:
 
     @property
     def sticks(self) -> bool:
-        """Whether its first line stays at the edge of the view while its own place is out of it."""
+        """Tell whether its first line stays at the edge of the view while its own place is out of it."""
         return False
 
     def touch(self) -> None:

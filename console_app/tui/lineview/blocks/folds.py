@@ -100,8 +100,12 @@ class FoldBlock(Fold):
         return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
 
     def _chosen(self) -> frozenset[str]:
-        """As many as the view has room for: what runs, then what waits for you, failed, or still arrives. None where
-        the counts and this line take it all: a row behind them would be neither seen nor counted."""
+        """Choose as many calls as the view has room for: those that run, then those that wait for you, failed, or still
+        arrive.
+
+        None is chosen where the counts and this line take all room: a row behind them would be neither seen nor
+        counted.
+        """
         ranks: tuple[list[str], ...] = ([], [], [], [])
         for call in self.group.calls:
             if (rank := _rank(call)) is not None:
@@ -116,7 +120,7 @@ class FoldBlock(Fold):
 
 
 def _rank(call: CallView) -> int | None:
-    """What is shown first has the lowest; None: folded."""
+    """Rank a call: rows of the lowest rank are shown first. None means that it is folded."""
     if call.waits_for_you:
         return 1
     match call.state:

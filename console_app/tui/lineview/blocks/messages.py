@@ -266,7 +266,8 @@ class ThoughtBlock(Block):
         return [framed(row, width, palette, [*left, pad if n else name]) for n, row in enumerate(rows)]
 
     def _rows(self, room: int, palette: Palette) -> list[Row]:
-        """As Markdown; a text so long that it is no thought any more, or of nothing but marks, as it is written."""
+        """Render the text as Markdown. It stands as it is written where it is too long for a thought, or is nothing but
+        marks."""
         if len(self.text) <= LONG:
             text = mend(self.text) if self._growing else self.text
             rows = MarkdownRows(room, palette.quiet).render(parser().parse(text))

@@ -93,7 +93,7 @@ class CompactionBlock(NoticeBlock):
 
 
 class RetryBlock(NoticeBlock):
-    """Why a request is tried again, and which try that is; when, the activity line counts down."""
+    """Says why a request is tried again, and which try that is; the activity line counts down until then."""
 
     def __init__(self, event: ev.RetryScheduled) -> None:
         super().__init__("warning", "")

@@ -74,7 +74,7 @@ class Passage(Protocol):
 
     @property
     def unfinished(self) -> bool:
-        """Whether the text is still to be made, in slices."""
+        """Tell whether the text is still to be made, in slices."""
         ...
 
     def lay_out(self) -> None:
@@ -86,8 +86,10 @@ class Passage(Protocol):
         ...
 
     def place(self, line: int) -> tuple[int, int, int] | None:
-        """From where to where in the text a line of the block goes, and the character of the line at which that stands;
-        None where it shows nothing of this text."""
+        """Return the span of the text that a line of the block shows, and the character of the line at which it begins.
+
+        It is None where the line shows nothing of this text.
+        """
         ...
 
 
@@ -159,8 +161,10 @@ def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -
 
 
 def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Passage]:
-    """Those of framed rows, the first of which is line `first` of the block; titles, which stand left of what they are
-    above, are not searched."""
+    """Return the passages of framed rows, the first of which is line `first` of the block.
+
+    Titles stand left of what they are above, and are not searched.
+    """
     edge = lines[0].start
     found: list[Passage] = []
     plain: list[TextLine] = []
@@ -175,7 +179,8 @@ def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Pa
 
 
 class Matches:
-    """Where a pattern stands in a block, in order; of megabytes only once they are looked through, in slices."""
+    """Finds the places of a pattern in a block, in order. Megabytes are searched in slices, and known only after
+    that."""
 
     def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str], before: Matches | None = None) -> None:
         self._passages = list(passages)
@@ -188,7 +193,7 @@ class Matches:
 
     @property
     def unfinished(self) -> bool:
-        """Whether there may be more of them than are known."""
+        """Tell whether there may be more matches than are known."""
         return len(self._searches) < len(self._passages) or any(one.unfinished for one in self._searches[-1:])
 
     def lay_out(self) -> None:

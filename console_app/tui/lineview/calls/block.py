@@ -46,7 +46,7 @@ class CallBlock(Panel):
 
     @property
     def folded(self) -> bool:
-        """Whether it is only counted; what you selected or opened is not."""
+        """Tell whether it is only counted. A call that you selected or opened is not."""
         fold = self.group.fold
         return fold is not None and fold.hides(self.call) and not (self.selected or self.open)
 
@@ -238,5 +238,5 @@ class CallBlock(Panel):
 
 
 def lane_width(room: int) -> int:
-    """How many cells of so many a lane takes; none where there is no room for it."""
+    """Return the cells that a lane takes of `room`; 0 where there is no room for one."""
     return min(int(room * LANE_SHARE), MAX_LANE) if room >= 40 else 0

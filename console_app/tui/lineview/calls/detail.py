@@ -108,7 +108,7 @@ class CallDetail:
 
     @property
     def unfinished(self) -> Sequence[ResultBody]:
-        """What of it is not laid out as far as was asked for."""
+        """Return the parts that are not laid out as far as was asked for."""
         return () if self._bodies is None else [one for one in self._bodies[1:] if one is not None and one.unfinished]
 
     def forget(self) -> None:
@@ -125,7 +125,7 @@ class CallDetail:
                 self._bodies = None
 
     def put_pictures_away(self) -> None:
-        """What is closed keeps none: they are read again when it is opened."""
+        """Drop the pictures of a panel that was closed: they are read again when it is opened."""
         self._pictures.clear()
 
     @property
@@ -135,12 +135,12 @@ class CallDetail:
 
     @property
     def awaits_a_picture(self) -> bool:
-        """Whether a picture is being read that will take the place of what is shown."""
+        """Tell whether a picture is being read that will replace what is shown."""
         return any(one.is_awaited for one in self._pictures.values())
 
     def texts(self) -> list[str]:
-        """What is searched of it, part by part as `rows` shows them; of a part with an end that is never shown, what
-        is shown of it."""
+        """Return the texts that are searched, part by part as `rows` shows them. Of a part whose end is never shown,
+        the shown text is searched."""
         call = self._call
         found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []
@@ -194,7 +194,7 @@ class CallDetail:
 
     @property
     def _is_said(self) -> bool:
-        """Whether there is structured content that is not shown, since the text says the same."""
+        """Tell whether structured content is left out because the text says the same."""
         return self._call.structured is not None and self.beside is None
 
     @property

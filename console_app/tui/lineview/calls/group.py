@@ -59,7 +59,7 @@ class Fold(Block):
     """The line under the rows of the group."""
 
     def hides(self, call: CallView) -> bool:
-        """Whether the row of a call is folded, as far as the call goes: one that you selected or opened is not."""
+        """Tell whether the row of a call is folded. This leaves out that a call which you selected or opened is not."""
         return False
 
 
@@ -155,7 +155,7 @@ class CallGroup:
         return self._scale[2]
 
     def _facts(self) -> tuple[int, float, float, bool]:
-        """What holds until a call changes its state; hundreds of panels ask for it each frame."""
+        """Keep what holds until a call changes its state: hundreds of panels ask for it each frame."""
         if self._known is None or self._known[0] != self.version:
             begin = min((lane_start(call) for call in self.calls), default=0.0)
             end = max((call.finished_at or begin for call in self.calls), default=begin)
@@ -213,7 +213,7 @@ def badges(call: CallView) -> list[str]:
 
 
 def telling(calls: Sequence[CallView]) -> dict[str, tuple[str, ...]]:
-    """For each tool that several of the calls are of, the names of the arguments that tell them apart."""
+    """Return the names of the arguments that tell the calls of a tool apart, for each tool with several calls."""
     by_tool: dict[str, list[dict[str, Any]]] = {}
     for call in calls:
         if call.arguments is not None:
@@ -301,7 +301,7 @@ class BatchBlock(Block):
         return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
 
     def _time_pieces(self, now: float, palette: Palette) -> list[list[Piece]]:
-        """What is said of the time; each is said whole or not at all, and none without the one before it."""
+        """Say how long the calls took. Each piece is whole or left out, and none stands without the one before it."""
         wall, saved = self._times(now)
         if wall is None:
             return []
@@ -338,8 +338,10 @@ class BatchBlock(Block):
         return palette.secondary if word == "running" else palette.muted
 
     def _times(self, now: float) -> tuple[float | None, float]:
-        """How long it took in seconds, None before anything ran, and how much longer one after the other would have
-        taken. What only waited for a person is in neither."""
+        """Return the seconds that the calls took, and how many more they would have taken one after the other.
+
+        The first is None before anything ran. Time that only waited for a person is in neither.
+        """
         calls = self.group.calls
         ran = [stretch for call in calls for stretch in times.runs(call, now)]
         if not ran:

@@ -116,7 +116,7 @@ def _counted(done: float, total: float, message: list[Piece], room: int, palette
 
 
 def _pulse(now: float, palette: Palette) -> list[Piece]:
-    """For progress without an end: a light that wanders to and fro; no light where nothing is to move."""
+    """Draw progress without an end: a light that wanders to and fro, or no light where nothing is to move."""
     if palette.still:
         return []
     way = METER * 2 - 2

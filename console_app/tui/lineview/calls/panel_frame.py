@@ -99,7 +99,7 @@ class FramedRows(Lookup[Line]):
         return self._line(self.rows.item(index))
 
     def said(self, index: int) -> tuple[str, str] | None:
-        """What a line of a long result says, and what stands before it when lines are copied; None: it is another's."""
+        """Return the joint before a line of a long result, and its text; None where the line is no part of one."""
         part, place = self.rows.part_at(index)
         return part.said(place) if isinstance(part, RowWindow) else None
 

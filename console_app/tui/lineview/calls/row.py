@@ -80,7 +80,7 @@ def lane(call: CallView, width: int, scale: times.OwnTime, now: float, palette: 
 
 
 def _run_style(call: CallView, palette: Palette) -> Style:
-    """What runs or went wrong has the colour of its state; what is over stands back."""
+    """Return the style of the call's state while it runs or after it failed, and a faint one once it is over."""
     style = state_style(call, palette)
     return palette.faint if call.outcome is not None and style != palette.error else style
 

@@ -98,7 +98,7 @@ def _aligned(content: list[Piece], width: int, align: str, fill: Style) -> list[
 
 
 def _as_list(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
-    """For widths in which columns make no sense: each row as `head: cell` lines."""
+    """Write each row as lines of `head: cell`, for widths in which columns make no sense."""
     head, *rows = table.rows
     out: list[Row] = []
     for number, cells in enumerate(rows or [head]):
@@ -120,7 +120,7 @@ def _link_target(url: str) -> Style:
 
 
 def is_web_link(url: str) -> bool:
-    """Whether a link may be opened from the screen: http and https only."""
+    """Tell whether a link may be opened from the screen: http and https only."""
     return url.lower().startswith(("http://", "https://"))
 
 

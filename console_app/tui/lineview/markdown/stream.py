@@ -68,7 +68,7 @@ class _Fence:
         return rest
 
     def new_units(self) -> list[Unit]:
-        """Those that are complete since this was last asked."""
+        """Return the units that were completed since this was last asked."""
         units: list[Unit] = []
         if self._head and not self._given:
             units.append(CodeHead(self._code.language, gap=self._gap))
@@ -165,7 +165,7 @@ class MarkdownStream:
 
     @property
     def unfinished(self) -> bool:
-        """Whether its lines were asked for in slices, and are not all of them."""
+        """Tell whether its lines were asked for in slices, and some are not laid out yet."""
         return self._rest or (self._laid is not None and self._next() < len(self._units))
 
     def lay_out(self, look: TextLook) -> None:
@@ -241,7 +241,7 @@ class MarkdownStream:
         return at
 
     def _all_units(self) -> list[Unit]:
-        """Those that are complete, and the tail."""
+        """Return the units that are complete, and the tail."""
         if self._tail_unit is None:
             gap = bool(self._units) and not self._tail_tight
             if self._fence is not None:
@@ -327,7 +327,7 @@ class MarkdownStream:
         return cut > 0 and self._cut(last.type, source[:begin], block, cut)
 
     def _take_definitions(self) -> bool:
-        """Of very many definitions of links, which show nothing, all but the last are complete. True when there were
+        """Complete all but the last of very many link definitions, which show nothing. Return whether there were
         any."""
         end = self._tail.rfind("\n[") + 1 if reach(self._tail, LONG) < len(self._tail) else 0
         if not end or (read := BlocksRead(self._tail[:end], self._defined)).blocks:

@@ -1,4 +1,4 @@
-"""Where Markdown that still grows can be cut, and how its open tail is closed for a while."""
+"""Find where Markdown that still grows can be cut, and close its open tail for a while."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mend(tail: str) -> str:
 
 
 def is_closed(text: str) -> bool:
-    """Whether nothing inline is open at the end of a paragraph."""
+    """Tell whether nothing inline is open at the end of a paragraph."""
     return _close_inline(text) == text
 
 
@@ -139,7 +139,8 @@ _LETTER = re.compile(r"(?=[^\W\d_])")
 
 
 def cut_after(kind: str, text: str) -> int:
-    """How many characters of a block, that `text` begins with, can be laid out for good; 0 while it isn't too long.
+    """Count the characters of the block at the beginning of `text` that can be laid out for good; 0 while it isn't too
+    long.
 
     `kind` is the type of its opening token.
     """

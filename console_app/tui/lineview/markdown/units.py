@@ -97,7 +97,7 @@ class Unit:
         raise NotImplementedError
 
     def said(self, width: int) -> Said | None:
-        """What it says at a width; None where it is not laid out in that."""
+        """Return the text of its lines at a width; None where it is not laid out in that."""
         return self._known[1] if self._known is not None and self._known[0] == width else None
 
     def height(self, width: int) -> int:

@@ -69,7 +69,7 @@ class ResultBody:
 
     @property
     def unfinished(self) -> bool:
-        """Whether less is laid out than was asked for. Once shown."""
+        """Tell, once it was shown, whether less is laid out than was asked for."""
         return self._laid is not None and self._laid.count < min(self.limit, self.count)
 
     def lay_out(self) -> None:
@@ -104,7 +104,7 @@ class ResultBody:
 
     @property
     def unit(self) -> str:
-        """What `count` counts."""
+        """Name the unit of `count`."""
         return "row" if self.found.kind == "table" else "line"
 
     @property
@@ -114,7 +114,7 @@ class ResultBody:
 
     @property
     def touched(self) -> bool:
-        """Whether a longer page was asked for, or a node was opened or folded."""
+        """Tell whether a longer page was asked for, or a node was opened or folded."""
         return (self.limit, *self._asked) != (FIRST_PAGE, LONGEST_LINE, 0)
 
     @property

@@ -57,7 +57,7 @@ def brief(
 
 
 def says_all(body: ResultBody) -> bool:
-    """Whether the line already says how much there is."""
+    """Tell whether the line already says how much there is."""
     return body.found.kind in ("diff", "table", "source")
 
 

@@ -98,7 +98,8 @@ def _kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
 
 
 def _language(text: str, name: str, said: str) -> tuple[str, str]:
-    """As `language_of_file`: by the file's name, by the word behind a fence or of a MIME type, by the text."""
+    """Find the language as `language_of_file` does: by the file's name, the word behind a fence or of a MIME type, the
+    text."""
     found = language_of_file(name) if name else ("", "")
     if found[0] and _NUMBERED.match(text) is None and not can_be(found[0], text):
         found = ("", "")
@@ -187,7 +188,7 @@ def language_of_file(name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=64)
 def language_of_alias(alias: str) -> tuple[str, str]:
-    """As `language_of_file`, by the word behind a fence."""
+    """Find the language as `language_of_file` does, but by the word behind a fence."""
     from pygments.lexers import find_lexer_class_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 

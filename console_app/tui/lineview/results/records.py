@@ -67,7 +67,7 @@ def delimiter_of(text: str, name: str) -> str:
 
 
 def _fits(text: str, mark: str, fewest: int) -> bool:
-    """Whether all lines have as many fields, and the first has a name for each."""
+    """Tell whether all lines have as many fields, and the first has a name for each."""
     lines = text.split("\n")[: _LINES_LOOKED_AT + 1]
     if len(lines) > 1:
         lines.pop()  # cut off, or empty behind the last newline

@@ -1,4 +1,4 @@
-"""What language a text is written in, where no path says it, and texts whose lines a tool has numbered.
+"""Find out the language of a text, where no path says it, and read texts whose lines a tool has numbered.
 
 Prose, logs and what a shell printed are in none. A text is source where one line at least is as nothing else is, more
 speak for the same language, and every line that isn't indented can stand in it: that keeps the colours away from words
@@ -394,8 +394,10 @@ def language_of_text(text: str) -> str:
 
 
 def can_be(alias: str, text: str) -> bool:
-    """Whether a text can be of the language that its path says: what a tool says of a file, or a page that was made of
-    one, can't."""
+    """Tell whether a text can be of the language that its path says.
+
+    A tool's message about a file can't, nor can a page that was made of the file.
+    """
     if alias in _WITH_TAGS:
         return "<" in text[:_SNIFFED]
     language = next((one for one in LANGUAGES if one.alias == alias), None)
@@ -414,7 +416,7 @@ def _tells(language: Language, line: str) -> bool:
 
 
 def _telling(language: Language, lines: list[str]) -> int:
-    """How many lines speak for a language; less than 0 where one can't stand in it."""
+    """Count the lines that speak for a language; less than 0 where a line can't stand in it."""
     other = any_of(language.line)
     telling, continued = 0, False
     for line in lines:

@@ -44,7 +44,8 @@ HERE = Style(reverse=True, bold=True)  # seen without colours too
 
 
 def pattern_of(words: str) -> re.Pattern[str] | None:
-    """What finds `words` in any case, whatever space or line end stands between them; None for nothing."""
+    """Return a pattern that finds `words` in any case, whatever space or line end is between them; None without
+    words."""
     parts = words.split()
     return re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE) if parts else None
 
@@ -73,7 +74,7 @@ class Found:
             self.stale[block] = None
 
     def matches(self, block: Block) -> Matches:
-        """Where the words stand in a block as it is painted."""
+        """Find the words in a block as it is painted."""
         known = self._marks.get(block)
         if known is None or known[0] is not block.lines:
             passages = () if self.pattern is None else block.searchable()
@@ -157,7 +158,7 @@ class BlockScroll(ScrollView):
     ALLOW_SELECT = True
 
     class BelowChanged(Message):
-        """Whether more stands below what is seen, and how many blocks of it came since the end was not followed."""
+        """Says whether more stands below the view, and how many blocks of it came since the end was not followed."""
 
         def __init__(self, more: bool, new: int) -> None:
             super().__init__()
@@ -188,7 +189,7 @@ class BlockScroll(ScrollView):
 
     @property
     def is_painted(self) -> bool:
-        """Whether every change so far is on screen, if there is room for any."""
+        """Tell whether every change so far is on screen, if there is room for any."""
         return not (self._list.dirty or self.slices.unfinished) or not self._list.width
 
     @property
@@ -428,7 +429,7 @@ class BlockScroll(ScrollView):
             self.post_message(self.BelowChanged(*told))
 
     def _scroll_by_hand(self, y: int) -> None:
-        """As a reader scrolls: follows only when that leads to the end."""
+        """Scroll as a reader does: the end is followed only when this leads there."""
         self._follow(max(y, 0) >= self.max_scroll_y)
         self._held_back = False
         self._settle(shift=y - self.top)
@@ -513,7 +514,7 @@ class BlockScroll(ScrollView):
         return (text, "\n") if text else None
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """What is on screen is shown anew."""
+        """Paint the screen anew, with the text that is selected now."""
         self.refresh()
 
 

@@ -15,7 +15,7 @@ from console_app.tui.lineview.calls.group import CallGroup, Panel
 
 
 class Cursor:
-    """Of one view, whose blocks `blocks` gives. `at` is the selected one."""
+    """Selects a block of one view, whose blocks `blocks` returns. `at` is the selected one."""
 
     def __init__(self, blocks: Callable[[], Sequence[Block]]) -> None:
         self._blocks = blocks
@@ -24,8 +24,11 @@ class Cursor:
 
     @property
     def takes_letters(self) -> bool:
-        """Whether letters are keys of what is selected: from when a panel is, or a message by key, until the focus
-        leaves the view, even where the block went away under the hand. They would be written into the prompt else."""
+        """Tell whether letters are keys of the selected block: else they would be written into the prompt.
+
+        They are from when a panel is selected, or a message by key, until the focus leaves the view. That holds even
+        where the block went away under the hand.
+        """
         return self._letters
 
     def put(self, block: Block | None, *, by_key: bool = False) -> Block | None:
@@ -79,7 +82,7 @@ class Cursor:
         return next((block for block in failed if block.index > here), failed[0] if failed else None)
 
     def allows(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Whether a key of the view does something now, on what is selected."""
+        """Tell whether a key of the view does something now on the selected block."""
         block = self.at
         match action:
             case "cursor" | "leave":

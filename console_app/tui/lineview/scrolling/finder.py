@@ -36,7 +36,7 @@ class Finder:
 
     @property
     def total(self) -> int:
-        """How many matches there are, as far as they are counted."""
+        """Return the number of matches, as far as they are counted."""
         return sum(self._counts.values())
 
     @property
@@ -71,7 +71,7 @@ class Finder:
 
     @property
     def is_counted(self) -> bool:
-        """Whether nothing has come or changed since matches were counted."""
+        """Tell whether no block came or changed since matches were counted."""
         return not self._view.found.stale
 
     async def step(self, delta: int) -> None:

@@ -17,7 +17,7 @@ REST = 2.0  # after a slow frame the view rests so many times as long as the fra
 
 
 class FrameClock:
-    """Of one widget, on which it is started once that is mounted."""
+    """Has one widget painted frame by frame, after `start` once the widget is mounted."""
 
     def __init__(self, widget: Widget, paint: Callable[[bool], bool]) -> None:
         """`paint` is called for each frame, with whether what only moves is to be painted too; False: nothing moves."""
@@ -31,7 +31,7 @@ class FrameClock:
         self._looked = asyncio.Event()
 
     def start(self) -> None:
-        """From now on `wake` starts it."""
+        """Make the timer, which `wake` starts."""
         self._timer = self._widget.set_interval(FRAME, self._tick, pause=True)
 
     def stand_still(self) -> None:

@@ -25,7 +25,7 @@ INTERNALS: Final[dict[str, str]] = {
 
 
 def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:
-    """For a height that changes neither the room nor whether there is a scroll bar."""
+    """Set a height that changes neither the room nor whether there is a scroll bar."""
     widget.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
     if widget.show_vertical_scrollbar:
         widget.vertical_scrollbar.window_virtual_size = size.height

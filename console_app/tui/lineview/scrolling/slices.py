@@ -29,7 +29,7 @@ class Sliced(Protocol):
 
 
 class Slices:
-    """What one widget has to do so."""
+    """Works slice by slice through what one widget has to do."""
 
     def __init__(self, widget: Widget, done: Callable[[Sliced], None]) -> None:
         """`done` is called behind each slice."""
@@ -56,7 +56,7 @@ class Slices:
             await asyncio.sleep(REST)
 
     def finish_all(self) -> None:
-        """At once: where no key is waited for."""
+        """Finish everything at once, where no key is waited for."""
         for work in [*self._waiting]:
             self._done_some(work, float("inf"))
 

@@ -67,7 +67,7 @@ def cells_of(text: str) -> list[bytes]:
 
 
 def rows_of(cells: bytes, width: int) -> int:
-    """How many rows of `width` cells a line is cut into; half a character is no row's end."""
+    """Count the rows of `width` cells that a line is cut into. No row ends within a character."""
     if width < 2:
         return max(len(cells) - cells.count(3), 1)
     rows, at = 1, width
@@ -93,7 +93,7 @@ def _number(data: bytes) -> int:
 
 @cache
 def _pages() -> list[tuple[bytes, list[int]]]:
-    """For each plane: the cells of all characters of a page of 256, and the pages whose characters differ."""
+    """For each plane, return the cells of all characters of a page of 256, and the pages whose characters differ."""
     whole = [bytearray(b"\1" * 256) for _ in range(17)]
     mixed = [set[int]() for _ in whole]
     table = cell_table()

@@ -97,7 +97,7 @@ class ActivityLine(Widget):
 
 
 def _kind(doing: Doing | None) -> str:
-    """What is done, without the figures that change while it is."""
+    """Name what is done, without the figures that change meanwhile."""
     return "" if doing is None else f"{doing.moves}{doing.what.split(' ')[0]}"
 
 

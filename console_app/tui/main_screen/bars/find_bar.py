@@ -63,7 +63,7 @@ class FindBar(Horizontal):
         yield Static(id="find-keys")
 
     def on_resize(self) -> None:
-        """What is looked for is seen before the keys are."""
+        """Name fewer keys where the words need the room."""
         self._name_keys()
 
     def on_descendant_focus(self) -> None:
@@ -106,7 +106,7 @@ class FindBar(Horizontal):
         self._look(field.value)
 
     def on_mount(self) -> None:
-        """What is said while it is open is counted too."""
+        """Count matches in what arrives while the bar is open."""
         self._recounting = self.set_interval(RECOUNT, self._recount, pause=True)
 
     def _recount(self) -> None:

@@ -1,4 +1,4 @@
-"""What the status bar says, read from where it is true: engine, transcript, servers."""
+"""Make the text of the status bar from where each fact is true: engine, transcript, servers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _context(services: Services, transcript: Transcript) -> int:
 
 
 def _storage(services: Services) -> str:
-    """What is wrong with keeping this session, in a few words; "" when nothing is."""
+    """Say in a few words what is wrong with keeping this session; "" when nothing is."""
     if services.replay is not None:
         return "replay"
     if (library := services.library) is None:

@@ -49,7 +49,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Which parts there is room for; they go in the order of `NARROWER`."""
+    """Tells for which parts there is room. They go in the order of `NARROWER`."""
 
     address: bool = True  # the provider's whole
     how: bool = True  # strategy and policy
@@ -87,7 +87,7 @@ def pieces(status: Status, room: Room | None = None) -> list[Content]:
 
 
 def fitting(status: Status, width: int, gap: int) -> list[Content]:
-    """As many parts as fit, with `gap` cells between them."""
+    """Return as many parts as fit, with `gap` cells between them."""
     room, parts = Room(), pieces(status)
     for part in NARROWER:
         if _taken(parts, gap) <= width:
@@ -192,7 +192,7 @@ class StatusBar(Widget):
             self.part = part
 
     def on_click(self, event: events.Click) -> None:
-        """What can be changed is a click away."""
+        """Report a click on a part, so that its setting can be changed."""
         part = event.style.meta.get(PART)
         if isinstance(part, str):
             self.post_message(self.Clicked(part))

@@ -122,7 +122,7 @@ class TodoPane(Vertical, can_focus=True):
             self.post_message(self.Edited((*self.items[:at], *self.items[at + 1 :])))
 
     def action_move(self, delta: int) -> None:
-        """To the next or previous item."""
+        """Move to the next or previous item."""
         if self.items:
             self._cursor = (self._cursor + delta) % len(self.items)
             self.refresh_pane()
@@ -140,7 +140,7 @@ class TodoPane(Vertical, can_focus=True):
             self.post_message(self.Left())
 
     def open(self) -> None:
-        """To the list; to a first item where there is none."""
+        """Open the list, with a line for a first item where there is none."""
         self._folded = False
         self.add_class("-shown")
         self.focus()
@@ -177,7 +177,7 @@ class TodoPane(Vertical, can_focus=True):
         self.refresh_pane()
 
     def on_descendant_blur(self) -> None:
-        """Who leaves the line leaves what was written in it."""
+        """Drop the unsaved text of a line that loses the focus."""
         self.call_later(self.refresh_pane)
 
     def _put(self, item: ev.TodoItem) -> None:

@@ -56,13 +56,13 @@ async def pick(ui: ConsoleUi, copies: Sequence[copies.Copy], words: str = "") ->
 
 
 def name_of(block: Block | None, text: str) -> str:
-    """What a copied text of a block is, in words; "" where it is none of its parts."""
+    """Name the part of a block that a copied text is; "" where it is none of its parts."""
     parts = [] if block is None else copies_of(block)
     return next((copy.what for copy in parts if copy.text == text), "")
 
 
 def _others(blocks: Sequence[Block], answer: Block | None) -> list[copies.Copy]:
-    """What else of the conversation can be copied, the newest first."""
+    """Return everything else in the conversation that can be copied, the newest first."""
     able = [block for block in reversed(blocks) if isinstance(block, AssistantBlock | CallBlock | UserBlock)]
     return [copy for block in able[:MOST_BLOCKS] if block is not answer for copy in copies_of(block)]
 

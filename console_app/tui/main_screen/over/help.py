@@ -124,7 +124,8 @@ def _section(section: KeySection, width: int) -> list[Content]:
 
 
 def _row(keys: str, what: str, room: int, width: int) -> Iterator[Content]:
-    """What keys do, beside them, or below keys that are too long; what doesn't fit goes on in its own column."""
+    """Write keys and what they do, beside them, or below keys that are too long. Further lines stay in their own
+    column."""
     said = list(_wrapped(what, max(width - room - 4, 8)))
     head = Content.styled(f"  {keys}", "bold $foreground")
     if cell_len(keys) > room:

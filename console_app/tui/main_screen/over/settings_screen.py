@@ -67,7 +67,6 @@ class SettingsScreen(Dialog[None]):
         self._not_kept: dict[Path, str] = {}  # what was written in the editor and can't be: it goes on from there
 
     def compose(self) -> ComposeResult:
-        """What is looked for, the settings, a field for a new value, and what the highlighted one means."""
         with DialogBox(KEYS) as dialog:
             dialog.border_title = "Settings"
             yield Input(self._query, placeholder="type to search", id="filter")

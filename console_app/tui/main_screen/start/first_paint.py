@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StartupParts:
-    """What the first paint needs to know; the rest comes from `load`."""
+    """Holds what the first paint needs to know; the rest comes from `load`."""
 
     load: Callable[[], Services]  # called in a thread; what it raises ends the console
     history_path: Path
@@ -156,7 +156,7 @@ class StartupApp(KeysInOrder[ReturnType]):
         opened.remove_children()  # the screen itself stays below: Textual never takes away the first
 
     def join_loader(self) -> None:
-        """For the end: what is being loaded is not cut off, as long as that takes no time."""
+        """Wait at the end for the thread that loads, so that it is not cut off, as long as that takes no time."""
         if self._loader is not None:
             self._loader.join(LONGEST_JOIN)
 

@@ -105,7 +105,7 @@ class StartupScreen(MainScreen):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """As the chat screen looks when nothing runs."""
+        """Look as the chat screen does when nothing runs."""
         self.set_focus(self.prompt)
         self.ready = True
         self.post_message(self.Ready(self))
@@ -115,8 +115,10 @@ class StartupScreen(MainScreen):
         return bool(self.sent) if action == "stop" else action not in IN_A_TURN
 
     def writes(self, event: events.Key | events.Paste) -> bool:
-        """Whether all that `event` does is to write in the prompt, to send a message or to take one back: it opens no
-        completions, picks nothing, runs nothing."""
+        """Tell whether `event` only writes in the prompt, sends a message or takes one back.
+
+        Such an event opens no completions, picks nothing, and runs nothing.
+        """
         if self.focused is not self.prompt:
             return False
         if isinstance(event, events.Paste):
@@ -131,7 +133,7 @@ class StartupScreen(MainScreen):
         return bool(self.sent) and active is not None and active.node is self and active.binding.action == "stop"
 
     def action_of(self, event: events.Key | events.Paste) -> str:
-        """What the prompt's binding of a key does; "" when it has none."""
+        """Return the action of the prompt's binding of a key; "" when it has none."""
         active = self.active_bindings.get(event.key) if isinstance(event, events.Key) else None
         return active.binding.action if active is not None and active.node is self.prompt else ""
 

@@ -62,7 +62,8 @@ WITHOUT_TOOLS = (
 
 
 def examples_for(servers: Collection[str]) -> tuple[Example, ...]:
-    """What can be tried where mcp.json names these servers: those that ship with Fanout may not be among them."""
+    """Return the examples to try where mcp.json names these servers: those that ship with Fanout may not be among
+    them."""
     if not servers:
         return WITHOUT_TOOLS
     return tuple(example for example in EXAMPLES if example.needs <= set(servers)) or WITH_ANY
@@ -76,8 +77,8 @@ class ExampleList(OptionList, can_focus=False):
 
 
 class Notices(Widget):
-    """What there is to know, a mark and a line each, whose other rows stand behind the mark too; only what is wrong
-    looks so."""
+    """Shows notices behind a mark each, with their further rows behind it too. Only those about something wrong look
+    so."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -195,7 +196,7 @@ class Welcome(Vertical):
         options.highlighted = highlighted
 
     def notices(self, lines: Sequence[tuple[Level, str]]) -> None:
-        """What was told before there was a conversation."""
+        """Show the notices from before there was a conversation."""
         self.query_one(Notices).tell(lines)
 
     def move(self, delta: int) -> None:
