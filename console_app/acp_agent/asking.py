@@ -266,7 +266,7 @@ class CallQuestions:
         return self._locks.setdefault(rule, asyncio.Lock()) if rule else asyncio.Lock()
 
     async def _decided(self, call: CallView) -> bool:
-        """Asks for a call; whether there is nothing more to ask."""
+        """Ask for a call, and tell whether there is nothing more to ask."""
         pending = self.pending.one(call)
         rule, fingerprint = next(iter(pending.rules), ""), pending.fingerprint or ""
         if (running := self._conversation.calls_of) is None or not running.is_as_shown(call.id, fingerprint):

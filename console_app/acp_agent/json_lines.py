@@ -54,7 +54,7 @@ class JsonLines:
         threading.Thread(target=self._read, name="editor", daemon=True).start()
 
     async def receive(self) -> Message | None:
-        """The next message; None once no more come. What is none is answered with an error."""
+        """Return the next message; None once no more come. A line that is no message is answered with an error."""
         while (message := await self._arrived.get()) is not None:
             if not isinstance(message, int):
                 if (meant := self._meant(message)) is not None:

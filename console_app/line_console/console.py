@@ -64,7 +64,7 @@ class LineConsole:
         self._may_leave = False
 
     async def run(self, prompt: str | None) -> int:
-        """Until it is left; what runs has ended then, and is stored."""
+        """Run until the user leaves. Everything that runs has ended then, and is stored."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         for number in (signal.SIGTERM, signal.SIGHUP):

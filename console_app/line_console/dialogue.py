@@ -38,7 +38,7 @@ class Dialogue:
     # Saying
 
     def say(self, text: str) -> None:
-        """Lines, whoever wrote them; what could move or hide something is made visible."""
+        """Print lines, whoever wrote them. Signs that could move or hide something are made visible."""
         safe = visible(text).rstrip("\n") + "\n"
         if self._held is None:
             self._output.out(safe)

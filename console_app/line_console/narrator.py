@@ -1,6 +1,6 @@
 """Tells what happens, an event after the other: each thing once, as a line, in its order. Floods are counted, not told.
 
-An answer is said line by line as its lines are whole; what calls log is there when it is asked for.
+An answer is printed line by line as its lines are whole. The log of a call is printed only when it is asked for.
 """
 
 from __future__ import annotations
