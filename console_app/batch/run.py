@@ -32,8 +32,8 @@ class BatchEngine(Protocol):
     first. An item that started a call which isn't read-only is never run again by the engine: its result says
     `interrupted`. Errors of an item are results; a FanoutError from a stream means that the engine itself is gone.
 
-    `note` is set by the caller before anything is submitted: the engine awaits it with an item's id before the first
-    call of that item which isn't read-only starts, wherever it runs; on False the call doesn't start.
+    The caller sets `note` before anything is submitted. The engine awaits it with an item's id before the item's first
+    call that isn't read-only starts, wherever it runs. When it returns False the call doesn't start.
     """
 
     note: Callable[[str], Awaitable[bool]]
@@ -57,7 +57,8 @@ class BatchEngine(Protocol):
         ...
 
     def watch(self, item_id: str | None) -> None:
-        """Has `events` carry the turn events of this one running item, from its beginning; None: of none."""
+        """Have `events` carry the turn events of this one running item, from its beginning, or with None those of no
+        item."""
         ...
 
     def cancel(self, item_id: str | None = None) -> None:

@@ -53,7 +53,7 @@ class StatusFile:
         return await asyncio.to_thread(self._stop.exists)
 
     def close(self) -> None:
-        """The run is over; its last snapshot stays."""
+        """End the status of the run; its last snapshot stays."""
         self._stop.unlink(missing_ok=True)
         self._lock.let_go()
 

@@ -155,10 +155,10 @@ class _Link:
 
 
 class ClusterEngine:
-    """A BatchEngine.
+    """Runs items on workers of other machines, as a BatchEngine.
 
-    `opening` is what each worker is opened with. `items` are those of the run, id to digest; what a worker holds from
-    an earlier start is cancelled where it is none of these.
+    Each worker is opened with `opening`. `items` are those of the run, from id to digest. An item that a worker still
+    holds from an earlier start is cancelled where it is none of these.
     """
 
     def __init__(self, cluster: Cluster, opening: Opening, items: Mapping[str, str]) -> None:

@@ -22,9 +22,9 @@ _FULL = 1_000_000  # bytes waiting before `drain` holds the producer back
 
 
 class OutputStreams:
-    """Two ordered streams. `lost` is set (on the event loop) when nobody reads standard output any more.
+    """Holds two ordered streams. `lost` is set (on the event loop) when nobody reads standard output any more.
 
-    `redactor` stands before every error line and every report; what a conversation says goes out as it was said.
+    `redactor` is applied to every error line and every report. The text of a conversation goes out as it was said.
     """
 
     def __init__(self, stdout: int = STDOUT, stderr: int = STDERR, redactor: Redactor | None = None) -> None:

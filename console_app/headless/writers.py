@@ -1,7 +1,7 @@
 """Print a run: its answer as text, one JSON object at the end, or every event as a line of JSON.
 
-A writer sees each event after the transcript has folded it in. Standard output carries the answer alone; what happens
-meanwhile goes to standard error, a line each.
+A writer sees each event after the transcript has folded it in. Standard output carries the answer alone; standard error
+gets a line for everything else that happens.
 """
 
 from __future__ import annotations

@@ -30,10 +30,11 @@ STOPPING: Final = 2  # seconds for answers under way when the server ends
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The options of `fanout serve`.
+    """Holds the options of `fanout serve`.
 
-    With `token` None a link works once. Seconds: `keep` is how long a console stays without a page, `alive` lies
-    between two signs of life asked of a page and before its answer, `patience` is that with half a request.
+    With `token` None a link works once. The others are seconds. `keep` is how long a console stays without a page.
+    `alive` is the time between two signs of life asked of a page, and the time that it has to answer. `patience` is the
+    longest that half a request may last.
     """
 
     host: str

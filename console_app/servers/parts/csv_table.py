@@ -47,7 +47,7 @@ class CsvTable:
         return value if abs(value) < _LARGEST_NUMBER else None
 
     def numbers(self, column: str) -> list[float | None] | None:
-        """Return a column as numbers, None where one is missing; None at all for a column of anything else."""
+        """Return a column as numbers, with None where one is missing. A column of anything else is None as a whole."""
         values: list[float | None] = []
         for cell in self.columns[column]:
             value = self.number(cell)

@@ -238,7 +238,7 @@ def plain_text(html: str) -> str:
 
 
 class _TextReader(HTMLParser):
-    """Gathers text; what stands inside an ignored element is left out."""
+    """Gathers text, and leaves out the text inside an ignored element."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
