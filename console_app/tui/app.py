@@ -93,7 +93,8 @@ class FanoutApp(StartupApp[int]):
         self.stylesheet = StyleSheet(variables=self.get_css_variables())
 
     def get_default_screen(self) -> Screen[Any]:
-        """The chat screen, which dialogs come on top of; where services are still to come, the one before it."""
+        """Return the chat screen, on top of which dialogs come. Where services are still to come, it is the one before
+        it."""
         return self.startup_screen() if self._make_chat is None else self._make_chat()
 
     def load(self, parts: StartupParts) -> Callable[[], ChatScreen]:

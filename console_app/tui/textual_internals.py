@@ -104,7 +104,8 @@ INTERNALS: Final[dict[str, str]] = {
 
 
 def end_by_error(app: App[Any], error: Exception) -> bool:
-    """Ends the app as Textual's `_handle_exception` does, but for the traceback; whether this error was the first."""
+    """End the app as Textual's `_handle_exception` does, but without the traceback. Tell whether this error was the
+    first."""
     app._return_code = 1
     first = app._exception is None
     if first:

@@ -33,7 +33,7 @@ class Ui(UiPort, Protocol):
         ...
 
     async def push(self, screen: Screen[T]) -> T:
-        """Opens a dialog; its result once it is closed."""
+        """Open a dialog, and return its result once it is closed."""
         ...
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:

@@ -198,7 +198,8 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         return arguments
 
     def _form_text(self, form: ObjectWidget) -> str | None:
-        """The form as JSON; None, and it is said, where a field is wrong. Unchanged it has the order of the call."""
+        """Return the form as JSON; unchanged, it has the order of the call. Where a field is wrong, say so and return
+        None."""
         read = form.read()
         if (wrong := form.first_problem()) is not None:
             self._say(Content.styled(f"✗ {one_line(wrong.field.name, 60)}: {one_line(wrong.problem)}", "$error"))

@@ -98,7 +98,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         self.scroll_to(y=0, animate=False, immediate=True)
 
     def lay_out(self, width: int) -> int:
-        """Breaks the lines for so many cells; how many rows they take."""
+        """Break the lines for so many cells, and return how many rows they take."""
         if width > 0 and width != self._laid_out_for:
             self._laid_out_for = width
             self._whole = rows(self._lines, width)

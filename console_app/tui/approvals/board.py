@@ -485,7 +485,7 @@ class ApprovalBoard(FoldingBoard):
         self.say_place()
 
     def in_brief(self, width: int, framed: bool) -> Content:
-        """The selected call; how many wait beside it, the line that says what runs counts."""
+        """Name the selected call. The line about what runs counts those that wait beside it."""
         current = self.selection.current
         return brief(current, width, replayed=self._replayed) if current is not None else Content()
 
@@ -535,7 +535,7 @@ class ApprovalBoard(FoldingBoard):
             self.call_after_refresh(self._note_displayed)
 
     def _paint_keys(self) -> int:
-        """Paints the keys; how many lines they take."""
+        """Paint the keys, and return how many lines they take."""
         if not self.is_attached:
             return 1
         here, low = self.has_focus_within, self.screen.size.height < ROOMY

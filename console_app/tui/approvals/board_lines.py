@@ -68,8 +68,11 @@ _COMMENT = (("enter", "keep it for what you decide"), ("esc", "back"))
 
 @dataclass(frozen=True, slots=True)
 class RowSizes:
-    """Cells of a row and of its longest name; whether all rows ask for the same reason, which none says then; whether
-    nobody knows any more what they may do."""
+    """Holds the cells of a row and of its longest name.
+
+    It also tells whether all rows ask for the same reason, which none says then. And it tells whether nobody knows any
+    more what the calls may do.
+    """
 
     width: int
     label: int

@@ -37,7 +37,7 @@ class BatchFeed(Protocol):
 
 
 class ItemScreen(Screen[None]):
-    """Shows what `happened` is told; when the item ends, it stays as it was."""
+    """Shows the events that `happened` is told. When the item ends, its last state stays."""
 
     DEFAULT_CSS = """
     ItemScreen { background: $background; }

@@ -32,7 +32,7 @@ class CommandLine:
         return asked if asked is not None and self._is_prompt(asked[0]) else parse(text)
 
     def find(self, name: str) -> Bound | None:
-        """The command of that name; None, and said, where there is none."""
+        """Return the command of that name. Where there is none, say so and return None."""
         if (command := self._commands.get(name)) is None:
             self._ui.toast(self._commands.missing(name))
         return command

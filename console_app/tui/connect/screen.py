@@ -222,7 +222,8 @@ class ConnectScreen(Dialog[str | None]):
             self.action_go_on()
 
     def _take(self, place: KnownAddress) -> None:
-        """Its address goes into the field; where a key is needed that is next, else what it lists."""
+        """Put its address into the field, and go on to the key where one is needed, else to the models that it
+        lists."""
         self._input("address").value = place.url
         if place.wants_key and not self._typed[1]:
             self._input("key").focus()

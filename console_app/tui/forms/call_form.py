@@ -100,7 +100,8 @@ class Filled:
 
 
 class CallForm(Dialog[Filled | None]):
-    """The form of one tool. `batch` are calls that wait to be sent with this one; None as the result leaves it."""
+    """Fills in a call of one tool. `batch` are calls that wait to be sent with this one; None is the result of
+    leaving."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
@@ -155,7 +156,7 @@ class CallForm(Dialog[Filled | None]):
     # -- values
 
     def _read(self) -> dict[str, Any] | None:
-        """The arguments; None, with the cursor where it is wrong, when they can't be sent."""
+        """Return the arguments. Where they can't be sent, put the cursor on the error and return None."""
         value = self._widget.read()
         wrong = self._widget.first_problem()
         if wrong is None and not isinstance(value, dict):

@@ -100,7 +100,7 @@ MOST_SIDE_BY_SIDE = 60  # more never fit, and measuring thousands would take a w
 
 
 class ChoiceLine(Widget, can_focus=True):
-    """Shows every label with a mark at the chosen one; where they don't fit, the chosen one and its place."""
+    """Shows every label with a mark at the chosen one. Where they don't fit, it shows the chosen one and its place."""
 
     DEFAULT_CSS = """
     ChoiceLine { height: 1; margin: 0 1; padding: 0 1; background: $surface; color: $foreground; }
@@ -160,7 +160,7 @@ class ChoiceLine(Widget, can_focus=True):
         self.choose((self.chosen + delta) % len(self.labels) if abs(delta) == 1 else self.chosen + delta)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a label chooses it; where only one is shown, the next."""
+        """Choose the label that was clicked, or the next one where only one is shown."""
         if not self._fits:
             self.action_move(1)
             return

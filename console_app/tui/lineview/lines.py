@@ -1,6 +1,6 @@
-"""Styled text as lines of exactly so many cells: measuring, wrapping, cutting, and the line that the view paints.
+"""Measure, wrap and cut styled text, as lines of exactly so many cells.
 
-A piece is text with a style; a row is a line before it has its place on screen; a `Line` is the finished strip, which
+A piece is text with a style, and a row is a line before it has its place on screen. A `Line` is the finished strip. It
 also knows which of its characters are content, so that a copied selection leaves borders and gutters behind.
 """
 

@@ -1,8 +1,8 @@
-"""The styles that blocks paint with: a frozen set built from a theme's variables, every ink readable on its ground.
+"""Make the styles that blocks paint with: a frozen set built from a theme, every ink readable on its ground.
 
 Blocks paint whole lines themselves (no stylesheet reaches into a Line-API view), so each style carries its background.
-An ink that would have too little contrast on its ground is moved towards white or black until it has; themes made of
-the terminal's own colours can't be measured, so there weak text is the terminal's `dim`.
+An ink with too little contrast on its ground is moved towards white or black until it has enough. Themes made of the
+terminal's own colours can't be measured, so there weak text is the terminal's `dim`.
 """
 
 from __future__ import annotations

@@ -118,12 +118,13 @@ class ConversationView(BlockScroll, can_focus=True):
         return self._enter(self._cursor.entry(delta))
 
     def enter_call(self, number: int) -> bool:
-        """Takes the focus and selects the call of this number (from 1) in the newest batch; False: there is none."""
+        """Take the focus and select the call of this number (from 1) in the newest batch. Return False where there is
+        none."""
         calls = self._cursor.newest_calls()
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
 
     def action_failed(self) -> bool:
-        """Takes the focus and selects the next call that failed, in any turn; False: none did."""
+        """Take the focus and select the next call that failed, in any turn. Return False where none did."""
         return self._enter(self._cursor.next_failed())
 
     def go_to_call(self, call: CallView) -> None:
@@ -310,7 +311,7 @@ class ConversationView(BlockScroll, can_focus=True):
             self._reshaped(block)
 
     def _reshaped(self, block: CallBlock) -> None:
-        """An open result shows more, less, or otherwise; its first line stays where it is."""
+        """Show more or less of an open result. Its first line stays where it is."""
         block.touch()
         self._follow(False)
         self.changed(block)

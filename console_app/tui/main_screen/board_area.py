@@ -104,8 +104,11 @@ class BoardArea(Vertical):
             self._share_room(None)
 
     def _share_room(self, _: object) -> None:
-        """While you read in the conversation it has the lines of the board, where there are few, and those of the
-        prompt's frame, as a board has that has the keys."""
+        """Share the lines between the boards and the conversation, where there are few.
+
+        While you read in the conversation it has the board's lines, and those of the prompt's frame, as a board has
+        that has the keys.
+        """
         spare = self._spare()
         folded = self._reading and spare < BOTH
         waits = self.approvals.is_waiting or self.human.is_asking or self.questions.is_asking

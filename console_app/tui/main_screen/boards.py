@@ -30,8 +30,11 @@ Board = ApprovalBoard | HumanBoard | QuestionBoard
 
 
 class WaitingBoards:
-    """Keeps the boards in step with the transcript and with what servers ask: approvals first, the model's questions
-    last, and what a server asks in its place for as long as you are at it."""
+    """Keeps the boards in step with the transcript and with the questions of servers.
+
+    Approvals come first, then servers, and the model's questions last. A server's question stays in its place for as
+    long as you are at it.
+    """
 
     def __init__(self, boards: Boards, prompt: Prompt, transcript: Transcript, console: Console) -> None:
         self._board = boards.approvals

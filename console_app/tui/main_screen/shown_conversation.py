@@ -69,7 +69,7 @@ class ShownConversation:
         return full
 
     def clear(self) -> None:
-        """Forgets the conversation; what comes next belongs to another session."""
+        """Forget the conversation. Everything from here on belongs to another session."""
         self._view.clear()
         self._begin()
         self.boards.sync()

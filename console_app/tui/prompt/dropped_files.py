@@ -1,8 +1,8 @@
-"""Files that are dropped on the terminal, or copied in a file manager: they arrive as a paste of their paths.
+"""Recognize files that are dropped on the terminal, or copied in a file manager: their paths arrive as a paste.
 
-Terminals write such a path plain, in quotes, with backslashes before what a shell would read, or as a file URL;
-several stand in one line with blanks between, or in a line each. A paste of nothing but paths that are there attaches
-what they name.
+Terminals write such a path plain, in quotes, with backslashes before signs that a shell would read, or as a file URL.
+Several stand in one line with blanks between, or in a line each. A paste of nothing but paths that are there attaches
+these files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Long pastes stand in the prompt as a short placeholder, and are written out when the prompt is sent.
 
-What is pasted is shown with its control characters made visible; behind a placeholder it stays as it was copied, for
-it goes to the model and never to the terminal.
+A short paste is shown with its control characters made visible. Behind a placeholder the text stays as it was copied,
+for it goes to the model and never to the terminal.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _piece(chip: files.Chip, room: int) -> Content:
 
 
 def _shortened(path: str, room: int) -> str:
-    """The path without so many of its first folders that it takes `room` cells; its last part is there, whole."""
+    """Shorten the path by so many of its first folders that it takes `room` cells. Its last part is whole."""
     parts = path.split("/")
     ways = (path, *(f"…/{'/'.join(parts[n:])}" for n in range(1, len(parts)) if parts[n:] != [""]))
     return next((way for way in ways if cell_len(way) <= room), min(ways, key=cell_len))

@@ -379,7 +379,7 @@ class HumanBoard(FoldingBoard):
                 self._end.note(view.body)
 
     def _paint_keys(self) -> int:
-        """Paints the keys; how many lines they take."""
+        """Paint the keys, and return how many lines they take."""
         if not self.is_attached or self._view is None:
             return 1
         settled = self.keys.settled and self.keys.holds is None

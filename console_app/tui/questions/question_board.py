@@ -254,7 +254,7 @@ class QuestionBoard(FoldingBoard):
         self._fit()
 
     def _paint_keys(self) -> int:
-        """Paints the keys; how many lines they take."""
+        """Paint the keys, and return how many lines they take."""
         if not self.is_attached or not self._calls:
             return 1
         keys = self.query_one(".question--keys", KeyLines)

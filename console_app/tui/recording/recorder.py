@@ -74,7 +74,7 @@ class SteppedTime(Timing):
         self.rests.set()
 
     async def pass_by(self, seconds: float) -> None:
-        """Lets time pass; what falls due happens in its order."""
+        """Let time pass, and run everything that falls due, in its order."""
         end = self._now + seconds
         await self.rests.wait()
         while not self.ended and self._wakes is not None and self._due <= end:

@@ -1,6 +1,7 @@
-"""Completions that servers know of: their resources behind `@`, and the values of a prompt's arguments.
+"""Complete with what servers know of: their resources behind `@`, and the values of a prompt's arguments.
 
-What is known is shown at once; what a server has to be asked for comes later, and whoever types on withdraws it.
+Known values are shown at once. Those that a server has to be asked for come later, and whoever types on withdraws the
+question.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
 
 
 def _download(page: BrowserPage, path: str) -> str:
-    """Hand a file to the browser that shows this console; what to tell of that."""
+    """Hand a file to the browser that shows this console, and return a message about it."""
     shown = one_line(path, 160)
     if not Path(path).is_file():
         return f"Not downloaded: {shown} is gone"

@@ -371,7 +371,8 @@ class ServersScreen(Dialog[bool]):
             self._work(self._switches.remove, name)
 
     def _work(self, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **named: P.kwargs) -> None:
-        """Run what takes a while; its error is one line. Of the app, as it may outlive this screen."""
+        """Run something that takes a while, and say its error in one line. The app runs it, as it may outlive this
+        screen."""
         self.app.run_worker(partial(self._report_errors, partial(work, *args, **named)), name="servers")
 
     async def _report_errors(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -73,7 +73,7 @@ class SwitchTree:
         self.refresh()
 
     def refresh(self) -> None:
-        """Reads them anew; what you changed and hasn't been saved stays."""
+        """Read the servers anew. Your changes that are not saved stay."""
         self.statuses = self._switches.statuses()
         names = {status.name for status in self.statuses}
         self._items = {name: [] for name in names}

@@ -321,7 +321,7 @@ async def browse(console: Console, ui: Ui, query: str = "") -> None:
 
 
 async def _act(picked: Picked, console: Console) -> bool:
-    """Does what was picked; whether the list comes back."""
+    """Do what was picked, and tell whether the list comes back."""
     info, sessions = picked.info, console.sessions
     match picked.action:
         case "resume":

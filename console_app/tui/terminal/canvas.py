@@ -1,10 +1,10 @@
-"""Pictures in a terminal that draws them itself: kitty and Ghostty, by kitty's graphics protocol, and those that take
-sixels (`sixels`), which are nothing to the terminal before a frame shows them.
+"""Draw pictures in a terminal that can: kitty and Ghostty by kitty's graphics protocol, others by sixels (`sixels`).
 
-Which terminal it is, is asked with the modes (XTVERSION). One that knows cells of text which stand for a picture
-(`placeholders`) is asked whether it takes pictures now: others draw them and print such cells, or print the question.
-A picture is sent once, in pieces that wait for every frame, and shown by its cells when the terminal has all of it. It
-is deleted there when whoever had it placed has let go of it, and all are before the terminal is given back.
+The terminal is asked for its name with the modes (XTVERSION). One that knows cells of text which stand for a picture
+(`placeholders`) is asked whether it takes pictures now: others draw them and print such cells, or print the question. A
+picture is sent once, in pieces that wait for every frame, and shown by its cells when the terminal has all of it. It is
+deleted there when its last user has let go of it, and all are before the terminal is given back. For sixels the
+terminal gets nothing before a frame shows them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """Textual's driver for a POSIX terminal, with the faults of its input, its output and its end mended.
 
-Input: one byte that is no UTF-8 would end the program, and so would a key code that is no character; a paste is parsed
-character by character (seven seconds for 5 MB); Alt+Enter, as a plain terminal sends it, arrives as Enter, and an Enter
-typed while the program still started as a new line. Output: everything passes `terminal_edge`, in UTF-8 whatever the
-locale, and a terminal that stops reading or goes away stops nothing (`terminal_writer`). End: every mode that was
-switched on is switched off, also where the event loop hangs; and then Ctrl+C, pressed again, ends the program. What the
-terminal was asked and has not answered yet is read first, or the shell would have it as typed.
+Input: one byte that is no UTF-8 would end the program, and so would a key code that is no character. A paste is parsed
+character by character (seven seconds for 5 MB). Alt+Enter, as a plain terminal sends it, arrives as Enter. An Enter
+typed while the program still started arrives as a new line.
+
+Output: everything passes `terminal_edge`, in UTF-8 whatever the locale. A terminal that stops reading or goes away
+stops nothing (`terminal_writer`).
+
+End: every mode that was switched on is switched off, also where the event loop hangs. Ctrl+C, pressed again, then ends
+the program. Answers that the terminal still owes are read first, or the shell would take them as typed.
 """
 
 from __future__ import annotations

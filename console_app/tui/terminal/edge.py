@@ -77,8 +77,11 @@ class EdgeFilter(LineFilter):
 
 
 class _Marked(Segment):
-    """Text that is cut behind the marks of a letter. Rich's own may be cut before them, and they would stand over what
-    comes next, say the frame of a dialog; and a picture's cell without one of its marks is none."""
+    """Cuts text behind the marks of a letter.
+
+    Rich's own text may be cut before them, and they would stand over the next text, say the frame of a dialog. And a
+    picture's cell without one of its marks is none.
+    """
 
     __slots__ = ()
 

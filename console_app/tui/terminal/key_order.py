@@ -1,16 +1,16 @@
 """Keys take effect in the order they were pressed, however fast they come.
 
-Textual hands a key to the focused widget at once, but runs a key's binding only when the key has bubbled up to the app:
-of "hello", Enter, "more" in one read, "more" would be written before Enter sends. So what follows a key that writes
-nothing waits until that key, and what its binding posted, has gone all the way. A binding with priority acts before the
-focused widget has its keys: so a key that writes nothing waits for what was written before it, too. A letter writes
-only where there is a field for it; elsewhere it is a command like any other key.
+Textual hands a key to the focused widget at once, but runs a key's binding only when the key has bubbled up to the app.
+Of "hello", Enter, "more" in one read, "more" would be written before Enter sends. So the keys behind one that writes
+nothing wait until that key, and the messages that its binding posted, have gone all the way. A binding with priority
+acts before the focused widget has its keys: so a key that writes nothing waits for the text before it, too. A letter
+writes only where there is a field for it; elsewhere it is a command like any other key.
 
-No key waits for ever: its action may take long, its widget may be gone. How long is counted in rounds of the event loop
-as well as in time, since on a busy machine a key that is well on its way takes longer than any time one would choose.
+No key waits for ever: its action may take long, its widget may be gone. The wait is counted in rounds of the event loop
+as well as in time: on a busy machine a key may take longer than any time one would choose.
 
-That the terminal lost its focus is kept in the same order: Textual takes a key for a sign that the focus is here, and
-one that was pressed before it went would say so to whoever has to be called.
+A lost focus of the terminal is kept in the same order. Textual takes a key for a sign that the focus is here, and one
+that was pressed before it went would say so to whoever has to be called.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of
 
 
 class KeyPassed(Message):
-    """Follows a key on its way up; where this arrives, the key has been. Twice, for what the key's action posted."""
+    """Follows a key on its way up: where this arrives, the key has been. It goes twice, for messages of the key's
+    action."""
 
     def __init__(self, number: int, again: bool) -> None:
         super().__init__()

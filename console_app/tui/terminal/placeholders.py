@@ -1,8 +1,8 @@
-"""Cells of text in whose place a terminal draws a part of a picture: kitty's Unicode placeholders.
+"""Cells of text in whose place a terminal draws a part of a picture are kitty's Unicode placeholders.
 
-A cell is a private character with three marks over it: which row of the picture it shows, which column, and which
-picture (the highest byte of its number). The lower bytes are the cell's ink, which is one for all pictures, as the gate
-in `edge` gives it back to cells that were tinted under a dialog, selected or dimmed.
+A cell is a private character with three marks over it: the row of the picture, the column, and the highest byte of the
+picture's number. The lower bytes are the cell's ink. That is one ink for all pictures, as the gate in `edge` gives it
+back to cells that were tinted under a dialog, selected or dimmed.
 """
 
 from __future__ import annotations

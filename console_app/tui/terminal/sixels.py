@@ -1,9 +1,9 @@
-"""Pictures for a terminal that takes sixels, as DEC's VT330/VT340 Programmer Reference (volume 2, chapter 14) has them.
+"""Draw pictures as sixels, as DEC's VT330/VT340 Programmer Reference (volume 2, chapter 14) has them.
 
-Such pixels stay on the screen until something is written there, and Textual writes what changed of its lines alone. So
-a picture is strips, each a row of cells high. The cells of `placeholders` stand for it in the lines of the screen, and
-become their strip on the way out: what covers a row has overwritten it, what moves is drawn anew. Rows that are seen in
-part, and all while the terminal reads slower than it is written to, are half blocks.
+Such pixels stay on the screen until something is written there, and Textual writes only the changes of its lines. So a
+picture is strips, each a row of cells high. The cells of `placeholders` stand for it in the lines of the screen, and
+become their strip on the way out. Anything that covers a row has overwritten it, and anything that moves is drawn anew.
+Rows that are seen in part are half blocks. So are all rows while the terminal reads slower than it is written to.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Window:
         return self._at(self.begin + share * self.seconds, self.seconds)
 
     def show(self, begin: float, end: float) -> Window:
-        """Moved, by as little as it takes, so that a stretch of time is seen; its beginning if it is too long."""
+        """Move, by as little as it takes, so that a stretch of time is seen, or its beginning if it is too long."""
         if begin < self.end and end > self.begin:
             return self
         return self._at(begin if begin < self.begin else min(begin, end - self.seconds), self.seconds)

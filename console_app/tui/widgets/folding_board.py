@@ -17,8 +17,11 @@ GAP = 2
 
 
 class FoldingBoard(Vertical, can_focus=True):
-    """Something waits on it for you. Folded, it says in a line what, and which key leads to it; its parts stay as they
-    are, what was written in its fields too."""
+    """Shows something that waits for you.
+
+    Folded, it says in a line what that is, and which key leads to it. Its parts stay as they are, with the text in its
+    fields.
+    """
 
     DEFAULT_CSS = """
     FoldingBoard.-folded { height: 3; }

@@ -1,5 +1,8 @@
-"""A tree of rows that fold: what lies below a node is made when it is opened, so a tree of any size or depth opens at
-once, and only the rows on screen are painted."""
+"""Show a tree of rows that fold.
+
+The rows below a node are made when it is opened, so a tree of any size or depth opens at once. Only the rows on screen
+are painted.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class FoldingTree(RowList):
         self._laid_for = 0
 
     def show(self, nodes: Sequence[Node]) -> None:
-        """Other nodes; what has the same key stays open, and the cursor on it."""
+        """Show other nodes. Those with a key that was open stay open, and the cursor stays on its key."""
         self._carry_over(nodes)
         self._top = nodes
         self._lay()

@@ -78,7 +78,7 @@ def key_lines(
 
 
 def pressing(key: str, piece: Content) -> Content:
-    """The piece with the key that a click on it presses; what stands for several keys presses none."""
+    """Return the piece with the key that a click on it presses. A piece that stands for several keys presses none."""
     name = key if len(key) == 1 else NAMED.get(key)
     return piece.stylize(Style.from_meta({KEY: name})) if name else piece
 
@@ -110,7 +110,7 @@ class KeyHints(Widget):
         self.refresh()
 
     def say_instead(self, line: Content | None) -> None:
-        """Something else in their place, for a while; None: the keys again."""
+        """Say something else in place of the keys for a while; with None the keys are back."""
         self._instead = line
         self.refresh()
 

@@ -1,9 +1,9 @@
-"""Tells a key that was meant from one that was typed ahead, held down or pasted: no widget, its clock is handed in.
+"""Tell a key that was meant from one that was typed ahead, held down or pasted. No widget is needed, only a clock.
 
 A key that decides something counts when nothing has changed for half a second, and no other key comes right behind it.
-So what is typed in one go, repeated by a held key or pasted by a terminal decides nothing, and each key that came too
-early begins the half second anew: a key held for a minute approves what it was pressed for, and nothing after. Your own
-way from row to row takes half of that: enough that `ja` typed as a word allows nothing.
+So text typed in one go, repeated by a held key or pasted by a terminal decides nothing. Each key that came too early
+begins the half second anew: a key held for a minute approves the one call it was pressed for, and nothing after. Your
+own way from row to row takes half of that: enough that `ja` typed as a word allows nothing.
 """
 
 from __future__ import annotations

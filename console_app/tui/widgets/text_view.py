@@ -1,8 +1,8 @@
-"""Plain text of any size, painted line by line: what a log, a request or a result is read in.
+"""Show plain text of any size, painted line by line: a log, a request or a result is read in it.
 
-A widget that lays its whole text out would take seconds for megabytes; this one knows how many rows each piece of the
-text takes and cuts out only the rows on screen. What it is given is made safe for a terminal here. The rows of a line
-but its first stand as far in as its words do, behind a label or a time too: so where a line begins is seen.
+To lay the whole text out would take seconds for megabytes. This widget knows how many rows each piece of the text
+takes, and cuts out only the rows on screen. The text is made safe for a terminal here. Every row of a line but its
+first is indented as far as the line's words, also behind a label or a time, so that the beginning of a line is seen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A block is a part of the conversation: plain state that paints itself as lines, once for each look it has.
 
-No task, timer or input of its own, and no app: the view tells it the width, the palette and the time, and keeps the
-answer until something of that changes.
+It has no task, timer or input of its own, and knows no app. The view tells it the width, the palette and the time, and
+keeps the lines until something of that changes.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ class BlockList:
         unfinished: Callable[[Block], None] = lambda block: None,
         hold: Callable[[Block], Callable[[], None]] = lambda block: lambda: None,
     ) -> None:
-        """`unfinished` is told of each that was painted only in part, `hold` of each whose lines may now be at other
-        places, and what it gives is called when they are."""
+        """`unfinished` is told of each block that was painted only in part. `hold` is told of each whose lines may now
+        be at other places, and the function that it returns is called when they are."""
         self._hold = hold
         self._unfinished = unfinished
         self.blocks: list[Block] = []
@@ -146,8 +146,10 @@ class BlockList:
         return self._heights.find(line)
 
     def add(self, block: Block, before: Block | None = None) -> None:
-        """Adds a block at the end, or before another of the list, where it takes no room until the next frame has
-        painted it: what stands below would be pushed down by empty lines."""
+        """Add a block at the end, or before another of the list.
+
+        It takes no room until the next frame has painted it: empty lines would push down the blocks below.
+        """
         block.measured = False
         if before is None or before.index < 0:
             height = block.estimate(self.width) if self.width else 1
@@ -288,10 +290,10 @@ class BlockList:
         return self._set_height(block, block.estimate(self.width))
 
     def lines(self, y: int, count: int, palette: Palette, now: float) -> list[tuple[Line, int, int]]:
-        """`count` painted lines from line `y` on, each with its block's position and its place in the block.
+        """Return `count` painted lines from line `y` on, each with its block's position and its place in the block.
 
-        Lines past the end are empty and at position -1. A block that is new since the last frame is empty too: painted
-        here, outside the lines that the screen takes, it would look unchanged to the frame that has to show it.
+        Lines past the end are empty and at position -1. So is a block that is new since the last frame. Painted here,
+        outside the lines that the screen takes, it would look unchanged to the frame that has to show it.
         """
         index, inside = self._heights.find(y)
         blank = fit([], max(self.width, 1), palette.base)

@@ -1,6 +1,7 @@
-"""The line under the rows of a batch that is taller than the view: while it runs, what is over and what has not begun
-is folded into it as counts, so that the calls that run, wait and failed are what is seen. Once it has ended every row
-is there.
+"""Count in a line under a batch the rows that don't fit into the view.
+
+While the batch is taller than the view and runs, calls that are over or have not begun are folded into counts. So the
+calls that run, wait or failed are seen. Once it has ended, every row is there.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ AROUND = 2  # lines that are not rows: the counts, and this one
 
 
 class FoldBlock(Fold):
-    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all; where only calls of one
-    state are to be seen, all others are folded, also when the batch has ended."""
+    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all.
+
+    Where only calls of one state are to be seen, all others are folded, also when the batch has ended.
+    """
 
     def __init__(self, group: CallGroup) -> None:
         super().__init__()

@@ -53,8 +53,11 @@ class Search:
 
 @lru_cache(maxsize=8)
 def _facts(pattern: re.Pattern[str]) -> tuple[str, re.Pattern[str]]:
-    """The first word in small letters, where that can be looked for as it is; and what follows a character as far as a
-    match that begins before it can go: no more signs than the pattern has, whatever space is between them."""
+    """Return the pattern's first word in small letters, and a pattern for the reach of a match behind a character.
+
+    The word is "" where it can't be looked for as it is. A match has no more signs than the pattern, whatever space is
+    between them.
+    """
     first = pattern.pattern.split(r"\s+", 1)[0]
     plain = re.escape(first) == first and first.isascii()
     return first.lower() if plain else "", re.compile(rf"(?:\s*\S){{0,{len(pattern.pattern)}}}")

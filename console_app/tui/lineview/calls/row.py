@@ -1,7 +1,7 @@
-"""A call as one line: what stands in its columns, and how wide these are by what the calls of the batch have to say.
+"""Write a call as one line. The columns are as wide as the calls of the batch need.
 
-The result has a third of the width at least. What is left goes to the arguments first, since they tell rows apart; for
-want of room the lane goes, then the server that is the same in all rows, then the word that the glyph says too.
+The result has a third of the width at least. The rest goes to the arguments first, since they tell rows apart. For want
+of room the lane goes, then the server that all rows share, then the word that the glyph says too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Code with its syntax coloured, in slices: text that only grows is coloured once, but for the slice still open.
+"""Colour the syntax of code in slices: text that only grows is coloured once, but for the slice still open.
 
-A slice is closed after `SLICE` lines, with the lexer's state carried into the next, wherever the text was cut while
-it streamed: so the colours depend on the code alone, and a block of thousands of lines costs a frame no more than a
-short one. A construct without a state of its own (a block comment of some lexers) may lose its colour at a border.
+A slice is closed after `SLICE` lines, wherever the text was cut while it streamed, and the lexer's state is carried
+into the next. So the colours depend on the code alone, and a long block costs a frame no more than a short one. A
+construct without a state of its own (a block comment of some lexers) may lose its colour at a border.
 """
 
 from __future__ import annotations

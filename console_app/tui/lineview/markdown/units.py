@@ -305,7 +305,7 @@ class Laid(Lookup[Line]):
         return sum(len(rows) for rows, _ in self._made.values())
 
     def show(self, first: int, past: int) -> bool:
-        """Lays out the units of which a line is among these; whether any was not."""
+        """Lay out the units that have a line among these, and tell whether any was not laid out before."""
         width, new = self.look.width, False
         number, _ = self._unit_at(max(first, 0))
         while 0 <= number < len(self._units) and self._tops[number] < past:

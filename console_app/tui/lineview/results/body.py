@@ -148,8 +148,11 @@ class ResultBody:
         self._read, self._rows, self._begun = None, (None, ()), (None, 0)
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        """The page as rows of at most `width` cells, indented, as far as it is laid out; its beginning at least. `ink`
-        is that of plain text."""
+        """Return the page as indented rows of at most `width` cells, as far as it is laid out, and its beginning at
+        least.
+
+        `ink` is the style of plain text.
+        """
         if (laid := self._laid) is None:
             laid = self._lines()
             self._read = (self._asked, laid)

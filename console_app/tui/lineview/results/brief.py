@@ -1,5 +1,8 @@
-"""A result in one line: for a command its exit and last meaningful line, for a diff what it adds and removes, for a
-table its size, for everything else its first line."""
+"""Sum up a result in one line.
+
+For a command that is its exit and last meaningful line, for a diff its changes, for a table its size, for everything
+else its first line.
+"""
 
 from __future__ import annotations
 

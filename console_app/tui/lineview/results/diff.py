@@ -33,8 +33,11 @@ class DiffStat:
 
 
 class DiffReader:
-    """Goes through the lines of a diff and says what each is: `+`, `-`, ` `, `@` for the head of a hunk, `#` for that
-    of a file, `` for words around it; with its number, of the old text for what is removed, or 0."""
+    """Reads the lines of a diff and tells what each is, and its number.
+
+    It is `+`, `-` or ` `, `@` for the head of a hunk, `#` for that of a file, and `` for words around it. A removed
+    line has its number in the old text, and a line in neither text has 0.
+    """
 
     def __init__(self) -> None:
         self._old = self._new = 0

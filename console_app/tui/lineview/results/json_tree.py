@@ -27,7 +27,8 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """A line of the tree. `path` leads to the object or list that it folds; None: it folds none."""
+    """A line shows a part of the tree. `path` leads to the object or list that it folds, and is None where it folds
+    none."""
 
     text: str
     path: Path | None = None
@@ -58,7 +59,7 @@ class JsonTree:
         self._changed()
 
     def deepen(self, delta: int) -> bool:
-        """Opens so many levels more, or fewer; whether that changed anything."""
+        """Open so many levels more, or fewer, and tell whether that changed anything."""
         before = self.lines
         depth, turned = self._depth, self._turned
         self._depth, self._turned = min(max(self._depth + delta, 0), DEEPEST), set()

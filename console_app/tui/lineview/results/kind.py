@@ -1,9 +1,7 @@
 """Find out what kind of text a result is, from the path in the call's arguments, then from the text itself.
 
-No more of the text is read than that takes.
-
-A path says what the text is only where the call read it: of one that writes, the result is a message about the file,
-and a text that can't be what its path says is not.
+No more of the text is read than that takes. A path counts only where the call read that file: the result of one that
+writes is a message about it. Nor does it count for a text that can't be what its path says.
 """
 
 from __future__ import annotations
@@ -119,8 +117,11 @@ def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
-    """The text without the line that names its resource and without a fence around all of it, and what either says
-    that it is: the word of the fence, or that of the MIME type."""
+    """Return the text without the line that names its resource and without a fence around all of it, and its declared
+    kind.
+
+    That is the word of the fence, or of the MIME type.
+    """
     head = _RESOURCE.match(content)
     text = content[head.end() :] if head else content
     said = (head[2] or "").removeprefix("x-") if head else ""

@@ -175,7 +175,7 @@ def _cells(placed: PlacedPicture, palette: Palette) -> list[Row]:
 
 
 def _drawn(drawing: Drawing, palette: Palette) -> list[Row]:
-    """Two lines of pixels a row; where the picture is open, the ground is seen."""
+    """Draw two lines of pixels a row. The ground is seen where the picture is transparent."""
     ground = palette.base.bgcolor
     behind = (0, 0, 0) if ground is None or ground.triplet is None else tuple(ground.triplet)
     inks: dict[tuple[bytes, bytes], Style] = {}

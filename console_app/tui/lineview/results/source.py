@@ -1,8 +1,8 @@
 """Find out the language of a text, where no path says it, and read texts whose lines a tool has numbered.
 
-Prose, logs and what a shell printed are in none. A text is source where one line at least is as nothing else is, more
-speak for the same language, and every line that isn't indented can stand in it: that keeps the colours away from words
-that only quote code.
+Prose, logs and the output of a shell are in none. In source, one line at least looks like no other language, more lines
+speak for the same one, and every line without indentation can stand in it. That keeps the colours away from words that
+only quote code.
 """
 
 from __future__ import annotations

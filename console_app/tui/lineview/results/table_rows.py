@@ -26,8 +26,11 @@ _RULE = "─" * 8  # between two records where there is no room for columns
 
 
 class TableLines:
-    """The first rows of a table, its head above them; the columns are as wide as these, or more of its beginning, make
-    them: so what is taken in is shown only with the last of it."""
+    """Lays out the first rows of a table, with its head above them.
+
+    These rows, or more of the table's beginning, make the width of the columns. So rows are shown only with the last
+    one that is taken in.
+    """
 
     def __init__(self, found: Table) -> None:
         self.count = 0

@@ -121,7 +121,8 @@ class StuckLine:
         self._watched[block] = None
 
     def row_at(self, top: int, height: int) -> int | None:
-        """The line of the view that would be covered if `top` were its first; None: its own place is in view."""
+        """Return the line of the view that would be covered if `top` were its first; None while its own place is in
+        view."""
         block = self._candidate()
         if block is None or height < (LOWEST_VIEW if self._is_in_use() else 1):
             return None
@@ -395,7 +396,7 @@ class BlockScroll(ScrollView):
             self._adjusting = False
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follows the end while at the end; what comes into view is measured and begins to move."""
+        """Follow the end while at the end. Blocks that come into view are measured and begin to move."""
         super().watch_scroll_y(old_value, new_value)
         if self._adjusting or round(old_value) == round(new_value):
             return

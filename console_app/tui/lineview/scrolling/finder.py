@@ -92,7 +92,7 @@ class Finder:
         await self._go(block, number)
 
     def close(self) -> None:
-        """Nothing is marked any more; what was unfolded for the match that is gone to stays open."""
+        """Mark nothing any more. A block that was unfolded for the current match stays open."""
         self._unfolded = None
         self._counts.clear()
         self.words = ""
@@ -195,7 +195,8 @@ def _beside(blocks: Sequence[Block], block: Block, forward: bool) -> Block:
 
 
 def neighbour(blocks: Sequence[Block], at: int, kind: Kind, delta: int) -> Block | None:
-    """The beginning of a turn, or a call that failed, before or behind position `at`; None: there is none."""
+    """Return the beginning of a turn, or a call that failed, before or behind position `at`; None where there is
+    none."""
     fits: Callable[[Block], bool] = _begins_turn if kind == "turn" else _failed
     ahead = blocks[at + 1 :] if delta > 0 else reversed(blocks[: max(at, 0)])
     return next((block for block in ahead if fits(block)), None)

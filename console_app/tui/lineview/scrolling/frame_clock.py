@@ -20,7 +20,8 @@ class FrameClock:
     """Has one widget painted frame by frame, after `start` once the widget is mounted."""
 
     def __init__(self, widget: Widget, paint: Callable[[bool], bool]) -> None:
-        """`paint` is called for each frame, with whether what only moves is to be painted too; False: nothing moves."""
+        """`paint` is called for each frame, and told whether to paint things that only move. It returns False when
+        nothing moves."""
         self.running = False
         self.live_every = LIVE_EVERY
         self._widget = widget

@@ -69,7 +69,7 @@ class Slices:
             self._running = False
 
     def _done_some(self, work: Sliced, seconds: float) -> bool:
-        """Does some of the work; whether some is left that can be done."""
+        """Do some of the work, and tell whether some is left that can be done."""
         end = time.monotonic() + seconds
         try:
             while work.unfinished and time.monotonic() < end:

@@ -1,7 +1,7 @@
 """Turn the ANSI colours that tools write into styled pieces: SGR sequences become styles, all else stays visible.
 
-Only colours and plain emphasis are taken over. Blinking and concealed text is not (text that hides from its reader is
-no style), and cursor movement, titles, clipboard writes and all other sequences show as the marks of `safe_text`.
+Only colours and plain emphasis are taken over. Blinking and concealed text is not: text that hides from its reader is
+no style. Cursor movement, titles, clipboard writes and all other sequences show as the marks of `safe_text`.
 """
 
 from __future__ import annotations

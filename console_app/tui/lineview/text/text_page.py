@@ -37,8 +37,11 @@ class TextPage:
         return lines, self.count - len(lines)
 
     def read(self, at: int, limit: int, most: int = 0) -> tuple[list[str], int]:
-        """The next `limit` lines at most from character `at` on, each cut to a length that can be shown, and where the
-        one behind them begins; with `most` only those that begin in so many characters."""
+        """Return the next `limit` lines at most from character `at` on, and where the one behind them begins.
+
+        Each is cut to a length that can be shown. With `most`, only those that begin in so many characters are
+        returned.
+        """
         past = len(self.text) - self.text.endswith("\n")
         last = at + most if most else past
         if limit > FIRST_PAGE and most:

@@ -50,7 +50,7 @@ class ActivityLine(Widget):
             self.refresh()
 
     def look(self, now: float) -> bool:
-        """Shows what runs at `now`; whether that changes with time alone."""
+        """Show what runs at `now`, and tell whether that changes with time alone."""
         doing = self._at(now)
         still = is_still(self.app)
         if still and int(now) == self._second and _kind(doing) == _kind(self._doing):
@@ -87,8 +87,11 @@ class ActivityLine(Widget):
         return line + Content(" " * max(width - line.cell_length - key.cell_length, 2)) + key
 
     def _stop_key(self) -> str:
-        """The key as it is bound now. On a board or a panel escape goes back first: there it is the other one,
-        and in a field on a board, which has both for itself, there is none."""
+        """Return the key that stops, as it is bound now.
+
+        On a board or a panel escape goes back first, so it is the other key there. A field on a board needs both for
+        itself, and has none.
+        """
         bound: dict[str, str] = {}
         for one in self.screen.active_bindings.values():
             bound.setdefault(one.binding.action, one.binding.key)

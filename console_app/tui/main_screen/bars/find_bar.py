@@ -118,7 +118,7 @@ class FindBar(Horizontal):
         self._tell()
 
     def close(self) -> bool:
-        """Closes it. The view stays where it is; whether a panel was come from, which has the focus again."""
+        """Close the bar; the view stays where it is. Return whether a panel had the focus before, and has it again."""
         self._recounting.pause()
         self._finder.close()
         self.remove_class("-open")

@@ -177,7 +177,7 @@ class TodoPane(Vertical, can_focus=True):
         self.refresh_pane()
 
     def on_descendant_blur(self) -> None:
-        """Drop the unsaved text of a line that loses the focus."""
+        """Paint the list again when its line loses the focus."""
         self.call_later(self.refresh_pane)
 
     def _put(self, item: ev.TodoItem) -> None:

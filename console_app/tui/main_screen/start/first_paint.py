@@ -1,8 +1,8 @@
-"""An app that paints and takes keys before it has anything to talk to: what loads slowly comes after the first paint.
+"""Paint and take keys before there is anything to talk to: the slow parts load after the first paint.
 
 Imports, settings, servers and the engine take twice as long as an empty Textual app takes to open. So there is first a
-screen of the same look that can only be written in; a thread loads the rest; then the chat screen takes its place, with
-what was written, and gets every key that means more than writing, in the order in which they were pressed.
+screen of the same look that can only be written in, while a thread loads the rest. Then the chat screen takes its
+place, with the text that was written. It gets every key that means more than writing, in the order of the keys.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The main screen before there is anything to talk to: the same picture, with a prompt that can be written in.
+"""The main screen before there is anything to talk to shows the same picture, with a prompt that can be written in.
 
-A message can be sent, and is shown; its turn begins on the chat screen, which takes over what was written and sent.
-What is more than that waits for the chat screen.
+A message can be sent, and is shown. Its turn begins on the chat screen, which takes over the text and the messages.
+Anything more than that waits for the chat screen.
 """
 
 from __future__ import annotations
