@@ -127,7 +127,7 @@ class ApprovalSelection:
             return [self.current] if self.current else []
         return self.waiting if what == "all" else [one for one in self.waiting if what == "reads" and one.only_reads]
 
-    # What keys decide. Each is False when the key does not count now.
+    # Decisions by key. Each method returns False when the key does not count now.
 
     def once(self) -> bool:
         """Run the selected call, this time."""

@@ -209,7 +209,7 @@ Completer = Callable[[Token], Sequence[Completion]]
 Later = Callable[[Token], AsyncIterator[Completions]]
 """Completions of a value, and of what lies beside files behind `@`: more of them each time, as servers answer."""
 Look = Callable[[str], "Awaitable[Sequence[files.Chip]]"]
-"""What would go along with a text."""
+"""Return the attachments that would go along with a text."""
 Keep = Callable[[bytes], Awaitable[str]]
 """Keeps a picture, and gives what names it. Raises FanoutError."""
 PAUSE = 0.15  # seconds of no typing before what is named is looked at
@@ -423,15 +423,15 @@ class PromptBox(Vertical):
             if over or token_before(prompt.document[row], column, row == 0) != token:
                 return  # typed on meanwhile
             new = [*named, *found.completions]
-            # What was listed still fits; taking it away until the rest is there would take your choice with it.
+            # The listed completions still fit. Without them, your choice would be gone until the rest is there.
             kept = [one for one in self.popup.completions if one not in new] if found.more else []
             self._show([*kept, *new], token, found.title)
 
     def _show(self, completions: Sequence[Completion], token: Token | None, title: str = "") -> None:
         more = token is not None and token == self._token
         self._token = token if completions else None
-        # With nothing typed of an argument Enter means the bare command, so nothing is chosen for you; nor is a value
-        # that a server proposes, which may come just before Enter is pressed.
+        # Before an argument is begun, Enter means the bare command, so nothing is chosen for you. Nor is a value that a
+        # server proposes: it may come just before Enter is pressed.
         kind, query = (token.kind, token.query) if token is not None else ("", "")
         highlight = kind != "value" and (kind != "argument" or bool(query))
         self.popup.show(completions, highlight, title, more=more)

@@ -39,11 +39,11 @@ class AskedView(Vertical):
     """
 
     wants: ClassVar[str] = ""
-    """What the server wants, behind its name."""
+    """Says what the server wants, behind its name."""
     choices: ClassVar[Sequence[tuple[str, str]]] = ()
     """The keys that decide, and what each does."""
     withdrawn: ClassVar[bool] = False
-    """Whether the question isn't open any more."""
+    """Tells whether the question is closed."""
 
     def __init__(self, asked: PendingQuestion) -> None:
         super().__init__()

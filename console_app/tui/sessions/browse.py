@@ -233,7 +233,7 @@ class SessionsScreen(Dialog[Picked | None]):
 
     def _fill(self) -> None:
         options = self.query_one(OptionList)
-        # By the id of the session: a list that came back stands where it stood.
+        # The cursor goes to the session that it was on, so that a list that came back stands where it stood.
         at = next((n for n, found in enumerate(self._shown) if found.info.id == self._select), 0)
         options.clear_options()
         if not self._shown:

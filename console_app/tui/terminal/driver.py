@@ -48,9 +48,9 @@ USUAL_CELL = (10, 20)  # pixels, for one that doesn't say theirs
 UNREAD = 100_000  # characters that the terminal has still to read, from which on pictures are drawn coarsely
 REST = 0.15  # seconds without change after which they are drawn finely
 TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
-# What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written),
-# for Alt with an arrow or a page key as rxvt does (it would be Esc, which stops the turn, and then the key), and
-# xterm's modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
+# Sequences that terminals send, and those by which the parser knows the keys. Of Alt+Enter and Alt+digit, - or =, as
+# plain terminals send them, it would make a sign that is written. rxvt's Alt with an arrow or a page key would be Esc,
+# which stops the turn, and then the key. The rest is xterm's modifyOtherKeys for these keys and for Shift+Enter.
 RESPELT = {
     **{f"\x1b\x1b{mark}{arrow}": f"\x1b[1;3{arrow}" for mark in "[O" for arrow in "ABCD"},
     **{f"\x1b\x1b[{page}~": f"\x1b[{page};3~" for page in "56"},

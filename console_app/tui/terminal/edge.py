@@ -39,7 +39,7 @@ _ALONE = re.compile(
     r"\x07|\x1b\]52;c;[A-Za-z0-9+/]*={0,2}\x07|\x1b\]22;[a-z-]+\x07"
     rf"|\x1b\]2;fanout{_TEXT}\x07|\x1b{_NOTICE}|\x1bPtmux;\x1b\x1b{_NOTICE}\x1b\\"
 )
-# What most lines are made of: nothing that stands over the letter before it.
+# Most lines are made of these characters, none of which stands over the letter before it.
 _UNMARKED = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u0400-\u0482\u2010-\u2027\u2190-\u21ff\u2500-\u25ff]*")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 

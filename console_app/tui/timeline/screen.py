@@ -40,7 +40,7 @@ WIDE = 110  # cells from which one line holds all of the call under the cursor
 HIGH = 20  # lines from which there is room for two
 
 TimelineResult = tuple[Literal["open", "inspect"], str]
-"""What to do with which call."""
+"""Names what to do, and the call to do it with."""
 
 
 class TimelineChart(RowList):

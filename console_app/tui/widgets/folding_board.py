@@ -33,7 +33,7 @@ class FoldingBoard(Vertical, can_focus=True):
     ]
 
     to_do: ClassVar[str] = "answer"
-    """What is done on it."""
+    """Names what you do on the board."""
     accent: ClassVar[str] = "$accent"
     """The colour of its keys."""
 

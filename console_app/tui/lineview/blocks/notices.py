@@ -17,7 +17,7 @@ from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.wording import counted, counted_as, number
 
 Waits = Callable[[float], str]
-"""What is waited for at a time, in words; "" for nothing."""
+"""Say in words what is waited for at a time; "" for nothing."""
 
 UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
 _LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}

@@ -1,7 +1,7 @@
 """Draw the panel of one call, from the moment its name is known to its result: framed, or one line, or open.
 
-It paints the of the transcript. A framed panel keeps its three lines from beginning to end, so that nothing jumps, and
-folds to one when another turn has begun. A finished panel is the call's tool message.
+It paints a `CallView` of the transcript. A framed panel keeps its three lines from beginning to end, so that nothing
+jumps, and folds to one when another turn has begun. A finished panel is the call's tool message.
 """
 
 from __future__ import annotations

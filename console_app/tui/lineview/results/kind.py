@@ -27,7 +27,7 @@ _STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_lin
 _PLAIN = (".txt", ".text", ".log", ".csv", ".tsv", ".tab")
 _NUMBERED = re.compile(r"\s*\d+[\t│|:→][^\n]*\n\s*\d+[\t│|:→]")
 _FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
-# With the end of its MIME type: of `text/x-lua` and `image/svg+xml`, `x-lua` and `xml`.
+# The second group is the end of the MIME type: `x-lua` of `text/x-lua`, and `xml` of `image/svg+xml`.
 _RESOURCE = re.compile(r"\[resource (\S+)(?: of type \S{1,60}?([\w-]{1,60}))?\]\n")
 _HOST = re.compile(r"https?://[^/?#]*")  # whose end, as in `.rs` or `.pl`, is not that of a file
 _NOTE = re.compile(r"\n(\[lines \d+ to \d+[^\[\]\n]{0,100}\])\s*\Z")

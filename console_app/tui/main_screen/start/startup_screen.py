@@ -72,7 +72,7 @@ class SentPreview(Widget):
         return [*lines[:MOST_LINES], fit(waits, self.size.width, palette.base)]
 
 
-# What a text area's own keys do. Keys of the prompt's that do more than write in it are not among them.
+# Actions of a text area's own keys. Keys of the prompt that do more than write in it are not among them.
 WRITING = {binding.action for binding in TextArea.BINDINGS if isinstance(binding, Binding)} - {"paste"} | {"newline"}
 IN_A_TURN = ("steer", "toggle_all")  # actions of keys that do nothing before there is a conversation
 
