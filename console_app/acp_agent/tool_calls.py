@@ -20,7 +20,7 @@ _NEWEST = 20  # lines of its log that a running call shows
 _LINES = ("line", "start_line", "line_start", "from_line", "offset")
 _BRIEF = 60
 _WORD = r"(?:^|[^a-z]){}(?![a-z])"
-# Of a tool that says that it only reads, and of any other: by its name, as the protocol's kinds are for icons.
+# Kinds by the tool's name, for tools that call themselves read-only and for all others: the kinds are for icons.
 _READING: tuple[tuple[str, schema.ToolKind], ...] = (
     (_WORD.format("(?:search|grep|find|query|glob)"), "search"),
     (_WORD.format("(?:fetch|browse|download|url|web)"), "fetch"),

@@ -15,8 +15,8 @@ from console_app.cluster.messages import Opening
 from console_app.domain import UsageError, batch
 from console_app.wiring import Setup
 
-# Of the command line, what says which items there are and what becomes of their results: it is the client's alone, and
-# a run that is started again with another of these still finds what its workers do for it.
+# Options that say which items there are and what becomes of their results. They are the client's alone: a run that is
+# started again with other ones still finds the work that its workers do for it.
 _OF_THE_CLIENT = (
     *("words", "from_file", "prompt", "system", "schema", "format", "each", "repeat", "limit", "shuffle", "output"),
     *("retry", "rerun_changes", "fail_fast", "name", "plain", "report", "batch_price", "batch_tokens", "events"),
