@@ -34,7 +34,7 @@ Servers = Sequence[schema.HttpMcpServer | schema.SseMcpServer | schema.AcpMcpSer
 
 
 class EditorAgent:
-    """All conversations of one editor. `stored` are those of the console."""
+    """Holds all conversations of one editor. `stored` are those of the console."""
 
     def __init__(self, open_session: OpenSession, stored: Library, lines: JsonLines) -> None:
         self._open_session = open_session
@@ -87,7 +87,7 @@ class EditorAgent:
     async def load_session(
         self, cwd: str, session_id: str, mcp_servers: Servers | None = None, **_: Any
     ) -> schema.LoadSessionResponse:
-        """Goes on with a stored conversation, which is told whole."""
+        """Continue a stored conversation, and send the editor all of it."""
         session = await self._opened(cwd, mcp_servers, session_id)
         await session.replay()
         return schema.LoadSessionResponse(modes=session.modes, config_options=session.options)

@@ -91,7 +91,7 @@ class JsonLines:
         self._put({"method": CLIENT_METHODS["session_update"], "params": serialize_params(note)})
 
     async def room(self) -> None:
-        """Returns when the editor keeps up, and whatever else goes on had its turn."""
+        """Return when the editor keeps up, and other tasks had their turn."""
         await asyncio.sleep(0)
         await self._output.drain()
 

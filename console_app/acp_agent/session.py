@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class EditorSession(UiPort):
-    """A UiPort. `can` is what the editor can do beside the least."""
+    """Holds one conversation, as its UiPort. `can` names what the editor can do beside the least."""
 
     def __init__(self, parts: SessionParts, lines: JsonLines, editor: Editor, can: schema.ClientCapabilities) -> None:
         self.parts, self._lines = parts, lines
@@ -75,7 +75,7 @@ class EditorSession(UiPort):
     # -- its life
 
     def begin(self) -> None:
-        """The editor knows of it: everything starts, and what was not told yet is."""
+        """Start everything, and list the models, now that the editor knows the conversation."""
         self._starting = asyncio.create_task(self._start(), name="editor-session")
         self._listing = asyncio.create_task(self._list_models(), name="models")
 
@@ -122,7 +122,7 @@ class EditorSession(UiPort):
         await self.parts.services.close()
 
     async def replay(self) -> None:
-        """Tells of what was said before."""
+        """Send the editor everything that was said before."""
         for _ in self.updates.replay(Transcript.of(self.parts.stored)):
             await self._lines.room()
 

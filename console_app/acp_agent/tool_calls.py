@@ -1,4 +1,4 @@
-"""A call in the words of the protocol: of what kind it is, where it works, what it would change, what came of it."""
+"""Put a call into the words of the protocol: its kind, where it works, what it would change, and its result."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Updates:
                 assert_never(event)
 
     def flush(self) -> None:
-        """Tells of what running calls said of themselves: once for all of it that came together."""
+        """Send the news of running calls, once for all that came together."""
         for call_id in self._news:
             if call_id in self._told and (call := self.transcript.calls.get(call_id)) is not None:
                 self._update(call_id, content=[*self.diffs(call_id), tool_calls.progress(call)])

@@ -59,7 +59,7 @@ class LineApprovals:
         return [call for call in self._numbers.transcript.calls.values() if call.state is CallState.WAITING]
 
     def ask(self, call: CallView) -> None:
-        """A call begins to wait: it is said with the next `say_due`, since the file that it would change is read."""
+        """Ask for approval of a call with the next `say_due`, since the file that it would change is read first."""
         self._said_at.pop(call.id, None)
         self._due.append(call)
 
@@ -106,7 +106,7 @@ class LineApprovals:
         return f"{', '.join(others)} or {last} decides."
 
     def say_rest(self, call: CallView) -> bool:
-        """Says what was left out of a call that waits; False where nothing was. Only then it can be approved."""
+        """Say the rest of a waiting call, which can be approved only then. Return False where nothing was left out."""
         if call.state is not CallState.WAITING or (rest := self._left.pop(call.id, None)) is None:
             return False
         self._said_at[call.id] = self._dialogue.newest()

@@ -29,7 +29,7 @@ class CallNumbers:
         return self._numbers.setdefault((self._session, call_id), len(self._numbers) + 1)
 
     def call(self, word: str) -> CallView:
-        """The call of a number as it was typed. Raises UsageError where there is none."""
+        """Return the call of a typed number. Raises UsageError where there is none."""
         if word.isdecimal():
             for (session, call_id), number in self._numbers.items():
                 if number == int(word) and session == self._session and call_id in self.transcript.calls:

@@ -60,7 +60,7 @@ class Dialogue:
 
     @contextmanager
     def silent(self) -> Generator[None]:
-        """Another program has the terminal: what is said meanwhile is said behind it."""
+        """Hold lines back while another program has the terminal, and print them after that."""
         self._held = []
         try:
             yield
@@ -107,7 +107,8 @@ class Dialogue:
             self._answer = None
 
     async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
-        """One of `options`, a value and what there is to say of it: by its number, or by words that only it has."""
+        """Let the user choose one of `options`, each a value with its description: by number, or by words that only one
+        has."""
         names = list(options)
         listed: Sequence[str] = names
         while listed:

@@ -80,7 +80,7 @@ class Examining:
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
     async def uses(self, item: Offered) -> bool:
-        """Does what is wanted with a thing of a server; False where that is to switch it."""
+        """Use, read or show a server's offer. Return False where it is to be switched."""
         kind = item.kind
         picked = await self._d.choose(
             f"What with {one_line(item.name, 80)}?", {"use": _USES[kind], "switch": "on or off"}

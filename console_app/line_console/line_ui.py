@@ -87,7 +87,7 @@ class LineUi(UiPort):
             self.read(turns[-1].number)
 
     def read(self, turn: int) -> bool:
-        """Says a turn; False where there is none of that number."""
+        """Print a turn. Return False where there is none of that number."""
         found = next((one for one in self._numbers.transcript.turns if one.number == turn), None)
         if found is None:
             return False

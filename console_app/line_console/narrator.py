@@ -25,8 +25,8 @@ _ENDINGS = {
 
 
 class Narrator:
-    """Folds events into the transcript of `numbers` and says them. `approval` says what a call wants to do,
-    `question` what it asks."""
+    """Folds events into the transcript of `numbers` and prints them. `approval` asks for a call, `question` prints its
+    question."""
 
     def __init__(
         self,

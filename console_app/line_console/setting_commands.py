@@ -31,7 +31,8 @@ class ConnectCommand:
         self._say = console.dialogue.say
 
     async def run(self, rest: str) -> None:
-        """/connect: asks for what it needs, one line each; left at any of them, nothing has changed."""
+        """Ask for the address and all else that /connect needs, a line each. Left at any of them, nothing has
+        changed."""
         if (connecting := self._c.console.services.connecting) is None:
             raise UsageError("no other model can answer here")
         address, needs_key = (rest, False) if rest else await self._address(connecting)

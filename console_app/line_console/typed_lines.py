@@ -41,7 +41,7 @@ class TypedLines:
 
     @contextmanager
     def left_alone(self) -> Generator[None]:
-        """Somebody else reads the terminal."""
+        """Leave the terminal alone while somebody else reads it."""
         self._stop_listening()
         try:
             yield
@@ -50,7 +50,7 @@ class TypedLines:
 
     @contextmanager
     def unseen(self) -> Generator[None]:
-        """The terminal, where it is one, doesn't show what is typed."""
+        """Keep the terminal, where it is one, from showing what is typed."""
         if not os.isatty(self._descriptor):
             yield
             return
@@ -89,7 +89,8 @@ class TypedLines:
         return None
 
     def _read(self) -> bool:
-        """Reads what is typed by now; false where nothing is, as when `newest` took it before the loop's turn came."""
+        """Read the text typed so far. Return False where there is none, as when `newest` took it before the loop's turn
+        came."""
         if not select.select([self._descriptor], [], [], 0)[0]:
             return False
         try:

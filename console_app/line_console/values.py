@@ -15,7 +15,7 @@ NOTHING = "-"  # typed alone, leaves a value out
 
 
 async def fill_in(dialogue: Dialogue, fields: Sequence[forms.Field], now: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values, beginning with those of `now`; None where it was left. What no field is for stays."""
+    """Ask for the values, beginning with those of `now`; None where that was left. Values without a field stay."""
     values = {name: value for name, value in now.items() if name not in {field.name for field in fields}}
     if fields:
         dialogue.say(
@@ -75,7 +75,7 @@ def _question(field: forms.Field, known: Any) -> str:
 
 
 def _read(field: forms.Field, line: str) -> Any:
-    """The value that a line means. Raises ValueError, whose words say what it must be."""
+    """Return the value that a line means. Raises ValueError, whose words say what it must be."""
     word = line.strip()
     match field.kind:
         case "switch":
