@@ -59,7 +59,7 @@ class Template:
         return [name for name in self.fields if _look_up(fields, name) is _MISSING]
 
     def filled(self, fields: Mapping[str, Any]) -> str:
-        """The text with the values in their places; what is no text stands there as JSON."""
+        """Return the text with the values in their places; a value that is no text is written as JSON."""
         return "".join(text if name is None else text + _written(_look_up(fields, name)) for text, name in self._parts)
 
 

@@ -77,7 +77,8 @@ class LocalEngine:
         self._events.end()
 
     def _start(self) -> None:
-        """Starts what there is room for, a few in each round of the loop, or all would hold it up together."""
+        """Start as many items as there is room for, a few in each round of the loop, or all would hold it up
+        together."""
         for _ in range(_TOGETHER):
             if not self._waiting or len(self._tasks) >= self.capacity:
                 return

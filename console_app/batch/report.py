@@ -31,7 +31,7 @@ gap: .1rem 1rem; } dd { margin: 0; } summary { cursor: pointer; }
 
 
 def summary(run: batch.BatchSnapshot) -> Iterator[str]:
-    """A run that has ended: how many, how long, what failed and why, what it took."""
+    """Sum up a run that has ended: how many items, how long, what failed and why, and the cost."""
     counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in run.counts.items())
     before = f" ({run.earlier} from before)" if run.earlier else ""
     yield f"{run.ended + run.earlier} of {plural(run.total, 'item')} done{before}: {counts or 'none ran'}."

@@ -117,7 +117,7 @@ class ResultsFile:
         return there is not None and there.st_size == self._size
 
     def give_up(self) -> None:
-        """Nothing waits for the disk any more: what it doesn't take at once is in `unwritten`."""
+        """Wait no longer for the disk: everything that it doesn't take at once is in `unwritten`."""
         self._giving_up.set()
 
     async def close(self) -> None:

@@ -125,7 +125,7 @@ class Telling:
         return now.model_copy(update={"paused": self._paused()})
 
     def stop_all(self) -> None:
-        """Stops the run; what is running runs again another time."""
+        """Stop the run. Items that run now run again another time."""
         self._run.stop("now", "stopped by hand")
 
     async def until_ended(self, tell: Callable[[str], None] | None) -> batch.BatchSnapshot:

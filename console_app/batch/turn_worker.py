@@ -147,7 +147,7 @@ class EventFiles:
             raise ConfigError(f"--events {folder}: {error.strerror or error}") from None
 
     async def write(self, item_id: str, events: Sequence[Event]) -> None:
-        """Puts an item's events into its file, in place of those of an earlier run. Raises ConfigError."""
+        """Put an item's events into its file, in place of those of an earlier run. Raises ConfigError."""
         await asyncio.to_thread(self._write, self.path(item_id), events)
 
     def path(self, item_id: str) -> Path:
@@ -307,7 +307,7 @@ class TurnWorker:
 
 
 class _Running:
-    """An item that runs, and what was told of it."""
+    """Holds an item that runs, and the events that it told."""
 
     def __init__(self, item: batch.WorkItem, tell: Tell, note: Note, *, watched: bool) -> None:
         self.item = item
@@ -361,7 +361,7 @@ class _Running:
 
     @property
     def answer(self) -> str:
-        """The text of the newest answer; of given calls what came of them."""
+        """Return the text of the newest answer, or the results of given calls."""
         if self.engine is None:
             return ""
         if self.item.calls:

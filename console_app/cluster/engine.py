@@ -304,7 +304,7 @@ class ClusterEngine:
         ]
 
     def _lose(self, link: _Link) -> None:
-        """Drop a worker that is gone: what it ran goes elsewhere, unless it may have changed something."""
+        """Drop a worker that is gone. Its items go elsewhere, unless they may have changed something."""
         if self._links.get(link.worker) is not link:
             return
         del self._links[link.worker]

@@ -17,7 +17,7 @@ class Output(BaseModel):
 
 
 class CallReport(Output):
-    """A call of the run and what came of it."""
+    """Holds a call of the run and its result."""
 
     call_id: str
     name: str

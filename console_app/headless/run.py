@@ -34,9 +34,9 @@ STEP_LIMIT = "The step limit was reached: the answer is what could be said by th
 
 
 class _Printing(UiPort):
-    """The UiPort of a run: events are printed, and nobody is there to be asked.
+    """Prints the events of a run, as its UiPort. Nobody is there to be asked.
 
-    `error` is what kept the run from its end, if anything did.
+    `error` is the fault that kept the run from its end, if there was one.
     """
 
     def __init__(self, output: OutputStreams, transcript: Transcript, writer: Writer) -> None:

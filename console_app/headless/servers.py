@@ -34,7 +34,7 @@ async def running(hub: Hub, to_end: TimeToEnd | None = None) -> AsyncGenerator[H
 
 
 async def _closed_early(hub: Hub, to_end: TimeToEnd) -> None:
-    """Nothing calls the servers any more: they end while what was said is still written."""
+    """Close the servers early: nothing calls them any more, while the output is still written."""
     await to_end.begun.wait()
     await hub.close(hurried=True)
 

@@ -229,7 +229,7 @@ class ResultsWriter:
 
 
 def call_line(call: CallView) -> str:
-    """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
+    """Write a finished call in one line: how it ended, its name, its result, how long it ran."""
     verdict = call.verdict or verdicts.Verdict(verdicts.VerdictWord.INTERRUPTED)
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
     words = [verdict.glyph, _label(call)]
