@@ -211,7 +211,8 @@ class FanoutApp(StartupApp[int]):
         forget_toasts(self, event.notification.message)
 
     async def on_event(self, event: events.Event) -> None:
-        """No key begins anything while the console ends, nor on what is covered but to stop and to leave."""
+        """Drop keys that would begin something while the console ends, and on a covered screen all but those that stop
+        and leave."""
         ends = self._ending is not None and isinstance(event, events.InputEvent | events.Paste)
         leaves = isinstance(event, events.Key) and event.key in ("ctrl+c", "ctrl+d")
         unseen = isinstance(event, events.Key | events.Paste) and not leaves

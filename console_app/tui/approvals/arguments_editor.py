@@ -33,9 +33,9 @@ Check = Callable[[str], dict[str, Any]]
 
 
 class ArgumentsEditor(Dialog[dict[str, Any] | None]):
-    """The result is what `check` made of the arguments' JSON, or None when it was left.
+    """Edits the arguments of a call. The result is what `check` made of their JSON, or None when the editor was left.
 
-    `check` raises ValueError with what is wrong, in one sentence; what is wrong can't be accepted.
+    `check` raises ValueError with the fault in one sentence, and arguments with a fault can't be accepted.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "arguments_editor.tcss"]
@@ -83,7 +83,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             yield Static(Content("\n").join(schema_lines(self._schema)), classes="arguments--schema")
 
     async def on_mount(self) -> None:
-        """The cursor at the start; the verdict on what is there."""
+        """Put the cursor at the start, and check the arguments that are there."""
         for view in (self.query_one(VerticalScroll), self.query_one("#box > TextArea", TextArea)):
             tell_moves(view)
         if not await self._fill_form(self._arguments):
@@ -161,7 +161,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self.focus_next()
 
     async def action_json(self) -> None:
-        """F2: the other way of changing them, with what is there now."""
+        """F2: switch between form and JSON, with the arguments as they are now."""
         if self._form is not None:
             if (text := self._form_text(self._form)) is not None:
                 self.query_one("#box > TextArea", TextArea).text = text
@@ -170,7 +170,8 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._say(Content.styled("The tool's form has no place for these: they stay JSON.", "$warning"))
 
     def action_accept(self) -> None:
-        """Ctrl+S: only what is right and was displayed, and not by a key that was pressed before it was there."""
+        """Ctrl+S: accept arguments that are right and were displayed, by a key that was not pressed before they were
+        there."""
         if self._clock() - self._opened_at < SETTLE:
             return
         if (arguments := self._judge()) is None:
@@ -225,7 +226,7 @@ def written(arguments: Mapping[str, Any]) -> str:
 
 
 def schema_lines(schema: json_schema.Schema) -> list[Content]:
-    """A line an argument of the tool: its name, type, whether it must be there, and what it is for."""
+    """Write a line for each argument of the tool: its name and type, whether it is required, and its description."""
     known, needed = json_schema.properties(schema), json_schema.required(schema)
     widest = min(max((len(one_line(name, 24)) for name in known), default=0), 24)
     lines: list[Content] = []

@@ -34,7 +34,7 @@ def name_column(lines: list[displayed.ArgumentLine]) -> int:
 
 
 def rows(lines: list[displayed.ArgumentLine], width: int) -> list[ArgumentRow]:
-    """The lines as rows of which no text is wider than what `width` cells leave beside marks and names."""
+    """Break the lines into rows. No text is wider than the room that `width` cells leave beside marks and names."""
     column = name_column(lines)
     room = max(width - column - 5, 8)
     found: list[ArgumentRow] = []
@@ -151,7 +151,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         return [first[id(self._lines[hunk])] for hunk in self._hunks if id(self._lines[hunk]) in first]
 
     def page(self, direction: int) -> None:
-        """A page on or back; on, to where a part of a diff begins in the lower half of what is seen."""
+        """Scroll a page on or back; on, to where a part of a diff begins in the lower half of the view."""
         here, height = int(self.scroll_offset.y), max(self.size.height - 1, 1)
         ahead = [start for start in self._starts() if here + height / 2 < start <= here + height]
         goal = ahead[-1] if direction > 0 and ahead else here + direction * height

@@ -171,7 +171,7 @@ class ApprovalBoard(FoldingBoard):
 
     @dataclass
     class Refused(Message):
-        """A key can't do here what it is for."""
+        """Says that a key can't do here what it is for."""
 
         why: str
 
@@ -238,7 +238,7 @@ class ApprovalBoard(FoldingBoard):
     # -- keys
 
     def on_key(self, event: events.Key) -> None:
-        """Every key, before what it does: one right behind another was not meant for the board."""
+        """Note every key before its binding runs: one right behind another was not meant for the board."""
         if self.has_focus:
             self.selection.keys.pressed(event.key)
             self._paint_keys()
@@ -316,7 +316,7 @@ class ApprovalBoard(FoldingBoard):
         self.query_one(ArgumentsView).page(direction)
 
     def _go_to_unseen(self, row: int) -> None:
-        """A key would approve what was not displayed: it shows that, up to its end, and the next press counts."""
+        """Show the end of a call that a key would approve before all of it was displayed. The next press counts."""
         if row != self.selection.selected and self.selection.go(row):
             self._first = row
         self.selection.keys.changed()
@@ -324,7 +324,8 @@ class ApprovalBoard(FoldingBoard):
         self.call_after_refresh(show_end, self.query_one(ArgumentsView))
 
     def _note_displayed(self) -> None:
-        """Keeps what is on screen: the selected call once its end is, the others whose rows say all of them."""
+        """Note the calls that were displayed: the selected one once its end is on screen, others whose rows say all of
+        them."""
         selection, view = self.selection, self.query_one(ArgumentsView)
         if not self._on_screen() or self.folded or selection.stage == "rule":
             return

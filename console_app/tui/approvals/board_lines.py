@@ -208,7 +208,7 @@ def _risk(approval: Pending, many: bool) -> Content:
 
 
 def _middle_cut(text: str, width: int) -> str:
-    """Both ends say what a command is: the program, and what it is pointed at."""
+    """Cut a command in its middle: both ends say what it is, the program and what it is pointed at."""
     if len(text) <= width:
         return text
     head = (width - 1) // 2

@@ -20,7 +20,10 @@ Stage = Literal["choosing", "rule", "words", "comment"]
 
 
 class ApprovalSelection:
-    """`seen` holds the hash of what was displayed of a call up to its end: no other call can be approved."""
+    """Selects among the waiting calls, and decides them by key.
+
+    `seen` holds the hash of the text of a call that was displayed up to its end: no other call can be approved.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.keys = SettledKeys[ApprovalDecision](clock)
@@ -117,7 +120,8 @@ class ApprovalSelection:
         return ""
 
     def unseen(self, what: str) -> int | None:
-        """The first row that a key would approve though not all of it was displayed; None where there is none."""
+        """Return the first row that a key would approve although not all of it was displayed; None where there is
+        none."""
         meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()
         return next((n for n, one in enumerate(self.waiting) if one.call.id in meant - self.seen.keys()), None)
 

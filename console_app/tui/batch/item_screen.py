@@ -32,7 +32,7 @@ class BatchFeed(Protocol):
         ...
 
     def stop_all(self) -> None:
-        """Stops the run: what is running runs again another time."""
+        """Stop the run. Items that run now run again another time."""
         ...
 
 
@@ -80,7 +80,7 @@ class ItemScreen(Screen[None]):
         self._router.show(event)
 
     def ended(self, results: str) -> None:
-        """It doesn't run any more, and `results` is the file with what came of it."""
+        """Say that the item has ended, and that its result is in the file `results`."""
         if not self._ended:
             self._ended = True
             where = f"it has ended, its result is in {one_line(results, 60)}"

@@ -50,7 +50,8 @@ VENDORS = (
 
 
 class ConnectScreen(Dialog[str | None]):
-    """Gives what was kept where, in words; None for Escape. The conversation has the model then."""
+    """Connects a model. The result says in words what was kept where, and is None for Escape. The conversation has the
+    model then."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "connect.tcss"]
     DEFAULT_CLASSES = "dialog form"
@@ -325,7 +326,7 @@ class ConnectScreen(Dialog[str | None]):
         self.refresh_bindings()
 
     def action_leave(self, _what: str) -> None:
-        """Escape; what is being written is written."""
+        """Leave by Escape. Settings that are being written are written all the same."""
         if self._busy:
             if self._work is not None and not self._keeping:
                 self._work.cancel()

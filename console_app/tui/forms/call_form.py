@@ -209,7 +209,7 @@ class CallForm(Dialog[Filled | None]):
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
 
     async def action_json(self) -> None:
-        """F2: the other way of filling it in, with what is filled in now."""
+        """F2: switch between form and JSON, with the arguments as they are now."""
         if isinstance(self._widget, ObjectWidget):
             value = self._widget.read()
             await self._put(LinesWidget(self._raw, value, label=""))

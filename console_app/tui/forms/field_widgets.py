@@ -182,7 +182,8 @@ LEFT_OUT: Final = _LeftOut.LEFT_OUT
 
 
 class FieldWidget(Vertical):
-    """One field. `read` gives its value or LEFT_OUT, and shows what is wrong; `problem` is that, "" where it can go."""
+    """Fills in one field. `read` returns its value or LEFT_OUT, and shows its fault. `problem` is that fault, ""
+    without one."""
 
     DEFAULT_CSS = """
     FieldWidget { height: auto; }
@@ -221,7 +222,7 @@ class FieldWidget(Vertical):
 
     @abstractmethod
     def take(self) -> tuple[Any, str]:
-        """(value, problem) of what is filled in; only asked when it isn't blank."""
+        """Return (value, problem) of what is filled in; this is only asked when the field isn't blank."""
 
     def read(self) -> Any:
         """The value, or LEFT_OUT; `problem` is set and shown."""
@@ -278,7 +279,7 @@ class LineWidget(FieldWidget):
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
-        """Wrong is said at once, what is not there yet only when it is to be sent."""
+        """Show a wrong value at once, but a missing one only when the form is to be sent."""
         if not self.is_blank() or self.problem:
             self.read()
 
@@ -315,7 +316,7 @@ class LinesWidget(FieldWidget):
         self.call_after_refresh(self._follow, event.text_area)
 
     def _follow(self, area: TextArea) -> None:
-        """Brings the cursor into view: the field is as high as its text, so what scrolls is what holds it."""
+        """Bring the cursor into view. The field is as high as its text, so the container scrolls."""
         around = next((one for one in self.ancestors if isinstance(one, VerticalScroll)), None)
         if area.has_focus and around is not None:
             y = area.cursor_screen_offset.y - around.scrollable_content_region.y + round(around.scroll_offset.y)

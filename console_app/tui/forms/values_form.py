@@ -115,7 +115,7 @@ class ValuesForm(Dialog[dict[str, str] | None]):
 
 
 class _Proposals(Suggester):
-    """The first proposal that goes on from what is typed, once typing has paused."""
+    """Suggests the first proposal that continues the typed text, once typing has paused."""
 
     def __init__(self, form: ValuesForm, line: LineWidget) -> None:
         super().__init__(use_cache=False, case_sensitive=True)

@@ -54,7 +54,7 @@ class EventRouter:
         self._prompts: list[tuple[int, UserBlock]] = []  # how each turn begins
 
     def show(self, event: ev.Event) -> None:
-        """Folds one event in and shows what came of it. Events of calls nobody knows change nothing."""
+        """Fold one event into the transcript and show the change. Events of calls nobody knows change nothing."""
         self._transcript.apply(event)
         if self._retry is not None and not event_news.News.of(event) & (
             event_news.News.BESIDE | event_news.News.RETRIES
@@ -144,7 +144,8 @@ class EventRouter:
         self._retry = None
 
     def sending(self, text: str | None, waits: Waits) -> None:
-        """Shows what is sent and has no turn yet, and under it what that waits for; None when there is no such."""
+        """Show a prompt that is sent and has no turn yet, with what it waits for below. With None, take such a prompt
+        away."""
         if self._sent is not None:
             if text == self._sent.text and self._sent.index >= 0 and self._sent_waits is not None:
                 self._sent_waits.touch()
@@ -252,7 +253,7 @@ class EventRouter:
         self._view.changed(self._step.thought)
 
     def _thought(self, event: ev.Thought) -> None:
-        """A whole thought takes the place of what was written of it."""
+        """Replace the pieces of a thought by the whole thought."""
         block = self._step.thought or ThoughtBlock(event.label, "")
         if self._step.thought is None:
             self._view.add_block(block)

@@ -13,7 +13,7 @@ LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html
 
 
 def use_first(is_stopped: Callable[[], bool]) -> None:
-    """Uses all of it, as long as nobody stops that."""
+    """Use each part once, until somebody stops that."""
     parser()
     for language in LANGUAGES:
         if is_stopped():

@@ -173,8 +173,10 @@ def break_points(text: str, width: int, first: int | None = None) -> list[tuple[
 
 
 def _past(cells: bytes | None, at: int, end: int, room: int) -> int:
-    """Behind the characters from `at` on that fit into so many cells, with the marks of the last; `cells` are those of
-    each, None where each takes one."""
+    """Return the place behind the characters from `at` on that fit into so many cells, with the marks of the last one.
+
+    `cells` are those of each character, and None where each takes one.
+    """
     if room <= 0:
         return at
     if cells is None:

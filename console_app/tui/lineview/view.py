@@ -132,7 +132,7 @@ class ConversationView(BlockScroll, can_focus=True):
         self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
 
     def forget_selection(self) -> None:
-        """Another turn begins: what was selected before it is no longer what the keys mean."""
+        """Forget the selection when another turn begins: the keys mean the new turn then."""
         self._put_cursor(None)
 
     @property

@@ -97,7 +97,7 @@ class MainScreen(Screen[None]):
         await super()._message_loop_exit()
 
     async def _on_resize(self, event: events.Resize) -> None:
-        """A size that is none any more is passed over: to lay out each of two would call for the other, for ever."""
+        """Pass over a size that is out of date: to lay out each of two would call for the other, for ever."""
         if event.size != self.app.size:
             event.prevent_default()
 

@@ -131,7 +131,7 @@ class BoardArea(Vertical):
             self.edit_waiting(call)
 
     def edit_waiting(self, call: CallView) -> None:
-        """Lets a waiting call run with other arguments, of the tool as it is shown, with what was said of it."""
+        """Let a waiting call run with other arguments, for the tool and the text that were shown."""
         comment = self.approvals.selection.comments.get(call.id, "")
         shown = self.approvals.selection.fingerprint(call.id)
 

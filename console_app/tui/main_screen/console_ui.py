@@ -1,4 +1,4 @@
-"""The main screen as the conversation and the rooms see it: where things are said, asked and shown."""
+"""Offer the main screen to the conversation and the rooms, which say, ask and show things there."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class ConsoleUi(Ui):
     # Saying and asking
 
     def tell(self, level: Level, text: str) -> None:
-        """A line that stays: in the conversation, or on the opening page while there is none."""
+        """Write a line that stays: in the conversation, or on the opening page while there is none."""
         if self.talking:
             self.view.add_notice(level, text)
         else:
@@ -207,7 +207,7 @@ class ConsoleUi(Ui):
         return f"/{intent}"
 
     def tell_notices(self) -> None:
-        """Shows on the opening page what was told before there was a conversation."""
+        """Show on the opening page the notices from before there was a conversation."""
         self._screen.welcome.notices(self._notices)
 
     def toast(self, text: str, seconds: float = 4) -> None:

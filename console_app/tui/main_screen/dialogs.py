@@ -42,7 +42,8 @@ class Dialogs:
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
     async def commands(self, registry: CommandRegistry, keys: Mapping[str, str], run: Callable[[Bound], None]) -> None:
-        """The commands to pick from; `keys` do the same. Each stands once, whatever else it is called."""
+        """Offer the commands to pick from, with the `keys` that do the same. Each is listed once, whatever else it is
+        called."""
         from console_app.tui.widgets.pick_list import Choice, PickList
 
         choices = [

@@ -55,8 +55,10 @@ class PromptArea(Vertical):
         )
 
     def _place_toasts(self, screen: Screen[object]) -> None:
-        """Toasts stand over what was said, and over nothing that is written in: the prompt, a board, the find bar.
-        Where what was said has no room at all, they stand over the status bar."""
+        """Place toasts over the conversation, and over nothing that is written in: the prompt, a board, the find bar.
+
+        Where the conversation has no room at all, they stand over the status bar.
+        """
         below = [screen.size.height - shown.region.bottom for shown in screen.query("#conversation, #welcome")
                  if shown.region]  # fmt: skip
         margin = Spacing(0, 0, min(below, default=screen.size.height - 1), 0)
@@ -91,8 +93,8 @@ class PromptArea(Vertical):
             self.query_one(PromptBox).look_again()
 
     def send(self, text: str, typed: str | None = None, *, around: Around = nullcontext) -> None:
-        """Sends a prompt, now or after the turn that runs; `typed` is what of it was not pasted. `around`: see
-        Conversation."""
+        """Send a prompt, now or after the turn that runs. `typed` is the part that was not pasted; `Conversation` has
+        `around`."""
         idle = not self._conversation.busy
         if self._program.send(text, typed=typed, around=around) and idle:
             # Who sends wants to see what comes of it, wherever they were reading.
@@ -101,8 +103,8 @@ class PromptArea(Vertical):
             self._ui.open_beside(files.look)
 
     def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> bool:
-        """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be, and says
-        whether it could."""
+        """Send the text, or run the command that it is. `taken` is called before that, if it can be. Return whether it
+        could."""
         command = self._command_line.read(text)
         if command is None and not self._program.may_send():
             return False

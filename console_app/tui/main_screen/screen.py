@@ -115,7 +115,7 @@ class ChatScreen(MainScreen):
         self.call_after_refresh(self._begin)
 
     async def end(self) -> None:
-        """Stops the turn that runs and withdraws what is asked; returns when all has ended, and is stored."""
+        """Stop the turn that runs and withdraw all questions. Return when all has ended, and is stored."""
         await self.console.close()
         if self.ui.drafts is not None:
             await self.ui.drafts.close()

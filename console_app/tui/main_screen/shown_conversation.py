@@ -1,4 +1,4 @@
-"""The conversation that is on screen: what was told of it, its blocks, and the boards that it keeps in step."""
+"""Hold the conversation that is on screen: its transcript, its blocks, and the boards that it keeps in step."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ShownConversation:
         self.boards = WaitingBoards(self._boards, self._prompt, self.transcript, self._console)
 
     def sending(self, text: str | None, waits: Waits) -> None:
-        """Shows what is sent and has no turn yet: behind a stored conversation once that is there."""
+        """Show a prompt that is sent and has no turn yet, behind a stored conversation once that is there."""
         if not self._loading:
             self._router.sending(text, waits)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def act_on_call(
     event: ConversationView.CallAction, ui: ConsoleUi, console: Console, dialogs: Dialogs, boards: BoardArea
 ) -> None:
-    """Does what was asked for on a call, if it is still there."""
+    """Act on a call as its key asked, if it is still there."""
     call = ui.shown.transcript.calls.get(event.call_id)
     if call is None:
         return

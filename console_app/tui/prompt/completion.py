@@ -20,7 +20,7 @@ _FILE = re.compile(r'(?:^|(?<=\s))@(?:"([^"\n]{0,200})|(?!")(\S{0,200}))$')
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The piece before the cursor: `query` is what is there of it, from column `start` on."""
+    """The piece before the cursor can be completed: `query` is its text so far, from column `start` on."""
 
     kind: Kind
     query: str
@@ -41,7 +41,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """Completions, and a title for them: what is being asked for. With `more` a server is being asked for the rest."""
+    """Holds completions, and a title that says what is asked for. With `more`, a server is being asked for the rest."""
 
     completions: Sequence[Completion] = ()
     title: str = ""

@@ -70,7 +70,7 @@ class DraftKeeping:
             self.changed()
 
     def begun(self) -> None:
-        """A new session was asked for: what is written goes along into it."""
+        """Take the text along into a new session that was asked for."""
         self._rename(self._new)
         self.changed()
 
@@ -94,7 +94,7 @@ class DraftKeeping:
             await self.restore()
 
     async def restore(self) -> None:
-        """Puts the session's draft where it was. What is written there already stays, and Up brings the draft back."""
+        """Put the session's draft back. Text that is in the prompt already stays, and Up brings the draft back then."""
         draft = await asyncio.to_thread(self._drafts.read, self._kept_for)
         self._reading = False
         self.changed()

@@ -24,7 +24,7 @@ def looks_dropped(text: str) -> bool:
 
 
 def mentions_of(text: str) -> str:
-    """The paths as they attach what is there; "" where the paste is anything else. Asks the disk."""
+    """Return mentions that attach the files of the paths; "" where the paste is anything else. This asks the disk."""
     text = text.strip()
     for paths in _readings(text):
         if 0 < len(paths) <= MOST and all(map(_is_there, paths)):

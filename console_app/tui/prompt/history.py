@@ -57,7 +57,7 @@ class PromptHistory:
         return self.entries[self._place]
 
     def newer(self) -> str | None:
-        """The prompt after the place, then what was being written; None when there already."""
+        """Return the prompt after the place, then the text that was being written; None when there already."""
         if self._place is None:
             return None
         self._place += 1

@@ -113,7 +113,7 @@ class Prompt(TextArea):
         self._awaits_offer = ""  # the digit that was typed, until what it stands for is shown
 
     def render_line(self, y: int) -> Strip:
-        """One line. In a window of no width there is none: the text area would divide its placeholder by zero."""
+        """Render one line. A window of no width has none: the text area would divide its placeholder by zero."""
         return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
 
     # -- what its frame says
@@ -140,12 +140,12 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     def recall(self, text: str) -> None:
-        """The same with what was written before: arrows go on through the history, until it is written on."""
+        """Put an earlier prompt in: arrows go on through the history until it is changed."""
         self.put(text)
         self.recalled = self.text
 
     def take_over(self, other: Prompt) -> None:
-        """Goes on with what was written in `other`, with the cursor where it is there."""
+        """Continue with the text of `other`, with the cursor where it is there."""
         self.pastes = other.pastes
         self.touched_at = other.touched_at
         self.load_text(other.text)
@@ -172,7 +172,7 @@ class Prompt(TextArea):
         self.sent.add(sent.shown, sent.text)
 
     def give_back(self, sent: Submitted) -> None:
-        """It was not: it stands before what was typed since."""
+        """Put text that was not sent back before the text that was typed since."""
         typed = self.text
         self.load_text(sent.shown + typed)
         self.recalled = self.text
@@ -226,7 +226,7 @@ class Prompt(TextArea):
             self.replace(mentions, start, end)
 
     def write(self, text: str) -> None:
-        """Puts `text` at the cursor, in place of what is selected."""
+        """Write `text` at the cursor, in place of the selection."""
         if result := self._replace_via_keyboard(text, *self.selection):
             self.move_cursor(result.end_location)
 
@@ -237,7 +237,7 @@ class Prompt(TextArea):
         self.write(f"{'' if not before or before[-1].isspace() else ' '}{mention} ")
 
     def action_paste(self) -> None:
-        """Ctrl+V. From now on, and not only once it is read, what is written isn't whole."""
+        """Paste by Ctrl+V. The text counts as unfinished from now on, and not only once the clipboard is read."""
         if not self.pasting:
             self.pasting = True
             self.post_message(self.PasteRequested())

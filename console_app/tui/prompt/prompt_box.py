@@ -1,5 +1,5 @@
-"""The prompt with its completion list and a line of what goes along: works out what is being completed, and puts the
-choice into the text."""
+"""Frame the prompt with its completion list and a line of attachments: find completions, and put the choice into the
+text."""
 
 from __future__ import annotations
 
@@ -83,8 +83,10 @@ class AttachmentChips(Widget):
 
 
 def _piece(chip: files.Chip, room: int) -> Content:
-    """One chip in at most `room` cells. The folders of a path give way first, then what is said of it, a part after the
-    other from behind; why it can't go stays."""
+    """Draw one chip in at most `room` cells.
+
+    The folders of a path give way first, then its details from the last one on. The reason why it can't go stays.
+    """
     mark, ink = ("! ", "$warning") if chip.refused else ("+ ", "$primary")
     name, said = one_line(chip.name), one_line(chip.about).split(" · ")
     short = cell_len(_shortened(name, 0))
@@ -304,7 +306,8 @@ class PromptBox(Vertical):
         self.run_worker(self._paste, group="paste")
 
     async def _paste(self) -> None:
-        """The desktop's clipboard: a picture as its file's name, or a text; without either what was copied here."""
+        """Paste the desktop's clipboard: a picture as its file's name, or a text. Without either, paste what was copied
+        here."""
 
         prompt = self.prompt
         try:
@@ -345,7 +348,7 @@ class PromptBox(Vertical):
         )
 
     def _listing(self) -> Sequence[str]:
-        """The name behind `@` before the cursor while what it may become is listed, or looked for."""
+        """Return the name behind `@` before the cursor while files are listed or looked for that it may become."""
         prompt = self.prompt
         row, column = prompt.cursor_location
         token = token_before(prompt.document[row], column, row == 0) if prompt.selection.is_empty else None

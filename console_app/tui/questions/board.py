@@ -197,7 +197,7 @@ class HumanBoard(FoldingBoard):
     # -- keys
 
     def on_key(self, event: events.Key) -> None:
-        """Every key, before what it does: one right behind another was not meant for the board."""
+        """Note every key before its binding runs: one right behind another was not meant for the board."""
         if self.has_focus:
             self.keys.pressed()
         meant_here = self._withdrawn or (self._is_in_a_field and event.key not in self.screen.active_bindings)
@@ -216,7 +216,7 @@ class HumanBoard(FoldingBoard):
             self._decide(key)
 
     def action_enter(self) -> None:
-        """Into the form; in it, to the next field or, behind the last, sent. On what is gone: closed."""
+        """Go into the form; in it, to the next field; behind the last, send. A form whose question is gone closes."""
         if (view := self._shown) is None or not self._on_screen():
             return
         if not self.has_focus:
@@ -247,7 +247,7 @@ class HumanBoard(FoldingBoard):
             self.post_message(self.CopyRequested(text))
 
     def action_scroll(self, delta: int) -> None:
-        """A line of what is shown."""
+        """Scroll the question by a line."""
         self._scroll(delta)
 
     def action_page(self, direction: int) -> None:
@@ -270,7 +270,7 @@ class HumanBoard(FoldingBoard):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Enter in a field: the next one, or all of it is sent."""
+        """Go on by Enter to the next field, or send the form behind the last one."""
         fields = self._fields
         at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)
         if 0 <= at < len(fields) - 1:

@@ -120,7 +120,8 @@ class QuestionBoard(FoldingBoard):
             self._paint()
 
     def on_key(self, event: events.Key) -> None:
-        """Every key, before what it does: one right behind another was not meant. Words go to their line."""
+        """Note every key before its binding runs: one right behind another was not meant. Letters go to the line for
+        words."""
         if not self.has_focus:
             return
         settled = self.keys.settled

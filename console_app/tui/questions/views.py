@@ -171,7 +171,7 @@ class FormView(AskedView):
         return len(self._widgets) == len(self._fields) and all(widget.is_mounted for widget in self._widgets)
 
     def reply(self, key: str) -> Reply | None:
-        """`y` only with values that fit; else the cursor goes to what is wrong."""
+        """Take `y` only with values that fit; else the cursor goes to the first fault."""
         match key:
             case "n":
                 return questions.ElicitationAnswer("decline")

@@ -1,6 +1,6 @@
-"""Records a session: the console plays it without a terminal, in a time that passes only from one screen to the next.
+"""Record a session: the console plays it without a terminal, in a time that passes only from one screen to the next.
 
-So what is recorded does not depend on how fast this machine is, and a minute of it takes seconds.
+So a recording does not depend on how fast this machine is, and a minute of it takes seconds.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.refresh_bindings()
 
     def _lay_out(self) -> None:
-        """Show it as what it is, where that is more than text and not too much; else as it came."""
+        """Lay the resource out by its kind, where that is more than text and not too much; else as it came."""
         plain, tree = self.query_one(TextView), self.query_one(FoldingTree)
         found = kind_of(self._text, {"uri": self._uri}) if 0 < len(self._text) <= LARGEST_RENDERED else None
         self._is_more = found is not None and found.kind != "text"

@@ -88,7 +88,7 @@ class SwitchTree:
         self._flipped &= names
 
     def forget(self) -> None:
-        """Drops what was not saved."""
+        """Drop the changes that were not saved."""
         self._flipped.clear()
         self._flipped_items.clear()
 

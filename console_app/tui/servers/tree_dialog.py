@@ -47,7 +47,7 @@ class TreeDialog(Dialog[Result | None]):
 
     @abstractmethod
     def look(self) -> None:
-        """Show what is true by now, if it is not what was seen."""
+        """Show the facts of now, if they differ from those on screen."""
 
     @on(RowList.Moved)
     def _moved(self, event: RowList.Moved) -> None:

@@ -96,7 +96,7 @@ def _line(mark: str, style: str, text: str, ink: str, width: int) -> Content:
 
 
 def _brief(arguments: str) -> str:
-    """`name=value` of each argument; what is no JSON as it is."""
+    """Write the arguments as `name=value`, and anything that is no JSON as it is."""
     try:
         values: Any = json.loads(arguments) if len(arguments) < 10_000 else None
     except ValueError:
@@ -160,7 +160,7 @@ class SessionsScreen(Dialog[Picked | None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """The newest, or what was typed before."""
+        """Select the newest session, or list those that fit the words typed before."""
         self._look()
 
     def on_resize(self) -> None:

@@ -33,7 +33,7 @@ class Attention:
         self._waits = False  # that something waits was said, and nothing was decided since
 
     def waits(self, what: str) -> None:
-        """Something waits for a person: said once, however much comes to wait beside it."""
+        """Tell you once that something waits for a person, however much comes to wait beside it."""
         if self._focused():
             self._waits = False
         elif not self._waits:
@@ -51,7 +51,7 @@ class Attention:
             self._notify(what)
 
     def name(self, model: str, state: str = "") -> None:
-        """The window's title: what it is, what it does, and which model answers."""
+        """Name the window after what it is, what it does, and which model answers."""
         title = _plain(" · ".join(part for part in ("fanout", state, model) if part))
         if self._settings.title and title != self._title:
             self._title = title

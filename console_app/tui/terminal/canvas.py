@@ -133,7 +133,8 @@ class Canvas:
         self.is_open = self._low > 0
 
     def place(self, png: bytes, pixels: int, columns: int, rows: int) -> Placed | None:
-        """Has a picture of so many pixels sent; None where that can't be now. Whoever keeps what it gives keeps it."""
+        """Have a picture of so many pixels sent; None where that can't be now. It stays while somebody holds the
+        result."""
         due = -(-len(png) // 3) * 4
         with self._lock:
             if sum(one.waiting for one in self._due) + due > MOST_DUE or (number := self._room(4 * pixels)) is None:
@@ -185,7 +186,7 @@ class Canvas:
         return written, not coarse <= self._covered
 
     def rest(self) -> None:
-        """The next frame has all that is seen: what is half blocks there stays so."""
+        """Note that the next frame shows everything: half blocks in it stay."""
         self._at_rest = True
 
     def _strips(self, number: int) -> Strips | None:

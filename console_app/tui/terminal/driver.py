@@ -252,7 +252,7 @@ class ConsoleDriver(LinuxDriver):
         super().disable_input()
 
     def close(self) -> None:
-        """Writes what is left, and ends the writer."""
+        """Write the rest, and end the writer."""
         super().close()
         if self._writer is not None:
             self._writer.stop()
@@ -301,7 +301,7 @@ class ConsoleDriver(LinuxDriver):
     # -- input
 
     def process_message(self, message: Message) -> None:
-        """Passes a message on, but for a size that nobody asked the terminal to report, or that is none."""
+        """Pass a message on, unless it is a size that nobody asked the terminal to report, or that is impossible."""
         if isinstance(message, events.Resize) and not (self._in_band_window_resize and all(message.size)):
             return
         super().process_message(message)

@@ -95,7 +95,7 @@ class _Marked(Segment):
 
 
 def _picture(cells: Segment) -> Segment:
-    """Cells of a picture in the ink that names it, whatever became of that on the way."""
+    """Draw cells of a picture in the ink that names it, whatever changed that ink on the way."""
     return _Marked(cells.text, _unlinked(cells.style or Style()) + Style(color=INK))
 
 

@@ -59,7 +59,7 @@ class KeysInOrder(App[ReturnType]):
         self._under_way = ON_HOLD
 
     async def let_go(self) -> None:
-        """Passes on what was kept, in its order."""
+        """Pass the kept keys on, in their order."""
         await self._release(ON_HOLD)
 
     @property
@@ -124,7 +124,7 @@ class KeysInOrder(App[ReturnType]):
             self.call_later(self._release, number)
 
     async def on_key_passed(self, message: KeyPassed) -> None:
-        """The key that others wait for has arrived here, or what it posted has."""
+        """Note that the key, or a message that it posted, arrived here: others wait for that."""
         if message.again and message.number == self._under_way:
             (self.focused or self.screen).post_message(KeyPassed(message.number, again=False))
         else:

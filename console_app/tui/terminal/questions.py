@@ -58,7 +58,7 @@ ANSWERS, HOPE = 1.5, 10.0
 
 
 class TerminalQuestions:
-    """The questions to one terminal. The thread that reads gives what it read; any may wait for the answers."""
+    """Asks one terminal. The thread that reads hands over its text, and any thread may wait for the answers."""
 
     def __init__(
         self, write: Callable[[str], None], *, is_light: Callable[[bool], None], known: Callable[[], None]

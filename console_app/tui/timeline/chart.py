@@ -351,8 +351,10 @@ def time_of(call: CallView, now: float) -> str:
 
 
 def summary(turn: TurnView, now: float, palette: Palette, room: int | None = None) -> list[Piece]:
-    """Wall against summed time, and what is not work: all in one line. What is too much for `room` cells is left out,
-    first the queue, which the rows show, then the sum, which what was saved says."""
+    """Compare in one line the wall time with the sum, and name the time that is no work.
+
+    Where `room` is short, the queue goes first, which the rows show, then the sum, which the saved time implies.
+    """
     sums = times.figures(turn, now)
     dot: Piece = (" · ", palette.faint)
     parts: dict[str, list[Piece]] = {

@@ -27,7 +27,8 @@ Paint = Callable[[Palette], Sequence[Piece]]
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One node. `paint` gives its text, safe to show; `below` makes the nodes below it; `key` says what it is of."""
+    """A node of the tree. `paint` returns its text, safe to show, and `below` makes the nodes below. `key` identifies
+    it."""
 
     paint: Paint
     below: Callable[[], Sequence[Node]] | None = None

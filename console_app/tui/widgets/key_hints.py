@@ -92,8 +92,10 @@ LATER = (  # of a selected panel, what there is another way to or is seldom want
 
 
 class KeyHints(Widget):
-    """Shows the bindings that say so (`show`), those of the focused widget first. What doesn't fit drops off: first
-    what works from elsewhere too, from the end, then what is in LATER; KEPT stays."""
+    """Shows the bindings that say so (`show`), those of the focused widget first.
+
+    Where room is short, keys that work from elsewhere go first, from the end, then those in LATER. Those in KEPT stay.
+    """
 
     DEFAULT_CSS = """
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }

@@ -49,9 +49,10 @@ class Choice:
 
 
 class PickList(Dialog[str | None]):
-    """Typing filters by what a row says, its name first; arrows move, Enter picks, Escape leaves with None.
+    """Picks one of a list. Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives
+    None.
 
-    With `free_text` what was typed is a result of its own where no name fits.
+    With `free_text` the typed words are a result of their own where no name fits.
     """
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
@@ -104,10 +105,10 @@ class PickList(Dialog[str | None]):
         self._fill(self.query_one(Input).value)
 
     def highlighted(self, choice: Choice | None) -> None:
-        """Called whenever the highlight moves; the theme picker shows what it would look like."""
+        """This is called whenever the highlight moves: the theme picker shows how the theme would look."""
 
     def typed(self, text: str) -> None:
-        """Called at Enter with what was typed where nothing fits."""
+        """This is called at Enter with the typed words where nothing fits."""
         self.dismiss(text)
 
     def action_leave(self) -> None:

@@ -1,4 +1,4 @@
-"""Any number of one-line rows with a cursor: only what is on screen is ever painted, so thousands cost what ten do."""
+"""Show any number of one-line rows with a cursor. Only rows on screen are painted, so thousands cost as much as ten."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from console_app.tui.lineview.palette import Palette, palette_of
 
 
 class RowList(ScrollView, can_focus=True):
-    """Paints rows by number. `cursor` is the row it is on, -1 while there is none to be on."""
+    """Paints rows by number. `cursor` is the row that it is on, and -1 while there is none."""
 
     DEFAULT_CSS = """
     RowList {

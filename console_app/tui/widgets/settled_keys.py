@@ -62,13 +62,13 @@ class SettledKeys(Generic[T]):
         self._held = None
 
     def grew(self) -> None:
-        """There is more to be decided, beside what is selected, which is as it was."""
+        """Note that more calls wait, while the selected one is as it was."""
         self._since = self._clock()
         if not self._held_here:
             self._held = None
 
     def moved(self) -> None:
-        """You went to another row, where nothing changed but what is selected."""
+        """Note that you went to another row, while the rows themselves are as they were."""
         moved = self._clock() - SETTLE + MOVED
         self._since, self._here_since = max(self._since, moved), max(self._here_since, moved)
         self._held = None
@@ -81,8 +81,8 @@ class SettledKeys(Generic[T]):
         self._quiet, self._newest = now, key
 
     def decide(self, decision: T, *, here: bool = False) -> bool:
-        """A key that decides, perhaps what is selected alone: held until it proves to be alone. False when it comes too
-        early."""
+        """Hold the decision of a key until it proves to be alone. It may be for the selected row. Return False for one
+        too early."""
         if not (self.settled_here if here else self.settled):
             self.changed()
             return False

@@ -100,7 +100,7 @@ class Block:
         return False
 
     def mark(self, line: int) -> object:
-        """A place that stays what it is when lines above it become more or fewer, or all get another width."""
+        """Return a place that stays the same when lines above it become more or fewer, or all get another width."""
         return line
 
     def line_of(self, mark: object) -> int:
@@ -127,7 +127,7 @@ class Block:
         return False
 
     def touch(self) -> None:
-        """Its state has changed: what was painted no longer counts."""
+        """Note that its state has changed, so that it is painted anew."""
         self._version += 1
 
     def toggle(self) -> None:

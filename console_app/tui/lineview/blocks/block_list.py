@@ -1,6 +1,6 @@
-"""The blocks of a conversation and where each stands: heights, what has changed, and which painted lines are kept.
+"""Keep the blocks of a conversation and where each stands: heights, changes, and the painted lines that are kept.
 
-No widget: the view asks it what is on screen, and it answers with lines. A block that was never on screen has an
+This is no widget: the view asks for the lines on screen, and gets them. A block that was never on screen has an
 estimated height; `measure` corrects it when it comes into view.
 """
 
@@ -183,8 +183,10 @@ class BlockList:
         self._heights.reset(())
 
     def resize(self, width: int, top: int, height: int, palette: Palette, now: float) -> int:
-        """Another width: every height is an estimate again, but that of what is seen at the line `top`. Gives by how
-        much this has moved."""
+        """Take another width: every height is an estimate again, except near the line `top`, which is seen.
+
+        Return by how many lines that line has moved.
+        """
         index, inside = self.find(top)
         block = self.blocks[index] if index < len(self.blocks) else None
         mark = None if block is None else block.mark(inside)
@@ -262,8 +264,10 @@ class BlockList:
     def measure_seen(
         self, top: int, height: int, palette: Palette, now: float, whole: bool = False
     ) -> tuple[int, bool]:
-        """Measures what is on screen: how far that pushed the line at `top`, and whether any height changed. With
-        `whole` a block whose end is come to from below is laid out up to that."""
+        """Measure the blocks on screen. Return how far that pushed the line at `top`, and whether any height changed.
+
+        With `whole`, a block that is reached from below is laid out up to its end.
+        """
         pushed = 0
         changed = False
         for block in self.visible(top, height):
@@ -314,7 +318,7 @@ class BlockList:
         return out
 
     def drop_cold(self, keep: Sequence[Block]) -> None:
-        """Forgets painted lines, the longest unseen first, once there are many; never those of `keep`."""
+        """Forget painted lines once there are many, the longest unseen first, but never those of `keep`."""
         if self._warm_lines <= MOST_PAINTED:
             return
         kept = set(keep)

@@ -68,7 +68,7 @@ class AssistantBlock(Block):
         self._version += 1
 
     def settle(self, text: str, *, interrupted: bool = False) -> None:
-        """The answer is complete, and this is all of it."""
+        """Complete the answer: nothing more of it comes."""
         if text == self.markdown.text:
             self.markdown.finish()
         else:

@@ -1,1 +1,1 @@
-"""The panels of calls: one a call, as a row or opened, and what those of one answer share."""
+"""Draw the panels of calls: one for each call, as a row or opened, and the parts that the calls of one answer share."""

@@ -81,7 +81,7 @@ class CallDetail:
                 one.turn(path)
 
     def own_page(self) -> TextPage:
-        """The result's own text, without what is said to the model alone."""
+        """Return the result's own text, without the remarks that are for the model alone."""
         if self._source is None or self._source[0] is not self._call.content:
             self._source = (
                 self._call.content,
@@ -91,7 +91,7 @@ class CallDetail:
 
     @property
     def body(self) -> ResultBody:
-        """The result as what it is."""
+        """Return the result, laid out by its kind."""
         return self._both()[0]
 
     @property
@@ -112,7 +112,7 @@ class CallDetail:
         return () if self._bodies is None else [one for one in self._bodies[1:] if one is not None and one.unfinished]
 
     def forget(self) -> None:
-        """Drops what was laid out, but not how far it was opened."""
+        """Drop the lines that were laid out, but keep how far the result was opened."""
         self._sections.clear()
         self._rows = (None, Joined(()))
         self._source = None
@@ -189,7 +189,7 @@ class CallDetail:
 
     @property
     def _text(self) -> str:
-        """The result's own text, without what is said to the model alone."""
+        """Return the result's own text, without the remarks that are for the model alone."""
         return results.shown_text(self._call)
 
     @property
@@ -202,8 +202,10 @@ class CallDetail:
         return [body.tree for body in self._shown if body.tree is not None]
 
     def unfold_match(self, *, missing: bool, far: bool) -> bool:
-        """Shows more of the result and of what stands beside it: all of its trees where matches are missing, else what
-        is far down; False where that shows nothing else."""
+        """Show more of the result and of its structured content. Return False where that shows nothing else.
+
+        All its trees are opened where matches are missing; else lines far down are shown.
+        """
         return (missing and sum(body.unfold_all() for body in self._shown) > 0) or (
             far and sum(body.show_far() for body in self._shown) > 0
         )

@@ -1,4 +1,4 @@
-"""The newest of a call in one line: what it waits for, how far it is, or what came of it."""
+"""Write the newest of a call in one line: what it waits for, how far it is, or its result."""
 
 from __future__ import annotations
 

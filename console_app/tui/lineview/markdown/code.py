@@ -104,7 +104,7 @@ class Code:
         return len(self._slices)
 
     def close(self) -> None:
-        """No more lines come: those of the open slice are one too."""
+        """Close the open slice, since no more lines come."""
         if self._open:
             inks, self._state = coloured(self.language, self._open, self._state)
             self._slices.append(inks)

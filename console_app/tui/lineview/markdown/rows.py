@@ -52,7 +52,10 @@ def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[
 
 
 def shares(wanted: Sequence[int], width: int) -> list[int] | None:
-    """Cells for each column: what it wants where that fits, else a fair share; None when there is no room at all."""
+    """Share the cells among the columns: each has what it wants where that fits, else a fair share.
+
+    Return None when there is no room at all.
+    """
     wanted = [max(size, 1) for size in wanted]
     room = width - len(GAP) * (len(wanted) - 1)
     if sum(wanted) <= room:
@@ -171,7 +174,7 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
 
 
 def _over(style: Style, under: Style) -> Style:
-    """`style` with the emphasis of what is around it."""
+    """Return `style` with the emphasis of the text around it."""
     return style + Style(bold=under.bold or None, italic=under.italic or None, strike=under.strike or None)
 
 

@@ -157,7 +157,7 @@ class MarkdownStream:
             self._final = self._due = True
 
     def forget(self) -> None:
-        """Drops what was laid out, to save memory; of a text that is complete, all but its source is made again."""
+        """Drop the lines that were laid out, to save memory. Of a complete text, only the source is kept."""
         if self._final:
             self.replace(self.text, final=True)
         else:
@@ -179,7 +179,8 @@ class MarkdownStream:
             self._units[self._next()].lay_out(self._as_defined(look))
 
     def lines(self, look: TextLook) -> Laid:
-        """All lines; of much that came at once first those of its beginning, and what isn't seen by an estimate."""
+        """Return all lines. Of much text that came at once, the beginning is laid out first, and the unseen rest is
+        estimated."""
         begin = not self._units and self._whole
         known = len(self._units)
         if self._due:
@@ -270,7 +271,7 @@ class MarkdownStream:
             self._end()
 
     def _end(self) -> None:
-        """All of it is taken in: references are what they are defined as, at whatever place that is."""
+        """End the text: references are what they are defined as, wherever that is."""
         if self._tail_read is not None:
             self._define(self._tail)
         if self._defined:
@@ -292,7 +293,7 @@ class MarkdownStream:
         return self._tail_read
 
     def _advance(self) -> bool:
-        """Moves what is complete out of the tail. True when there may be more."""
+        """Move complete blocks out of the tail. Return True when there may be more."""
         if (fence := self._fence) is not None:
             self._tail = fence.take(self._tail, self._ended)
             self._units += fence.new_units()

@@ -17,7 +17,7 @@ _MARK = re.compile(r"\\.|\*{1,3}|_{1,3}|~~?", re.DOTALL)
 
 
 def mend(tail: str) -> str:
-    """`tail`, the last block of a text that still grows, without what is open and with what is needed to close it."""
+    """Return `tail`, the last block of a growing text, without what is open and with what is needed to close it."""
     tail = _hold_table(_hold_marks(tail))
     begin = 0
     in_code = False
@@ -188,7 +188,7 @@ def _in_paragraph(text: str, end: int) -> int:
 
 
 def _closed_at(places: re.Pattern[str], text: str, end: int) -> int:
-    """Behind the first of some places at which nothing is open; 0: there is none among so many."""
+    """Return the end of the first of some places at which nothing is open; 0 where there is none among so many."""
     for found in islice(places.finditer(text, end // 2, end), _TRIES):
         if is_closed(text[: found.start()]):
             return found.end()
@@ -202,5 +202,5 @@ def _in_table(text: str, end: int) -> int:
 
 
 def table_head(text: str) -> str:
-    """The two lines that a table begins with: what is left of it needs them too."""
+    """Return the two lines that a table begins with: the rest of the table needs them too."""
     return "".join(line + "\n" for line in text.split("\n", 2)[:2])

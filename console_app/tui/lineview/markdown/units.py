@@ -138,7 +138,7 @@ class ClosedBlocks(Unit):
 
 
 class BlocksRead:
-    """A text of which the blocks are read, and what stands in their lines only when it is asked for."""
+    """Reads the blocks of a text, and the marks in their lines only when they are asked for."""
 
     def __init__(self, text: str, references: References) -> None:
         from markdown_it.rules_core import StateCore
@@ -156,7 +156,8 @@ class BlocksRead:
         return self._state.tokens
 
     def tokens(self) -> Sequence[Any]:
-        """All of it. Links know the references it was given: which of its own are here depends on where it was cut."""
+        """Return all tokens. Links know the references that were given: which ones are here depends on where the text
+        was cut."""
         self._state.env["references"] = self._known
         rules, self._left = self._left, []
         for rule in rules:
@@ -208,7 +209,7 @@ class CodeHead(Unit):
 
 
 class CodeSlice(Unit):
-    """A slice of code, by its number; -1: what is still open of it."""
+    """A slice of code is known by its number; -1 is the part that is still open."""
 
     def __init__(self, code: Code, number: int, *, gap: bool) -> None:
         super().__init__(gap=gap)

@@ -1,4 +1,4 @@
-"""The body of a result, laid out as what it is, by the page: what lies beyond the page is neither read nor coloured."""
+"""Lay out the body of a result by its kind, page by page: text beyond the page is neither read nor coloured."""
 
 from __future__ import annotations
 
@@ -130,8 +130,10 @@ class ResultBody:
         self.limit += max(GROWTH, 2 * self.limit if self.limit > FIRST_PAGE else 0)
 
     def show_far(self) -> bool:
-        """All lines, or where all are shown, more of those that are cut: what is looked for is far in. False where that
-        shows nothing else, or costs too much."""
+        """Show all lines, or where all are shown, more of those that are cut, since a match is far in.
+
+        Return False where that shows nothing else, or costs too much.
+        """
         if self.left > 0:
             if self.found.kind == "markdown" and self.count > MOST_MARKDOWN:
                 return False
@@ -144,7 +146,7 @@ class ResultBody:
         return self.tree is not None and self.tree.deepen(DEEPEST)
 
     def forget(self) -> None:
-        """Drops what was laid out."""
+        """Drop the lines that were laid out."""
         self._read, self._rows, self._begun = None, (None, ()), (None, 0)
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:

@@ -164,7 +164,8 @@ def _blank(text: str, at: int) -> int:
 
 
 def _path_read(content: str, arguments: Mapping[str, Any] | None) -> str:
-    """The last part of the one path that was read; "" where there is none, or text was given to be written."""
+    """Return the last part of the one path that was read. It is "" where there is none, or the call was given text to
+    write."""
     if (head := _RESOURCE.match(content)) is not None:
         return _last_part(head[1])
     if not arguments or any(isinstance(value, str) and "\n" in value for value in arguments.values()):

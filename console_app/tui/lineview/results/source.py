@@ -462,8 +462,10 @@ def _marked_up(lines: list[str], tag: str, text: str) -> str:
 
 
 def unnumbered(text: str) -> tuple[str, int]:
-    """A text without the numbers that a tool printed before its lines, and the first of them; 0 where there are none,
-    or one is not the next. A line above them that says what was read goes too."""
+    """Return a text without the numbers that a tool printed before its lines, and the first number.
+
+    It is 0 where there are none, or one is not the next. A line above them that says what was read goes too.
+    """
     if len(text) > _LARGEST_NUMBERED:
         return text, 0
     head = _HEAD.match(text)

@@ -119,7 +119,7 @@ class _Column:
 
 
 class _Texts(Sequence[str]):
-    """Texts of which each is made when it is asked for; `_some` gives those of some numbers."""
+    """Makes each text when it is asked for; `_some` gives those of some numbers."""
 
     _count = 0
 

@@ -20,7 +20,7 @@ MOST_KEPT = 2000  # rows that are kept once they were made
 
 
 class ShownLines:
-    """Lines as they are shown, and what is known of them at any width and in any theme. They only become more."""
+    """Holds lines as they are shown, with their cells at any width and in any theme. Lines are only added."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines

@@ -1,4 +1,5 @@
-"""Each kind of result as lines: what is known of them once, and their rows in one look, each made when it is seen."""
+"""Show each kind of result as lines. Facts about them are found once, and each row of a look is made when it is
+seen."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ class PageLines:
         raise NotImplementedError
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        """The rows of it, which stay as they are however it grows; `ink` is what has no colour of its own."""
+        """Return its rows, which stay as they are however it grows. `ink` is for text that has no colour of its own."""
         raise NotImplementedError
 
 
@@ -191,7 +192,7 @@ class SourceLines(PageLines):
 
 
 class MarkdownLines(PageLines):
-    """Markdown, laid out whole, and what is read on it alone."""
+    """Lays out Markdown as a whole, and keeps what is read only on it."""
 
     slice = 1500
 

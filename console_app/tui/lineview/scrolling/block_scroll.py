@@ -84,7 +84,7 @@ class Found:
         return known[1]
 
     def paint(self, strip: Strip, block: Block, line: int) -> Strip:
-        """A painted line with what is found in it marked."""
+        """Paint a line with the matches in it marked."""
         if self.pattern is None or not block.lines:
             return strip
         if block.unfinished:
@@ -135,7 +135,7 @@ class StuckLine:
         return top + (row == 0), top + height - (row == height - 1)
 
     def place(self, top: int, height: int) -> tuple[int, ...]:
-        """Brings it in line with what is on screen: the lines of the view that look different for that."""
+        """Move the line to where it belongs now, and return the lines of the view that look different for that."""
         before = None if self.block is None else self.row
         row = self.row_at(top, height)
         block = None if row is None else self._candidate()
@@ -253,7 +253,7 @@ class BlockScroll(ScrollView):
         self.frames.wake()
 
     def _sliced(self, work: Sliced) -> None:
-        """More of a block is laid out, or what is looked for in one was found."""
+        """Paint a block of which more is laid out, or in which more matches were found."""
         if isinstance(work, Block) and work.index >= 0:
             self._list.dirty[work] = None
         elif not work.unfinished:

@@ -70,8 +70,10 @@ class Cursor:
         return (ahead[0] if delta > 0 else ahead[-1]) if ahead else here
 
     def next_failed(self) -> Block | None:
-        """The next call behind the selected one that failed, and behind the last the first again; from a call that
-        did not fail, first those of its own batch."""
+        """Return the next failed call behind the selected one, and behind the last the first again.
+
+        From a call that did not fail, those of its own batch come first.
+        """
         blocks = self._blocks()
         failed = [block for block in blocks if isinstance(block, CallBlock) and _failed(block)]
         if isinstance(self.at, CallBlock) and not _failed(self.at):

@@ -1,5 +1,6 @@
-"""Finds words in a whole conversation and goes from match to match: also in what is folded, and in what was never
-painted. It counts in slices, so that thousands of results keep no key waiting.
+"""Find words in a whole conversation, also in folded and never painted text, and go from match to match.
+
+Matches are counted in slices, so that thousands of results keep no key waiting.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Finder:
             await self._go(next((block for block in blocks if block.index >= seen), blocks[-1]), 0)
 
     async def recount(self) -> None:
-        """Counts what has come or changed meanwhile; nothing is gone to."""
+        """Count the matches in blocks that came or changed meanwhile, without going to one."""
         await self._count()
 
     @property
@@ -103,7 +104,7 @@ class Finder:
     # -- counting
 
     async def _count(self) -> None:
-        """Counts what has changed, in slices."""
+        """Count the matches in changed blocks, in slices."""
         found = self._view.found
         pattern, looked, blocks = found.pattern, 0, 0
         while found.stale and pattern is not None and found.pattern is pattern:

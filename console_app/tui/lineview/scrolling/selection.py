@@ -38,7 +38,7 @@ def paint_selection(line: Line, selection: Selection | None, y: int, style: Styl
 
 
 def hold(view: Widget, block: Block) -> Callable[[], None]:
-    """Gives what has the text that is selected of a block stay so, when its lines have come to stand elsewhere."""
+    """Return a function that keeps the selected text of a block selected when its lines stand elsewhere."""
     if (selection := view.text_selection) is None:
         return lambda: None
     moved = _moved(selection, block)
@@ -84,8 +84,10 @@ def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
 
 
 def selected_text(selection: Selection, blocks: Sequence[Block], lines_of: Callable[[int], Sequence[Line]]) -> str:
-    """The selected text of the blocks; rows that only wrap are joined as they were written. `lines_of` gives all lines
-    of one of them, of which not all may have been laid out when they were selected."""
+    """Return the selected text of the blocks. Rows that only wrap are joined as they were written.
+
+    `lines_of` returns all lines of a block, of which not all may have been laid out when they were selected.
+    """
     count = len(blocks)
     first = selection.start.y // ROWS_A_BLOCK if selection.start is not None else 0
     last = selection.end.y // ROWS_A_BLOCK if selection.end is not None else count - 1

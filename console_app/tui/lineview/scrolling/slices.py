@@ -51,7 +51,7 @@ class Slices:
             self._widget.run_worker(self._run, group="slices")
 
     async def finish(self, work: Sliced) -> None:
-        """Returns when nothing is left of some work, whatever else there is to do."""
+        """Wait until some work is done, whatever else there is to do."""
         while self._done_some(work, SLICE):  # noqa: ASYNC110 (it works, it does not wait)
             await asyncio.sleep(REST)
 

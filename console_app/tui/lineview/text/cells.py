@@ -1,6 +1,6 @@
 """Measure the cells that characters take, for megabytes at once: read off their bytes, a whole text an operation.
 
-What Rich's table says of a character holds (`rich.cells`), so that what is counted here is what a row measures later.
+The table is Rich's (`rich.cells`), so that the count here is the same as the measure of a row later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The line above the prompt while anything runs: what, what it took so far, and the key that stops it."""
+"""Show above the prompt what runs, what it took so far, and the key that stops it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The line in which words are looked for in the whole conversation (Ctrl+F, /find), above the prompt while it is open.
+"""Look for words in the whole conversation (Ctrl+F, /find), in a line above the prompt while it is open.
 
-Typing finds; Enter goes on with n and N in the conversation, on the panel of the match; Escape closes it.
+Typing finds. Enter goes on with n and N in the conversation, on the panel of the match. Escape closes the bar.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class FindBar(Horizontal):
         return self._finder.place
 
     def open(self, words: str = "") -> None:
-        """Opens it with `words`, or with those of before; what is typed then takes their place."""
+        """Open the bar with `words`, or with the words from before, which typing replaces."""
         if not self.is_open:
             self._from = self.screen.focused
         self.add_class("-open")
@@ -137,7 +137,8 @@ class FindBar(Horizontal):
         self.run_worker(partial(self._step, delta), group="find", exclusive=True)
 
     def jump(self, kind: Kind, delta: int) -> str:
-        """Goes to the turn or the failed call before or behind what is selected; "" or why that can't be."""
+        """Go to the turn or the failed call before or behind the selection. Return "", or the reason why that can't
+        be."""
         view = self._view
         at = len(view.blocks) if view.cursor is None else view.cursor.index
         if kind == "turn" and view.cursor is None and view.top < view.max_scroll_y:

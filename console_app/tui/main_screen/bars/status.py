@@ -33,7 +33,8 @@ def read_status(services: Services, transcript: Transcript) -> Status:
 
 
 def _context(services: Services, transcript: Transcript) -> int:
-    """Tokens of the newest request and its answer; about those of the next one where that is another by now."""
+    """Count the tokens of the newest request and its answer, or about those of the next one where that is another by
+    now."""
     usage = transcript.usage
     if not usage.stale or not usage.context:
         return usage.context

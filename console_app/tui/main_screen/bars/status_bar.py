@@ -1,6 +1,6 @@
-"""The line at the top: which model answers, how calls are approved, how full its context is, what it costs.
+"""Show at the top which model answers, how calls are approved, how full its context is, and what it costs.
 
-What is as it is everywhere is not said. What doesn't fit goes by importance: model, approval mode and context last.
+Usual settings are not named. Parts that don't fit go by importance: model, approval mode and context go last.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ WHOLE_CELLS = 60  # of a provider's name and address where nothing else needs th
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Everything the bar says. `context_window` is None when unknown, `cost` None when no price is known."""
+    """Holds everything that the bar says. `context_window` is None when it is unknown, and `cost` when no price is
+    known."""
 
     model: str = ""
     provider: str = ""
@@ -66,7 +67,7 @@ NARROWER = tuple(field.name for field in fields(Room))
 
 
 def pieces(status: Status, room: Room | None = None) -> list[Content]:
-    """The parts of the bar, in order, with what there is room for."""
+    """Return the parts of the bar in order, as far as there is room."""
     room = room or Room()
     parts = [NAME] if room.name else []
     if status.storage:
@@ -198,7 +199,7 @@ class StatusBar(Widget):
             self.post_message(self.Clicked(part))
 
     def render(self) -> Content:
-        """The parts that fit; what it costs stands at the end of the line."""
+        """Draw the parts that fit, with the cost at the end of the line."""
         status, width = self.status, self.content_size.width
         if status is None:
             return NAME

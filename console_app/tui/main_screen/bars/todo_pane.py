@@ -199,7 +199,7 @@ class TodoPane(Vertical, can_focus=True):
     # -- painting
 
     def refresh_pane(self) -> None:
-        """Paints what there is room for: also called when the screen changes its size."""
+        """Paint the items that there is room for. This is also called when the screen changes its size."""
         if not self.is_attached:
             return
         here = self.has_focus or self.has_focus_within

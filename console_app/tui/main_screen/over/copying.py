@@ -15,8 +15,10 @@ MOST_BLOCKS = 40  # of the newest, that /copy offers
 
 
 async def copy_answer(ui: ConsoleUi, words: str) -> None:
-    """/copy: the newest answer. Where it has parts that can be copied alone you pick one, of it or of what was before;
-    `words` names one."""
+    """Copy the newest answer (/copy).
+
+    Where it has parts that can be copied alone, you pick one, of this answer or of earlier text. `words` names one.
+    """
     answer = next((block for block in reversed(ui.view.blocks) if isinstance(block, AssistantBlock)), None)
     copies = [] if answer is None else copies_of(answer)
     if answer is None and not words:
@@ -28,7 +30,7 @@ async def copy_answer(ui: ConsoleUi, words: str) -> None:
 
 
 async def copy_part(ui: ConsoleUi, block: Block) -> None:
-    """A part of the selected block; all of it, which a plain copy takes, comes last."""
+    """Copy a part of the selected block. The whole, which a plain copy takes, is listed last."""
     copies = copies_of(block)
     await pick(ui, [*copies[1:], *copies[:1]])
 

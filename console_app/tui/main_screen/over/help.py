@@ -35,7 +35,7 @@ class KeySection:
 
 
 class HelpScreen(Dialog[None]):
-    """Keys by place, then commands; what is typed filters them."""
+    """Lists keys by place, then commands; typing filters them."""
 
     CSS_PATH = "../../widgets/dialog.tcss"
     DEFAULT_CLASSES = "dialog -tall"
@@ -92,7 +92,7 @@ class HelpScreen(Dialog[None]):
 
 
 def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[Content]:
-    """The rows whose keys or words hold what is wanted, in two columns where there is room."""
+    """Return the rows whose keys or words hold the typed words, in two columns where there is room."""
     words = wanted.lower().split()
     found = [
         KeySection(section.title, [row for row in section.keys if all(word in " ".join(row).lower() for word in words)])

@@ -50,7 +50,8 @@ class Leaving:
         prompt.focus()
 
     def interrupt(self, selected: str) -> None:
-        """Ctrl+C: copies what is selected, clears the prompt, stops the turn; again with nothing left, quits."""
+        """Ctrl+C: copy the selection, else clear the prompt, else stop the turn; pressed again with nothing left,
+        quit."""
         screen, now = self._screen, self._clock()
         prompt = screen.prompt
         if selected := selected or prompt.selected_text:

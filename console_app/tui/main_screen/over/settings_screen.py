@@ -1,4 +1,5 @@
-"""Settings (/config): each with its value, who set it and what it means; changed in place, in the user's own file."""
+"""Show settings (/config): each with its value, who set it and what it means. A change goes into the user's own
+file."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ class StartupApp(KeysInOrder[ReturnType]):
 
     @abstractmethod
     def load(self, parts: StartupParts) -> Callable[[], ChatScreen]:
-        """Loads everything, in a thread; what it returns makes the chat screen, on the event loop."""
+        """Load everything, in a thread. The function that it returns makes the chat screen, on the event loop."""
 
     def startup_screen(self) -> StartupScreen:
-        """The first screen; what is pressed before it is there waits for it."""
+        """Return the first screen. Keys from before it is there wait for it."""
         assert self._parts is not None
         parts = self._parts
         self.hold_keys()
@@ -77,7 +77,7 @@ class StartupApp(KeysInOrder[ReturnType]):
         return self._startup_screen
 
     async def on_startup_screen_ready(self, message: StartupScreen.Ready) -> None:
-        """There is a prompt to write in. What is slow begins when it is painted."""
+        """Begin the slow work when the prompt is painted."""
         message.stop()
         await self.let_go()
         self._unpainted.close()
@@ -98,7 +98,7 @@ class StartupApp(KeysInOrder[ReturnType]):
         return True
 
     def _quit_if_empty(self, event: events.Key | events.Paste) -> None:
-        """Called when the prompt has what was typed before `event`."""
+        """Quit if the prompt is empty, now that it has every key from before `event`."""
         screen = self._startup_screen
         if screen is not None and not screen.prompt.text and self.held[:1] == [event]:
             self.exit()
@@ -162,7 +162,7 @@ class StartupApp(KeysInOrder[ReturnType]):
 
 
 async def _done_with_keys(widget: Widget) -> None:
-    """Returns when `widget` has taken what was sent to it so far."""
+    """Return when `widget` has taken every key that was sent to it so far."""
     done = asyncio.Event()
     if widget.call_later(done.set):
         try:

@@ -78,7 +78,7 @@ IN_A_TURN = ("steer", "toggle_all")  # actions of keys that do nothing before th
 
 
 class StartupScreen(MainScreen):
-    """Status bar, opening page, prompt and hints. `sent` is what was sent."""
+    """Shows the status bar, the opening page, the prompt and hints. `sent` are the messages that were sent."""
 
     class Ready(Message):
         """It can be written in."""

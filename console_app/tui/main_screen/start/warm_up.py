@@ -1,7 +1,7 @@
-"""Imports in a thread what the first table, approval, dialog or picker would otherwise import on the event loop.
+"""Import in a thread what the first table, approval, dialog or picker would else import on the event loop.
 
 Nothing waits for it: it comes behind the first paint, the SDKs and the services. A test runs a console with a record of
-its imports, and names what is missing here.
+its imports, and names each one that is missing here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class WarmUp:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """The console is left: what is not there yet is not needed any more."""
+        """Stop importing: the console is left, and needs no more."""
         self._stopped.set()
 
     def run(self, more: tuple[str, ...] = ()) -> None:
