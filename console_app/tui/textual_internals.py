@@ -1,5 +1,4 @@
-"""List what the console relies on in Textual although Textual doesn't promise it: every use, with its reason, read in
-8.2.8.
+"""List what the console relies on in Textual although it is no promise: every use, with its reason, read in 8.2.8.
 
 `tests/program/test_library_internals.py` holds the table against the Textual that is installed and against the code.
 """

@@ -1,8 +1,8 @@
 """Show plain text of any size, painted line by line: a log, a request or a result is read in it.
 
 To lay the whole text out would take seconds for megabytes. This widget knows how many rows each piece of the text
-takes, and cuts out only the rows on screen. The text is made safe for a terminal here. Further rows
-of a line are indented as far as its words, also behind a label or a time, so that the beginning of a line is seen.
+takes, and cuts out only the rows on screen. The text is made safe for a terminal here. Further rows of a line are
+indented as far as its words, also behind a label or a time, so that the beginning of a line is seen.
 """
 
 from __future__ import annotations
