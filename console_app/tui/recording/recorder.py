@@ -30,7 +30,7 @@ _STILL = 3  # looks that have to be alike
 
 @dataclass(eq=False)
 class Due:
-    """Runs something at a time, unless it is stopped."""
+    """Holds a function to call at a time, unless it is stopped."""
 
     at: float
     run: Callable[[], object]

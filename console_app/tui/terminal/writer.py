@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Behind(Protocol):
-    """Writes something while nothing else waits, a piece at a time."""
+    """Holds text to be written while nothing else waits, a piece at a time."""
 
     @property
     def pending(self) -> bool: ...

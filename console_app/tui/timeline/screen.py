@@ -256,7 +256,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         return fit(crop(pieces, width), width, palette.base)
 
     def _spent(self, width: int, palette: Palette) -> Line:
-        """Say in a line what the call's time went into; the last parts make way where they don't fit."""
+        """Say in a line what the call's time went into; the first parts make way where not all fit."""
         call = self._chart.call
         pieces = self._spans(call, width, palette) if call is not None else []
         while pieces_width(pieces) + 2 > width and len(pieces) > SPAN:

@@ -22,7 +22,7 @@ class Blinking(Protocol):
 
 
 def use_motion(app: App[Any], motion: bool) -> None:
-    """Let things move from now on, or nothing."""
+    """Switch motion on or off for the whole app."""
     app.animation_level = TEXTUAL_ANIMATIONS if motion else "none"
     app.theme_changed_signal.publish(app.current_theme)  # whoever paints makes its palette anew
 

@@ -59,7 +59,7 @@ class Fold(Block):
     """The line under the rows of the group."""
 
     def hides(self, call: CallView) -> bool:
-        """Tell whether the row of a call is folded. This leaves out that a call which you selected or opened is not."""
+        """Tell whether the row of a call is folded, unless you selected or opened it."""
         return False
 
 

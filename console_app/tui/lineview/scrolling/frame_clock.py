@@ -17,7 +17,7 @@ REST = 2.0  # after a slow frame the view rests so many times as long as the fra
 
 
 class FrameClock:
-    """Has one widget painted frame by frame, after `start` once the widget is mounted."""
+    """Paints one widget frame by frame. `start` is called once the widget is mounted."""
 
     def __init__(self, widget: Widget, paint: Callable[[bool], bool]) -> None:
         """`paint` is called for each frame, and told whether to paint things that only move. It returns False when
