@@ -93,8 +93,8 @@ class PromptArea(Vertical):
             self.query_one(PromptBox).look_again()
 
     def send(self, text: str, typed: str | None = None, *, around: Around = nullcontext) -> None:
-        """Send a prompt, now or after the turn that runs. `typed` is the part that was not pasted; `Conversation` has
-        `around`."""
+        """Send a prompt, now or after the turn that runs. `typed` is the part that was not pasted, and the turn runs
+        within `around`."""
         idle = not self._conversation.busy
         if self._program.send(text, typed=typed, around=around) and idle:
             # Who sends wants to see what comes of it, wherever they were reading.

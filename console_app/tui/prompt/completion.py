@@ -1,5 +1,7 @@
-"""Find what the cursor stands behind and can be completed: a slash command, its argument, a value for a server's
-prompt, or a file or resource behind `@`. It is pure text work."""
+"""Find the piece before the cursor that can be completed. It is pure text work.
+
+It is a slash command, its argument, a value for a server's prompt, or a file or resource behind `@`.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class DraftKeeping:
 
     @contextmanager
     def on_the_way(self) -> Generator[None]:
-        """Keep what is written while a stored session opens for that session.
+        """While a stored session opens, keep the text that is written for that session.
 
         The text from before stays with the session before, or comes back where `switched` was not called.
         """

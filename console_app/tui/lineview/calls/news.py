@@ -164,7 +164,8 @@ def _brief(
 
 
 def _in_your_words(call: CallView) -> str:
-    """Name your own decision shortly, as the result explains it to the model at length; "" for all other outcomes."""
+    """Name your own decision in two words, since the result explains it to the model at length; "" for other
+    outcomes."""
     return "by you" if call.outcome in (Outcome.CANCELLED, Outcome.DENIED) else ""
 
 
