@@ -57,7 +57,7 @@ class Attachment(Frozen):
 
     @property
     def is_picture(self) -> bool:
-        """Whether models that see are shown it."""
+        """Tell whether a model that sees is shown the attachment as a picture."""
         return bool(self.path) and self.mime.startswith("image/")
 
     @property
@@ -91,12 +91,12 @@ class UserMessage(Frozen):
 
     @property
     def whole(self) -> str:
-        """All that the model reads of it: the content, then each attachment in a frame that it can't close itself."""
+        """Return all that the model reads of it: the content, then each attachment in a frame that it can't close."""
         return "\n\n".join(part for part in (self.content, *map(_framed, self.attachments)) if part)
 
     @property
     def written_out(self) -> UserMessage:
-        """The same to a model, without attachments, which no wire format knows: their texts, and their pictures."""
+        """Return the message with its attachments as text and pictures, since no wire format knows attachments."""
         if not self.attachments:
             return self
         pictures = tuple(one.path for one in self.attachments if one.is_picture)

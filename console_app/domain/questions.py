@@ -94,7 +94,7 @@ class HumanPort(Protocol):
         ...
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """Whether the server may ask the model that. Raises Unanswered."""
+        """Tell whether the server may ask the model that. Raises Unanswered."""
         ...
 
 

@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
     @property
     def is_error(self) -> bool:
-        """Whether it counts as a failure of the tool, by which a completion beside it is blocked.
+        """Tell whether the call counts as a failure of the tool, by which a completion beside it is blocked.
 
         What you decided yourself (denied, cancelled) and what was only put off (blocked, skipped) is neutral.
         """
@@ -86,7 +86,7 @@ class ToolAnnotations(Frozen):
 
     @property
     def declares_effect(self) -> bool:
-        """Whether `effect` is the server's own word, not the protocol's default."""
+        """Tell whether `effect` is the server's own word, not the protocol's default."""
         return self.read_only or self.says_destructive or not self.destructive
 
     @property
@@ -164,7 +164,7 @@ class Artifact(Frozen):
 
     @property
     def is_picture(self) -> bool:
-        """Whether models that see are shown it."""
+        """Tell whether a model that sees is shown the file as a picture."""
         return bool(self.path) and self.mime in PICTURES
 
     @property
