@@ -33,7 +33,7 @@ async def _none_written() -> str:
 
 
 class Console:
-    """Of one face, which is its `ui`. `opened` is called once the session that was asked for is open, or can't be."""
+    """The program behind one face, its `ui`. `opened` is called once the session asked for is open, or can't be."""
 
     def __init__(self, services: Services, ui: UiPort, *, opened: Callable[[], None] = lambda: None) -> None:
         engine, library = services.engine, services.library
@@ -157,7 +157,7 @@ class Console:
             self.ui.tell("warning", self._waits)
 
     def trusted(self) -> None:
-        """The line that said what waits is true no more."""
+        """Take away the line that said what waits for trust, as it is true no more."""
         self.ui.take_back(self._waits)
 
     def _were_read(self, attachments: Sequence[Attachment]) -> None:

@@ -25,31 +25,30 @@ _ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call
 
 
 class ModelSource(Protocol):
-    """Where models come from. All raise FanoutError for what a name or the configuration has wrong."""
+    """The source of models. Each method raises FanoutError where a name or the configuration is wrong."""
 
     def choose(self, name: str = "") -> ModelChoice:
-        """The model called `name`; without one, the model that the configuration names or implies."""
+        """Return the model called `name`; without a name, the model that the configuration names or implies."""
         ...
 
     async def named(self, choice: ModelChoice) -> ModelChoice:
-        """`choice` with a model of its endpoint, where it has none yet."""
+        """Return `choice`, with a model of its endpoint where it has none yet."""
         ...
 
     def open(self, choice: ModelChoice) -> ports.Provider:
-        """Its provider. Cheap."""
+        """Open the provider of `choice`, which is cheap."""
         ...
 
     def load(self, choice: ModelChoice) -> None:
-        """Imports what its first request needs: for a thread."""
+        """Import what the first request needs. Call it in a thread."""
         ...
 
     def window(self, choice: ModelChoice) -> int | None:
-        """Tokens that it can take, None when unknown: for a thread."""
+        """Return how many tokens the model can take, None when unknown. Call it in a thread."""
         ...
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        """`PROVIDER/MODEL` of all that the endpoints list, or are set to; and the providers that gave no list though
-        they were set up."""
+        """Return `PROVIDER/MODEL` of all models listed or set, and the configured providers that gave no list."""
         ...
 
 

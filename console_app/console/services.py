@@ -35,8 +35,8 @@ Notification = Literal["bell", "osc9", "osc777"]
 
 @dataclass(frozen=True, slots=True)
 class AttentionSettings:
-    """Which ways are used. Inside tmux a notification has to be wrapped to reach the terminal around it, which
-    `allow-passthrough` of tmux permits."""
+    """The ways to call for the user's attention. Inside tmux a notification has to be wrapped to reach the terminal
+    around it, which `allow-passthrough` of tmux permits."""
 
     notifications: Sequence[Notification] = ()
     title: bool = False

@@ -31,7 +31,7 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a mention may mean."""
+    """A possible meaning of a mention."""
 
     path: str
     lines: LineRange | None = None
@@ -46,12 +46,13 @@ class FileMention:
 
     @property
     def shown(self) -> str:
-        """It without what a sentence put behind it."""
+        """Return the mention without the punctuation that the sentence put behind it."""
         return self.written if self.written.startswith('"') else self.written.rstrip(_BEHIND)
 
     @property
     def looks_like_path(self) -> bool:
-        """Whether a file must have been meant: `@docs/a`, `@a.md`, `@"a b"`, but not `@alice` and `@app.route(…)`."""
+        """Tell whether a file must have been meant: `@docs/a`, `@a.md`, `@"a b"`, but not `@alice` and
+        `@app.route(…)`."""
         if self.written.startswith('"'):
             return True
         return "(" not in self.shown and ("/" in self.shown or _SUFFIX.search(self.shown) is not None)

@@ -69,7 +69,7 @@ PATIENCE = 3.0  # seconds in which an opener that fails has said so
 
 
 def open_file(path: str) -> str:
-    """Why that failed, or ""; for a thread: it may take PATIENCE."""
+    """Open a file with the desktop's program; return why that failed, or "". For a thread: it may take PATIENCE."""
     if not Path(path).exists():
         return "the file is gone"
     program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"

@@ -88,7 +88,7 @@ class _Rules:
         self._read(os.path.join(self._folder, inside).rstrip("/") or "/")
 
     def leave_out(self, path: str) -> bool:
-        """Whether the rules read so far leave out `path`, whose folders were entered."""
+        """Tell whether the rules read so far leave out `path`, whose folders were entered."""
         if not self._rules:
             return False
         whole = os.path.join(self._folder, path)

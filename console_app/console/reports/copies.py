@@ -1,4 +1,4 @@
-"""What of a text or a call can be copied by itself: a message, each code block of it, each table as CSV, a result."""
+"""List what can be copied of a text or a call: the whole, each of its code blocks, each table as CSV, a result."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _parser() -> Any:
 
 
 def copies_of_answer(text: str) -> list[Copy]:
-    """A text in Markdown: all of it, its code blocks and its tables."""
+    """Return a text in Markdown whole, then each of its code blocks and tables."""
     return [copy_of("answer", text), *_parts(_parser().parse(text))]
 
 
 def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
-    """Of a call what is text: its arguments, what it wrote while it ran, and how the model wrote it."""
+    """Yield the texts of a call: its arguments, what it wrote while it ran, and how the model wrote it."""
     yield copy_of(f"arguments of {call.tool or call.name}", arguments)
     yield copy_of(f"output of {call.tool or call.name}", "\n".join(entry.text for entry in call.log))
     if call.raw:
@@ -68,7 +68,7 @@ def copy_of(what: str, text: str) -> Copy:
 
 
 def measure(text: str) -> str:
-    """Its lines, counted."""
+    """Return the number of lines in words."""
     return plural(text.rstrip("\n").count("\n") + 1, "line")
 
 
