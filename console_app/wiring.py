@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every command starts from."""
+    """The setup that every command starts from."""
 
     arguments: Namespace
     paths: Paths
@@ -183,7 +183,7 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
-    """Which mcp.json counts, and which of its servers."""
+    """Choose which mcp.json counts, and which of its servers."""
     from console_app import resources
     from console_app.config.servers import choose_servers as choose
 
@@ -226,7 +226,7 @@ async def open_session(setup: Setup, library: Library | None) -> Opened | None:
 
 
 async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | None:
-    """Which session -c or -r names; None without them. Raises UsageError when there is none such."""
+    """Return the session that -c or -r names; None without them. Raises UsageError when there is none such."""
     newest, prefix = setup.arguments.resume_newest, setup.arguments.resume
     if library is None:
         if newest or prefix is not None:
@@ -279,7 +279,7 @@ def build_hub(
 
 
 def picks(setup: Setup) -> Selection:
-    """What the user switched on and off in this folder; servers that the command line names are taken as named."""
+    """Return what the user switched in this folder; servers that the command line names are taken as named."""
     from console_app.config.servers import Selection
 
     return Selection() if setup.arguments.mcp else Selection.load(setup.paths, setup.cwd)

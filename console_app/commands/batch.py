@@ -1,4 +1,4 @@
-"""What `fanout batch` does, and `fanout call --from`: items read and checked, run, shown and summed up."""
+"""Run `fanout batch` and `fanout call --from`: items are read and checked, run, shown and summed up."""
 
 from __future__ import annotations
 

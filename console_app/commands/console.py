@@ -1,4 +1,4 @@
-"""What the console runs on: hands the screen plain callables over an engine, a hub and a choice of model.
+"""Build what the console runs on: plain callables over an engine, a hub and a choice of model, for the screen to use.
 
 It is put together in a thread, behind the first paint. SDKs are imported and servers started later still, by `start`.
 """
@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 
 def open_services(arguments: Namespace) -> Services:
-    """What the console runs on. Raises FanoutError for what a flag or a settings file has wrong."""
+    """Build what the console runs on. Raises FanoutError where a flag or a settings file is wrong."""
     parts = ConsoleParts(wiring.prepare(arguments))
     if arguments.resume_newest or arguments.resume is not None:
         asyncio.run(parts.find_session())
@@ -170,7 +170,7 @@ def _loosens(setup: Setup) -> bool:
 
 
 class ConsoleParts:
-    """What the console runs on. The model can change while it runs; servers come and go by themselves."""
+    """The parts that the console runs on. The model can change while it runs; servers come and go by themselves."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -256,7 +256,7 @@ class ConsoleParts:
         return wiring.read_settings(setup.paths, setup.cwd, setup.arguments, setup.environ)
 
     async def find_session(self) -> None:
-        """Which session -c or -r names: told before the console opens when there is none."""
+        """Find the session that -c or -r names. Where there is none such, the user is told before the console opens."""
         info = await wiring.asked_session(self._setup, self._library)
         self._resume = info.id if info is not None else ""
         before = self._models.choice

@@ -1,4 +1,4 @@
-"""What each command but the console does: run, call, mcp, sessions, models and more. Each returns its exit code."""
+"""Run each command but the console: run, call, mcp, sessions, models and more. Each returns its exit code."""
 
 from __future__ import annotations
 

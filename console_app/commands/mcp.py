@@ -1,4 +1,4 @@
-"""What `fanout mcp ACTION` does, an action each: servers listed, tested, written to mcp.json, signed in to, trusted."""
+"""Run the actions of `fanout mcp`: servers are listed, tested, written to mcp.json, signed in to, trusted."""
 
 from __future__ import annotations
 
