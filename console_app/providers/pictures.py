@@ -51,7 +51,7 @@ class Picture:
 
     @property
     def url(self) -> str:
-        """It as a `data:` URL."""
+        """Return the picture as a `data:` URL."""
         return f"data:{self.mime};base64,{self.data}"
 
 

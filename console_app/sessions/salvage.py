@@ -127,7 +127,7 @@ class Pages:
         return _columns(payload, length)
 
     def _local(self, length: int, *, is_table: bool) -> int:
-        """How many bytes of a record stand on the page itself."""
+        """Return how many bytes of a record stand on the page itself, as SQLite's file format has it."""
         usable = self._usable
         most = usable - 35 if is_table else (usable - 12) * 64 // 255 - 23
         if length <= most:
