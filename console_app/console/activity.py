@@ -61,7 +61,7 @@ class Pace:
             self.news_at = max(self.news_at, event.at)
 
     def rate(self, now: float) -> float | None:
-        """About how many tokens a second are written; None while that can't be told."""
+        """Estimate how many tokens a second are written; None while that can't be told."""
         took = now - self.since
         return self._characters / CHARACTERS_A_TOKEN / took if self.writes and took >= RATED else None
 

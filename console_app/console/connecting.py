@@ -71,7 +71,7 @@ class Connecting:
         return [one for one in found if one is not None]
 
     async def listing(self, address: str, key: str) -> Listing:
-        """The models at an address as it was typed, with or without the path of the API. Raises FanoutError."""
+        """List the models at an address as typed, with or without the path of the API. Raises FanoutError."""
         url, key = checked_url(address), checked_key(key)
         self._redactor.add(key)
         first: Listing | None = None
@@ -176,7 +176,7 @@ def _candidates(url: str) -> Sequence[str]:
 
 
 async def _listed(config: ProviderConfig, within: float) -> list[str]:
-    """The models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
+    """List the models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
     from console_app.providers import list_models, preload
 
     await asyncio.to_thread(preload)

@@ -158,7 +158,7 @@ class ConfiguredModels:
         return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
 
     def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
-        """How to ask each provider which models it has, or why it can't be asked; the chosen one's first.
+        """Return how to ask each provider for its models, or why it can't be asked; the chosen one's first.
 
         A provider that would ask the same endpoint again, with the same key, is left out.
         """
@@ -185,7 +185,7 @@ async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Seq
 
 
 def warm_up(choice: ModelChoice) -> None:
-    """Compiles what reads calls from an answer's text (0.2 s): for a thread, or the first answer would wait for it."""
+    """Compile what reads calls from an answer's text (0.2 s), or the first answer would wait for it. For a thread."""
     if choice.provider == OFFLINE or choice.settings.protocol == "native":
         return
     from console_app.providers import load_reading

@@ -35,7 +35,7 @@ class RuleFile(Protocol):
 
     @property
     def path(self) -> str:
-        """The file, for people; rules from it have it as their source."""
+        """The path of the file, as people read it. Rules from the file have it as their source."""
         ...
 
     def add(self, action: Action, rule: str) -> None:

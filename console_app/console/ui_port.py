@@ -21,7 +21,7 @@ class UiPort(Protocol):
     @property
     @abstractmethod
     def transcript(self) -> Transcript:
-        """The conversation as far as it was shown."""
+        """Return the conversation as far as it was shown."""
         ...
 
     # What happens

@@ -1,5 +1,5 @@
-"""From a prompt as it was typed to the message that is sent, with everything that it names: files and folders behind
-`@`, resources of servers (`@server:uri`), and a server's prompt in its command's place.
+"""Turn a prompt as it was typed into the message that is sent, with everything that it names. Names are files and
+folders behind `@`, resources of servers (`@server:uri`), and a server's prompt.
 
 A word behind `@` that is no file is a word. What looks like a path and isn't there is told, and what is there but
 can't go along is an error: nothing is left out unsaid.
@@ -35,7 +35,7 @@ _MARK = ".unsent"
 
 
 def save_picture(folder: Path, content: bytes, attachment: Attachment, *, named: bool = True) -> Path:
-    """The file that has `content`, the same for the same picture; `named` says that a kept message names it from now
+    """Save a picture, and return its file, one for equal pictures; `named` says that a kept message names it from now
     on. Raises AttachmentError."""
     path = folder / f"picture-{hashlib.sha256(content).hexdigest()[:_DIGITS]}{_EXTENSIONS[attachment.mime]}"
     mark = path.with_name(path.name + _MARK)
@@ -109,7 +109,7 @@ class Composed:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """What a mention stands for, in a few words; with `refused` it can't go with the message, and `about` says why."""
+    """The meaning of a mention, in a few words; with `refused` it can't go with the message, and `about` says why."""
 
     name: str
     about: str

@@ -30,8 +30,8 @@ NEW = "(no such file here yet)"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The lines of a diff, each with its number in the column of names; the arguments that the diff shows are `said`.
-    `hunks`: at which of the lines each begins. `warning`: what the diff can't say, or why there is none."""
+    """A diff: its lines have their numbers in the column of names, and `hunks` is where each stretch begins. `said` are
+    the arguments it shows. `warning` says what the diff can't say, or why there is none."""
 
     lines: tuple[displayed.ArgumentLine, ...]
     said: frozenset[str]

@@ -59,7 +59,7 @@ class FileMention:
 
 
 def file_mentions(text: str, servers: Collection[str] = ()) -> list[FileMention]:
-    """Everything in `text` that may name a file. `servers` are names that make `@server:…` a resource of theirs."""
+    """Return all that may name a file in `text`. `servers` are names that make `@server:…` a resource of theirs."""
     if "@" not in text:
         return []
     found: dict[str, FileMention] = {}
@@ -75,7 +75,7 @@ def file_mentions(text: str, servers: Collection[str] = ()) -> list[FileMention]
 
 
 def written_path(path: str) -> str:
-    """A path as it can stand behind `@`: in quotes where it has to be."""
+    """Write a path as it can stand behind `@`, in quotes where it has to be."""
     plain = path.isprintable() and safe_text.is_safe(path) and not any(c.isspace() or c in '"\\:`' for c in path)
     return (
         path
@@ -105,6 +105,6 @@ def _plain(written: str) -> Iterator[Reading]:
 
 
 def _of_lines(path: str, lines: re.Match[str]) -> Reading:
-    """`:10` is one line, `:10-40` several, `:10-` all from the tenth on."""
+    """Read a range of lines: `:10` is one line, `:10-40` several, `:10-` all from the tenth on."""
     first, last = int(lines[2]), lines[3]
     return Reading(path, LineRange(max(first, 1), first if last is None else int(last) if last else None))

@@ -39,8 +39,8 @@ def editor_command() -> list[str]:
 
 
 async def edited(text: str, away: AbstractContextManager[object], *, suffix: str = ".md") -> str:
-    """`text` as it was saved in the editor, which has the terminal while `away` is entered. Raises EditorError when
-    there is none or it failed."""
+    """Return `text` as it was saved in the editor, which has the terminal while `away` is entered. Raises EditorError
+    when there is none or it failed."""
     command = editor_command()
     handle, name = tempfile.mkstemp(prefix="fanout-", suffix=suffix)
     path = Path(name)

@@ -90,7 +90,7 @@ class Commands:
         return self.own.get(name) or self.written.get(name)
 
     def missing(self, name: str, near: str) -> str:
-        """One line about a name that no command has; `near` is one that may have been meant, or ""."""
+        """Return one line about a name that no command has; `near` is one that may have been meant, or ""."""
         if name in self.untrusted:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
         if isinstance(way := self.ways.get(name), Cannot):
@@ -141,7 +141,7 @@ class Commands:
     # -- those that people wrote
 
     async def read(self) -> str:
-        """Reads the files; what is wrong with one is told. Gives what came of it, in one line."""
+        """Read the files of commands, tell what is wrong in them, and return one line on what came of it."""
         console = self._console
         found = await asyncio.to_thread(console.services.custom_commands)
         self.untrusted = found.untrusted

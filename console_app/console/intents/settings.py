@@ -30,7 +30,7 @@ EFFORT_WORDS = {
 
 
 async def _picked(console: Console, what: str, options: Mapping[str, str], typed: str, current: str = "") -> str | None:
-    """One of `options`: the typed one, or the one that the user picks. Raises UsageError for any other."""
+    """Return one of `options`, typed or picked by the user. Raises UsageError for any other."""
     if typed and typed not in options:
         raise UsageError(f"there is no {what} {one_line(typed, 40)}", f"There are: {', '.join(options)}.")
     return typed or await console.ui.choose(what.capitalize(), options, current=current)

@@ -30,7 +30,7 @@ class Copy:
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
-    """CommonMark and tables; HTML is text."""
+    """Return a parser for CommonMark and tables, to which HTML is text."""
     from markdown_it import MarkdownIt  # 20 ms: only once something is copied
 
     return MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
@@ -50,19 +50,19 @@ def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
 
 
 def result_copy(call: CallView) -> Copy:
-    """A call's result as its server gave it."""
+    """Return a call's result as its server gave it."""
     return copy_of(f"result of {call.tool or call.name}", results.without_remarks(call.content))
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> str:
-    """Rows as CSV, with a line end behind each."""
+    """Write rows as CSV, with a line end behind each."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
 def copy_of(what: str, text: str) -> Copy:
-    """A text under a name, with what tells it from others."""
+    """Return a text under a name, with what tells it from others."""
     begin = _STYLED.sub("", text[:2000]).strip()[:200]
     return Copy(one_line(what, 60), f"{measure(text)} · {one_line(begin, 60)}", text)
 
@@ -73,7 +73,7 @@ def measure(text: str) -> str:
 
 
 def table_size(rows: Sequence[Sequence[str]]) -> str:
-    """Rows and columns, the head not counted."""
+    """Return the number of rows, without the head, and of columns, in words."""
     return f"{plural(max(len(rows) - 1, 0), 'row')} × {plural(len(rows[0]) if rows else 0, 'column')}"
 
 

@@ -97,7 +97,7 @@ def subject(message: RawMessage) -> str:
 
 
 def redacted(value: Any, redact: Redact) -> Any:
-    """A copy of a JSON value without secrets: in each text, and where only the name beside a value gives it away."""
+    """Return a JSON value without secrets, in each text and where only the name beside a value gives it away."""
     cleaned = _each(value, redact)
     try:
         return json.loads(redact(json.dumps(cleaned, ensure_ascii=False)))

@@ -104,7 +104,7 @@ class Conversation:
     def send(
         self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
     ) -> None:
-        """Sends a prompt, after what is queued already; in its old place when it had been called off. See Queued."""
+        """Send a prompt (see Queued) after what is queued, or in its old place when it had been called off."""
         prompt = Queued(text, typed, message, around)
         if self._called_off:
             self._queue.appendleft(prompt)
@@ -118,7 +118,7 @@ class Conversation:
         self.resume()
 
     def resume(self) -> bool:
-        """Lets the queue go on; False when there is nothing in it or it does already."""
+        """Let the queue go on; False when it is empty or goes on already."""
         start = bool(self._queue) and not self.busy and not self._delivery.closing
         if start or self.paused:
             self._sent_at = self._clock()

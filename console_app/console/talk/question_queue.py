@@ -29,7 +29,7 @@ class PendingQuestion:
 
     @property
     def left(self) -> float | None:
-        """Seconds for an answer that are left; None while none are counted."""
+        """Return the seconds left for an answer; None while none are counted."""
         return None if self._timer is None else max(self._timer.when() - self._loop.time(), 0.0)
 
     def count(self) -> None:
@@ -63,7 +63,7 @@ class QuestionQueue:
         self._changed = changed
 
     def close(self) -> None:
-        """Nobody is there any more: what is open is cancelled."""
+        """Note that nobody is there any more, and cancel what is open."""
         self._changed = None
         for asked in self.open:
             self.answer(asked, questions.ElicitationAnswer("cancel"))

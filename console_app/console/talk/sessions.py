@@ -98,7 +98,7 @@ class Sessions:
             return False
 
     async def _go_to(self, wanted: Wanted) -> bool:
-        """Go on with the wanted session, which gets all that is written and sent from now on. False where it did not come."""
+        """Go on with the wanted session; what is written and sent from now on is for it. False where it didn't come."""
         if (library := self.stored()) is None:
             return False
         changing = self._conversation.changing
