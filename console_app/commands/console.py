@@ -67,14 +67,14 @@ def open_services(arguments: Namespace) -> Services:
 
 
 def run_in_lines(arguments: Namespace) -> int:
-    """The console as lines until it is left; the exit code. Raises FanoutError as `open_services` does."""
+    """Run the console as lines until it is left; return the exit code. Raises FanoutError as `open_services` does."""
     from console_app.line_console.run import run
 
     return asyncio.run(run(open_services(arguments), arguments.prompt))
 
 
 def replay_session(arguments: Namespace) -> int:
-    """Plays a stored session in the console, to be watched; the exit code."""
+    """Play a stored session in the console, to be watched; return the exit code."""
     from console_app.sessions import Replay
     from console_app.tui.app import FanoutApp
 
@@ -84,7 +84,7 @@ def replay_session(arguments: Namespace) -> int:
 
 
 def record_session(arguments: Namespace) -> int:
-    """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
+    """Write a stored session as the console shows it, as a moving SVG or an asciicast; return the exit code."""
     from console_app.commands.sessions import moving_format
     from console_app.sessions import export
     from console_app.tui.recording import recorder
@@ -164,7 +164,7 @@ class NoTools:
 
 
 def _loosens(setup: Setup) -> bool:
-    """Whether the project's settings say anything that takes trust."""
+    """Tell whether the project's settings say anything that takes trust."""
     project = setup.layered.project
     return project is not None and bool(project.lines)
 
@@ -204,7 +204,7 @@ class ConsoleParts:
         self._warm_up = WarmUp()
 
     def services(self) -> Services:
-        """Everything for the screen."""
+        """Return everything that the screen is given."""
         setup = self._setup
         return Services(
             engine=self._engine,
@@ -267,7 +267,8 @@ class ConsoleParts:
             self._engine.provider, self._models.choice = self._source.open(choice), choice
 
     def _servers(self) -> ServerChoice:
-        """A broken mcp.json that nobody named is told on the screen: the console is of use without servers."""
+        """Choose the servers. A broken mcp.json that nobody named is only told on the screen, which works without
+        servers."""
         try:
             return wiring.choose_servers(self._setup)
         except ConfigError as error:
@@ -311,7 +312,7 @@ class ConsoleParts:
         self._listener = listener
 
     def _reloaded(self, servers: ServerChoice) -> None:
-        """Which servers are the bundled ones may be others now, and with them what runs without asking."""
+        """Tell the gate anew which servers are bundled, as their tools run without asking."""
         wiring.use_bundled(self._engine.gate, servers)
 
     def _changed(self) -> None:
@@ -323,7 +324,7 @@ class ConsoleParts:
 
 
 def _warm(warm: asyncio.Future[None]) -> None:
-    """All that is big is there, whatever became of it."""
+    """Freeze the collector, as everything big is loaded now or failed to be, which is logged."""
     wiring.freeze_collector()
     gc.callbacks.append(full_looks)
     if not warm.cancelled() and (error := warm.exception()) is not None:
