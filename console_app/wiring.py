@@ -97,7 +97,7 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
         with suppress(ConfigError):
-            # What nobody trusted must not say which words are hidden.
+            # An untrusted file must not decide which words are hidden.
             if path.is_file() and (path != project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()

@@ -227,7 +227,7 @@ class _Command:
         if self.arguments.shuffle:
             random.shuffle(todo)
         async with self._engine(todo[: self.arguments.limit], results) as (engine, known, paused):
-            # What workers hold since an earlier start takes their room, so it is first.
+            # Items that workers hold since an earlier start take up their room, so these come first.
             todo = sorted(todo, key=lambda one: one.id not in known)[: self.arguments.limit]
             cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
             if cut:

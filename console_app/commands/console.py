@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from console_app.domain import Event
     from console_app.sessions import Replay, SessionInfo
 
-# What the model picker and /doctor need of other floors.
+# Modules that the model picker and /doctor need.
 PICKED_FROM = (
     "console_app.commands.diagnosis",
     "console_app.providers.factory",
@@ -92,7 +92,7 @@ def record_session(arguments: Namespace) -> int:
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
-    # As for every export, without the secrets that are known.
+    # Known secrets are left out, as in every export.
     events = export.imported(export.as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
     size = arguments.size or recorder.SIZE
     recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))

@@ -77,7 +77,7 @@ class _Closing:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
         if step.done:
             return
-        # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
+        # A cut thought has no signature, so it gets no provider and is never sent; the user can still read it.
         unkept = step.reasoning.removeprefix("".join(block.text for block in step.kept))
         cut = (Reasoning(provider="", text=unkept),) if unkept.strip() else ()
         from_drafts = AssistantMessage(

@@ -142,7 +142,7 @@ class Conversation:
             turn.steer(message or text)
             self._ui.toast(STEERED)
         elif joins is not None and joins.outcome in (None, "cancelled"):
-            # It was stopped, and this was meant for it alone: you say whether it is sent.
+            # The turn was stopped, and this was meant for that turn alone: the user decides whether it is sent.
             self._queue.append(Queued(text, typed, message))
             self.paused = self.paused or not self.busy
             self._ui.changed()

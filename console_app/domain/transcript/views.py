@@ -205,7 +205,7 @@ class StepView:
     visible: GrowingText = field(default_factory=GrowingText)
     thinking_aloud: GrowingText = field(default_factory=GrowingText)  # a thought that is being written
     reasoned: GrowingText = field(default_factory=GrowingText)
-    # What `endpoint` wants back, until the message that has it is there; of the last piece more may be to come.
+    # The parts that `endpoint` wants back, until the message that has them comes; the last piece may still grow.
     endpoint: str = ""
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])
     kept: list[Reasoning] = field(default_factory=list[Reasoning])

@@ -50,7 +50,7 @@ class ChangeNotices:
                     self.news.set()
             case "notifications/elicitation/complete":
                 identifier = getattr(getattr(message, "params", None), "elicitation_id", "")
-                # It may be said before anybody could ask for it.
+                # The notice may come before anybody waits for it.
                 if identifier in self._completed or len(self._completed) < MOST_UPDATES:
                     self.completion(identifier).set()
             case _:

@@ -123,7 +123,7 @@ class LabelledCalls(CallsInPieces):
 
     def close(self, where: Where, name: str = "", arguments: Any = "") -> None:
         """Take the closing event of a call; `arguments`, where it repeats them, are the truth."""
-        # Where an end is marked twice, what may be that of a call which has ended is none of another.
+        # Where ends are marked twice, this may be the second one of a call that has ended, and none of another call.
         call = self._owner(where, ended=not self._once)
         text = arguments_text(arguments)
         if call is not None and not call.ended:
