@@ -144,7 +144,7 @@ def content_of(content: str, parts: Sequence[Any]) -> str | list[dict[str, Any]]
 
 
 def _merge_detail(details: list[dict[str, Any]], detail: dict[str, Any]) -> None:
-    """OpenRouter streams each detail in pieces: the same index and type belong together."""
+    """Join a piece of a detail to those of the same index and type, as OpenRouter streams each detail in pieces."""
     same = [one for one in details[-1:] if _same_detail(one, detail)]
     if detail.get("index") is not None:
         same = [one for one in details if _same_detail(one, detail)]

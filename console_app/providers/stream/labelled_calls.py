@@ -178,8 +178,8 @@ class LabelledCalls(CallsInPieces):
         return False
 
     def finish(self, cut: str = "") -> None:
-        """The model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal end, behind
-        which some servers still send the closing events."""
+        """Note that the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal
+        end, behind which some servers still send the closing events."""
         if not cut:
             self._whole = len(self._calls)
         for call in self.open if cut else ():
