@@ -101,7 +101,8 @@ _ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to wr
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How answers are asked for and their calls run; an answer sees one state of it, a new object holds from the next.
+    """The settings by which answers are asked for and calls run. An answer sees one state; a new object holds from the
+    next.
 
     Times are seconds; None means without limit.
     """

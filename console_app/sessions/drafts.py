@@ -65,8 +65,8 @@ class PromptDrafts:
             log.warning("what is being written can't be kept: %s", error)
 
     def read(self, session_id: str) -> PromptDraft | None:
-        """The draft of a session, or None. Of one that has not begun it is the newest whose console runs no more, and
-        this console's from now on."""
+        """Return the draft of a session, or None. One that hasn't begun takes over the newest of consoles that are
+        gone."""
         path = self._path(session_id)
         if session_id in self._kept or path is None:
             return self._kept.get(session_id)

@@ -358,8 +358,8 @@ def _named(what: str, turn: int, line: int, name: str = "") -> dict[str, Any]:
 
 
 def _bar(span: times.Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
-    """A phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the next, and
-    Perfetto drops what lies neither beside nor within another bar."""
+    """Write a phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the
+    next, and Perfetto drops what lies neither beside nor within another bar."""
     start, stop = (max(round((at - begin) * 1e6), 0) for at in (span.begin, span.end))
     running = span.phase == "run"
     facts: dict[str, Any] = {"call": one_line(call.id, 80)}

@@ -72,7 +72,7 @@ class _Closing:
         return self._events
 
     def _answer(self, step: StepView, model: str) -> None:
-        """The part of the answer that was shown joins the history, with the calls that were read whole."""
+        """Add the part of the answer that was shown to the history, with the calls that were read whole."""
         if step.thinking and step.thinking_label is not None:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
         if step.done:

@@ -341,8 +341,8 @@ class Wire:
             self._server_log("warning", one_line(f"left out of its answer to {method}: {dropped[0]}{more}", 400))
 
     def _hide_secrets(self, message: JSONRPCMessage) -> bool:
-        """A server may give back what mcp.json gave it: no result, no log line and no description holds it. Whether
-        there was any."""
+        """Take out secrets that the server was given by mcp.json, from results, log lines and descriptions alike; tell
+        whether there were any."""
         if isinstance(message, JSONRPCError):
             said, message.error.message = message.error.message, self._without_secrets(message.error.message)
             data, message.error.data = message.error.data, self._without_secrets(message.error.data)

@@ -90,7 +90,7 @@ class ChangeNotices:
         return kinds, updated
 
     def completion(self, identifier: str) -> asyncio.Event:
-        """Set once the server says that what the user does on a page (URL elicitation) is done."""
+        """Return an event for the end of what the user does on a page (URL elicitation), as the server tells it."""
         return self._completed.setdefault(identifier, asyncio.Event())
 
     def forget(self, identifier: str) -> None:

@@ -243,7 +243,7 @@ class HttpConversation:
 
     @property
     def may_be_older(self) -> bool:
-        """The last answer is how a server that only knows SSE answers the newer transport."""
+        """Tell whether a server that only knows SSE would give the last answer to the newer transport."""
         return self.status in _OLDER_SERVER
 
     @asynccontextmanager
@@ -354,7 +354,7 @@ class _CheckedResponse(httpx2.Response):
                 yield piece
 
     async def _limited(self, chunk_size: int | None) -> AsyncGenerator[bytes]:
-        """Count decoded bytes: 95 KB of gzip can be 100 MB."""
+        """Count the decoded bytes, since 95 KB of gzip can be 100 MB."""
         size = 0
         async for piece in super().aiter_bytes(chunk_size):
             size += len(piece)
