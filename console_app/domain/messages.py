@@ -31,8 +31,8 @@ LARGEST_PICTURE = 1_600  # tokens: larger ones are made smaller where they are r
 
 
 class Attachment(Frozen):
-    """What was read for a message and goes with it: of an MCP server a resource or a part of a prompt, else a file or
-    folder of this machine, as it was then.
+    """A copy that goes with a message of something that was read for it: a server's resource or part of a prompt, else
+    a file or folder of this machine.
 
     `text` is what the model reads: the content itself or, of bytes, words that name their file. `path` is where the
     bytes were saved: that copy is sent, whatever becomes of the file they came from.

@@ -65,8 +65,8 @@ class PromptDrafts:
             log.warning("what is being written can't be kept: %s", error)
 
     def read(self, session_id: str) -> PromptDraft | None:
-        """Return the draft of a session, or None. One that hasn't begun takes over the newest of consoles that are
-        gone."""
+        """Return the draft of a session, or None. One that hasn't begun takes over the newest whose console has
+        ended."""
         path = self._path(session_id)
         if session_id in self._kept or path is None:
             return self._kept.get(session_id)
