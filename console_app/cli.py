@@ -105,7 +105,7 @@ def _dispatch(parsed: Namespace) -> int:
 
 
 def _in_a_folder(parsed: Namespace) -> None:
-    """Raises UsageError where the working folder was removed under us."""
+    """Raise UsageError where the working folder was removed under us."""
     import os
 
     from console_app.domain import UsageError
@@ -170,7 +170,7 @@ def _console(parsed: Namespace) -> int:
 
 
 def _in_lines(parsed: Namespace) -> bool:
-    """Whether the console is to be one of lines: by its flag, or as the user's settings have it."""
+    """Tell whether the console is to be one of lines: by its flag, or as the user's settings have it."""
     if parsed.screen_reader:
         return True
     import os

@@ -57,7 +57,7 @@ def _startup_parts(arguments: Namespace) -> StartupParts:
 
 
 def _load(arguments: Namespace) -> Services:
-    # With settings, engine and servers: it takes longer than the first paint.
+    # This imports settings, engine and servers, which takes longer than the first paint.
     from console_app.commands import open_services
 
     return open_services(arguments)

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every command starts from."""
+    """The setup that every command starts from."""
 
     arguments: Namespace
     paths: Paths
@@ -86,8 +86,8 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 
 
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
-    """Of every sign-in, and of every mcp.json that may have been in force as a session was made: the user's own, the
-    one that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
+    """Yield the secrets of every sign-in, and of every mcp.json that may have been in force: the user's own, the one
+    that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
     from console_app.config.files import trusted
     from console_app.config.secrets import UserCredentials
     from console_app.config.servers import load_mcp_config
@@ -97,14 +97,14 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
     for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
         with suppress(ConfigError):
-            # What nobody trusted must not say which words are hidden.
+            # An untrusted file must not decide which words are hidden.
             if path.is_file() and (path != project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()
 
 
 def working_folder(arguments: Namespace) -> Path:
-    """Goes there. Raises UsageError where it is not."""
+    """Change to the working folder and return it. Raises UsageError where it is not there."""
     if arguments.cwd:
         try:
             os.chdir(arguments.cwd)
@@ -116,8 +116,8 @@ def working_folder(arguments: Namespace) -> Path:
 def read_settings(
     paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str], *, forgiving: bool = False
 ) -> LayeredSettings:
-    """All layers as they are now. Raises ConfigError or UsageError for the first thing wrong; with `forgiving`, in the
-    project's file nothing is an error."""
+    """Read all layers of settings as they are now. Raises ConfigError or UsageError for the first thing wrong; with
+    `forgiving`, nothing in the project's file is an error."""
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
     allow, deny = chosen.get("allow_tool") or (), chosen.get("deny_tool") or ()
@@ -165,7 +165,7 @@ async def remember_tools(setup: Setup, hub: Hub) -> None:
 
 
 def freeze_collector() -> None:
-    """All that is big is imported and lives on: the garbage collector never looks at it again, nor at the exit.
+    """Hide everything big that was imported from the garbage collector, now and at the exit, as it lives on.
 
     That takes 0.3 s off the end of the process, and every long pause off the console.
     """
@@ -174,7 +174,7 @@ def freeze_collector() -> None:
 
 
 async def build_models(base: type[Frozen] = Frozen) -> None:
-    """Events and messages are built when first used, a third of a millisecond each: all of them now, others in between,
+    """Build all models of events and messages, which are else built when first used. It goes on between others' work,
     and on the loop, since two threads must not build one."""
     for model in base.__subclasses__():
         model.model_rebuild()
@@ -183,7 +183,7 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
-    """Which mcp.json counts, and which of its servers."""
+    """Choose which mcp.json counts, and which of its servers."""
     from console_app import resources
     from console_app.config.servers import choose_servers as choose
 
@@ -220,13 +220,13 @@ def stored_sessions(setup: Setup) -> Library:
 
 
 async def open_session(setup: Setup, library: Library | None) -> Opened | None:
-    """The session that the command line asks to go on with, if any. Raises UsageError where that can't be."""
+    """Open the session that the command line asks to go on with, if any. Raises UsageError where that can't be."""
     info = await asked_session(setup, library)
     return await library.open(info.id) if library is not None and info is not None else None
 
 
 async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | None:
-    """Which session -c or -r names; None without them. Raises UsageError when there is none such."""
+    """Return the session that -c or -r names; None without them. Raises UsageError when there is none such."""
     newest, prefix = setup.arguments.resume_newest, setup.arguments.resume
     if library is None:
         if newest or prefix is not None:
@@ -238,8 +238,8 @@ async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | 
 def model_of_session(
     setup: Setup, source: ConfiguredModels, choice: ModelChoice, session: SessionInfo | None
 ) -> tuple[ModelChoice, str]:
-    """The model that a session goes on with, its own, and a line where that can't be; `choice` where this very run
-    names a model, and for a demo's session."""
+    """Return the model that a session goes on with, and a line where that can't be its own. It is `choice` where this
+    very run names a model, and for a demo's session."""
     named = setup.arguments.model or setup.arguments.base_url or setup.environ.get("FANOUT_MODEL")
     if session is None or named or not session.model or session.provider in ("", OFFLINE, SCRIPTED):
         return choice, ""
@@ -257,7 +257,7 @@ def build_hub(
     *,
     picks: Selection | None = None,
 ) -> Hub:
-    """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
+    """Build the hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
     from console_app.config.secrets import UserCredentials
     from console_app.mcp_client import Asking, Definitions, Hub
 
@@ -279,15 +279,15 @@ def build_hub(
 
 
 def picks(setup: Setup) -> Selection:
-    """What the user switched on and off in this folder; servers that the command line names are taken as named."""
+    """Return what the user switched in this folder; servers that the command line names are taken as named."""
     from console_app.config.servers import Selection
 
     return Selection() if setup.arguments.mcp else Selection.load(setup.paths, setup.cwd)
 
 
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
-    """Servers may ask the engine's model (sampling); returns what tells the model of the servers' instructions as they
-    are now, to be called when they have changed."""
+    """Let servers ask the engine's model (sampling). Return a function that gives the model the servers' instructions
+    as they are now, to be called when they have changed."""
     from console_app.mcp_client import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)

@@ -32,7 +32,7 @@ EXIT_CODES = (
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a command takes beside options: into `dest` as a list, or alone where there is at most one."""
+    """The words that a command takes beside options: put into `dest` as a list, or alone where there is at most one."""
 
     metavar: str
     dest: str = "words"
@@ -60,7 +60,7 @@ class CommandSpec:
         return next((one for one in self.actions if one.name == name), None)
 
     def all_flags(self) -> Iterator[Flag]:
-        """Its own options and those of its actions."""
+        """Return the command's own options and those of its actions."""
         yield from self.flags
         for action in self.actions:
             yield from action.flags

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Completes = Literal["", "file", "folder", "model", "server", "tool", "session", "theme", "setting", "output", "command"]
-"""What stands behind an option or a command; "file" and "folder" are the shell's own to complete."""
+"""The kind of word that follows an option or a command; the shell itself completes "file" and "folder"."""
 
 
 @dataclass(frozen=True, slots=True)

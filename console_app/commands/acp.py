@@ -71,7 +71,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
 
 
 class OpenedSessions:
-    """Makes the parts of conversations; see `OpenSession`."""
+    """Make the parts of conversations, as `OpenSession` asks for them."""
 
     def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
         self._setup = setup
@@ -143,7 +143,7 @@ class OpenedSessions:
         return replace(base, cwd=folder, layered=layered)
 
     def _servers(self, setup: Setup, servers: Sequence[ServerConfig]) -> tuple[ServerChoice, frozenset[str]]:
-        """Fanout's servers as everywhere, and beside them the editor's, which are named; one of both is there once."""
+        """Return Fanout's servers and the editor's, these under their own names; one of both is there once."""
         try:
             chosen = wiring.choose_servers(setup)
         except ConfigError as error:
@@ -186,7 +186,7 @@ class OpenedSessions:
 
 
 def _with_key(choice: ModelChoice) -> ModelChoice:
-    """A demo that nobody named is no answer to an editor. Raises ConfigError."""
+    """Refuse a demo that nobody named, since it is no answer to an editor. Raises ConfigError."""
     if choice.notice:
         raise ConfigError("no key is set and no model is named", NO_KEY_HINT)
     return choice

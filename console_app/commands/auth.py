@@ -47,7 +47,7 @@ def _variable(provider: str | None, settings: Settings) -> str:
 
 
 def _read(variable: str) -> str:
-    """From the terminal without showing it, else from standard input."""
+    """Read a key from the terminal without showing it, else from standard input."""
     if sys.stdin.isatty():
         import getpass
 

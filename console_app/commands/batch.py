@@ -1,4 +1,4 @@
-"""What `fanout batch` does, and `fanout call --from`: items read and checked, run, shown and summed up."""
+"""Run `fanout batch` and `fanout call --from`: items are read and checked, run, shown and summed up."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _ANSWER = 500  # tokens that an answer is taken to have where no limit is set
 
 
 async def run_batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """`fanout batch`."""
+    """Run `fanout batch`."""
     words: Sequence[str] = setup.arguments.words
     if words[0] in ACTIONS:
         return _other_run(setup, output, words[0], words[1:])
@@ -80,7 +80,7 @@ async def run_batch(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 
 async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """`fanout call --from`."""
+    """Run `fanout call --from`."""
     if setup.arguments.words:
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
@@ -119,7 +119,7 @@ def _schema(path: str | None) -> dict[str, Any] | None:
 
 
 def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence[str]) -> RunEnding:
-    """`status`, `show` and `stop`: of runs in other terminals."""
+    """Do `status`, `show` or `stop` for a run in another terminal."""
     known = KnownRuns(setup.paths.batches)
     if action != "status" and len(names) != 1:
         raise UsageError(f"{action} needs the name of one batch", "fanout batch status lists them.")
@@ -227,7 +227,7 @@ class _Command:
         if self.arguments.shuffle:
             random.shuffle(todo)
         async with self._engine(todo[: self.arguments.limit], results) as (engine, known, paused):
-            # What workers hold since an earlier start takes their room, so it is first.
+            # Items that workers hold since an earlier start take up their room, so these come first.
             todo = sorted(todo, key=lambda one: one.id not in known)[: self.arguments.limit]
             cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
             if cut:
@@ -238,7 +238,7 @@ class _Command:
             return await self._run(engine, paused, results, changes, todo, progress)
 
     def _todo(self, results: ResultsFile, changes: ChangeNotes) -> list[batch.WorkItem]:
-        """What has no result, or one that doesn't count."""
+        """Return the items without a result that counts."""
         done = results.earlier.statuses
         for name in done:
             changes.settle(name)
@@ -251,7 +251,7 @@ class _Command:
     async def _engine(
         self, todo: Sequence[batch.WorkItem], results: ResultsFile
     ) -> AsyncGenerator[tuple[BatchEngine, set[str], Callable[[], float]]]:
-        """Who runs them, the items that it is at work on already, and for how long endpoints hold everything back."""
+        """Give the engine, the ids of items that it works on already, and for how long endpoints hold all back."""
         if self.arguments.engine != "local":
             from console_app.cluster import cluster_engine
 
@@ -267,7 +267,7 @@ class _Command:
 
     @asynccontextmanager
     async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[OpenWorker]:
-        """Servers and models, ready; what an item asks for and isn't there is told with its line."""
+        """Open servers and models, and wait for them. The error for what an item asks for in vain has its line."""
         opening = batch_worker.open_worker(self.setup, self.servers, events=self._events, named_servers=self.calls)
         async with opening as worker:
             await self.interrupts.race(worker.ready(lambda hub: servers.settled(hub, self.output)))
@@ -287,7 +287,8 @@ class _Command:
             yield worker
 
     async def _left(self) -> tuple[list[batch.WorkItem], str]:
-        """What a run would begin, and what the others took. Nothing is written, and another run may be at it."""
+        """Return the items that a run would begin, and what earlier ones spent; another run may be at it: nothing is
+        written."""
         path = self._results_path() if self.arguments.output is not None else None
         if path is None or not path.exists():
             return self.items, ""
@@ -353,7 +354,7 @@ class _Command:
 
     @property
     def on_screen(self) -> bool:
-        """Whether a terminal is there to show it on."""
+        """Tell whether there is a terminal to show progress on."""
         term = self.setup.environ.get("TERM", "")
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 
@@ -383,7 +384,7 @@ class _Command:
             await asyncio.wait((showing,))
 
     async def _ending(self, run: BatchRun, ended: batch.BatchSnapshot, *, failed: bool) -> RunEnding:
-        """`failed` says that an earlier run left an item that did."""
+        """Report the end of the run. `failed` says that an earlier run left an item that failed."""
         for text in summary(ended):
             self.output.error_line(text)
         await self._write_report(ended)
@@ -399,7 +400,7 @@ class _Command:
 
 
 async def _interrupt(items: Sequence[batch.WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
-    """Items that an earlier run cut short after they may have changed something end as that."""
+    """Mark items as interrupted that an earlier run cut short after they may have changed something."""
     for item in items:
         if await results.append(ChangeNotes.interrupted(item)):
             results.earlier.statuses[item.id] = "interrupted"
@@ -412,7 +413,7 @@ def _given(item: batch.WorkItem) -> list[ManualCall]:
 
 @contextmanager
 def _told_at(item: batch.WorkItem) -> Generator[None]:
-    """An error of the item names its line."""
+    """Put the item's line before its error."""
     try:
         yield
     except FanoutError as error:
@@ -420,14 +421,14 @@ def _told_at(item: batch.WorkItem) -> Generator[None]:
 
 
 def _lanes(item: batch.RunningItem) -> str:
-    """The calls of a running item, a character each, and what the newest open one is."""
+    """Draw the calls of a running item, a character each, and name the newest open one."""
     marks = "".join(call_description.sign_of(lane.state, lane.outcome) or "●" for lane in item.lanes)
     open_ones = [lane.label for lane in item.lanes if lane.state is not CallState.FINISHED]
     return f"{marks} {open_ones[-1]}" if open_ones else marks
 
 
 def _check_places(read: Sequence[Path], results: Path, report: Path | None, events: Path | None) -> None:
-    """`read` are the files of items, `events` is a folder. Raises UsageError."""
+    """Check that no file is read and written at once; `events` is a folder. Raises UsageError."""
     items = {path.resolve() for path in read}
     if results.resolve() in items:
         raise UsageError(f"{results} can't be the file of items and that of results", "Name another with -o.")
@@ -471,7 +472,7 @@ class _Estimate:
 def _estimate(
     items: Sequence[batch.WorkItem], choice: Callable[[str], ModelChoice], system_prompt: str, tools: Sequence[ToolSpec]
 ) -> list[_Estimate]:
-    """One for each model. Loads the price table (0.3 s): for a thread."""
+    """Return an estimate for each model. It loads the price table (0.3 s): for a thread."""
     from console_app.providers import cost
 
     offered = sum(len(one.description) + len(json.dumps(one.input_schema)) + len(one.name) for one in tools)

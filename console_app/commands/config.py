@@ -68,7 +68,7 @@ def _printed(setup: Setup) -> int:
 
 
 def _change_config(arguments: Namespace) -> int:
-    """Settings are not read before: what is wrong in one of their files may be what is mended."""
+    """Change a setting. Settings are not read before, as this may be to mend what is wrong in one of their files."""
     cwd, paths, redactor = wiring.working_folder(arguments), Paths.find(), Redactor.of(os.environ)
     _check_theme(arguments, paths)
     read = partial(wiring.read_settings, paths, cwd, arguments, os.environ)
@@ -80,7 +80,7 @@ def _change_config(arguments: Namespace) -> int:
 
 
 def _check_theme(arguments: Namespace, paths: Paths) -> None:
-    """Raises UsageError where a theme is set that there is none of: what else a setting may be, its type says."""
+    """Raise UsageError for a theme that doesn't exist: the type of a setting can't tell that."""
     match arguments.action, arguments.words:
         case "set", ["theme", name]:
             from console_app import resources
@@ -94,7 +94,7 @@ def _check_theme(arguments: Namespace, paths: Paths) -> None:
 
 
 def _edit_config(arguments: Namespace) -> int:
-    """A file that is broken can be edited too: it is not read before."""
+    """Open a settings file in the editor. It is not read before, so that a broken one can be mended."""
     cwd, paths = wiring.working_folder(arguments), Paths.find()
     path = _edit(paths, cwd, project=arguments.project)
     # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
@@ -104,7 +104,7 @@ def _edit_config(arguments: Namespace) -> int:
 
 
 def _validate(setup: Setup) -> int:
-    """Settings were read before: what is left is what they name."""
+    """Check what the settings name: they themselves were read before."""
     choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
     project = setup.layered.project
     untrusted = setup.layered.notes if project is not None and not project.trusted else ()
@@ -125,7 +125,7 @@ def _validate(setup: Setup) -> int:
 
 
 def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.PlacesReport:
-    """Every path that Fanout uses, and whether it is there."""
+    """Return every path that Fanout uses, and whether it is there."""
     named = {
         "settings": paths.settings,
         "servers": paths.mcp,
@@ -149,7 +149,7 @@ def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.Pl
 
 
 def _place_lines(report: json_outputs.PlacesReport) -> Iterator[str]:
-    """The same for people."""
+    """Write the places for people."""
     for place in report.places:
         yield f"{place.name:<17} {place.path}{'' if place.exists else '  (not there)'}"
 
@@ -178,7 +178,7 @@ def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str
 
 
 def _setting_lines(report: json_outputs.SettingsReport) -> Iterator[str]:
-    """The same as TOML would have it."""
+    """Write the settings as TOML would have them."""
     for entry in report.settings:
         if entry.value is not None and entry.value != {}:
             yield f"{entry.name} = {_toml(entry.value)}  # {entry.source}"
@@ -212,9 +212,9 @@ def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
 
 
 def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], LayeredSettings]) -> tuple[str, str]:
-    """Sets or unsets, and what to say of it; and what is wrong still, "" for nothing. `read` reads all settings
-    anew: what stands in other files, or is wrong in this one beside it, keeps nobody from changing one of them.
-    Raises UsageError for a name or a value that can't be, ConfigError for a file that can't be changed."""
+    """Set or unset a setting; return what to say of it, and what is wrong still, "" for nothing. `read` reads all
+    settings anew: a fault elsewhere keeps nobody from changing one of them. Raises UsageError for a name or a value
+    that can't be, ConfigError for a file that can't be changed."""
     path = _file(paths, cwd, project=arguments.project)
     file = path if arguments.project else path.resolve()  # your own link stays one
     match arguments.action, arguments.words:
@@ -234,7 +234,7 @@ def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], La
 
 
 def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
-    """The file in $VISUAL or $EDITOR, made where there is none; which file. Raises ConfigError where that fails."""
+    """Open the file in $VISUAL or $EDITOR, made where there is none; return its path. Raises ConfigError."""
     path = _file(paths, cwd, project=project)
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     command = shlex.split(named) if named else [found for name in _EDITORS if (found := shutil.which(name))][:1]

@@ -1,4 +1,4 @@
-"""What the console runs on: hands the screen plain callables over an engine, a hub and a choice of model.
+"""Build what the console runs on: plain callables over an engine, a hub and a choice of model, for the screen to use.
 
 It is put together in a thread, behind the first paint. SDKs are imported and servers started later still, by `start`.
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from console_app.domain import Event
     from console_app.sessions import Replay, SessionInfo
 
-# What the model picker and /doctor need of other floors.
+# Modules that the model picker and /doctor need.
 PICKED_FROM = (
     "console_app.commands.diagnosis",
     "console_app.providers.factory",
@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 
 def open_services(arguments: Namespace) -> Services:
-    """What the console runs on. Raises FanoutError for what a flag or a settings file has wrong."""
+    """Build what the console runs on. Raises FanoutError where a flag or a settings file is wrong."""
     parts = ConsoleParts(wiring.prepare(arguments))
     if arguments.resume_newest or arguments.resume is not None:
         asyncio.run(parts.find_session())
@@ -67,14 +67,14 @@ def open_services(arguments: Namespace) -> Services:
 
 
 def run_in_lines(arguments: Namespace) -> int:
-    """The console as lines until it is left; the exit code. Raises FanoutError as `open_services` does."""
+    """Run the console as lines until it is left; return the exit code. Raises FanoutError as `open_services` does."""
     from console_app.line_console.run import run
 
     return asyncio.run(run(open_services(arguments), arguments.prompt))
 
 
 def replay_session(arguments: Namespace) -> int:
-    """Plays a stored session in the console, to be watched; the exit code."""
+    """Play a stored session in the console, to be watched; return the exit code."""
     from console_app.sessions import Replay
     from console_app.tui.app import FanoutApp
 
@@ -84,7 +84,7 @@ def replay_session(arguments: Namespace) -> int:
 
 
 def record_session(arguments: Namespace) -> int:
-    """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
+    """Write a stored session as the console shows it, as a moving SVG or an asciicast; return the exit code."""
     from console_app.commands.sessions import moving_format
     from console_app.sessions import export
     from console_app.tui.recording import recorder
@@ -92,7 +92,7 @@ def record_session(arguments: Namespace) -> int:
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
-    # As for every export, without the secrets that are known.
+    # Known secrets are left out, as in every export.
     events = export.imported(export.as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
     size = arguments.size or recorder.SIZE
     recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
@@ -164,13 +164,13 @@ class NoTools:
 
 
 def _loosens(setup: Setup) -> bool:
-    """Whether the project's settings say anything that takes trust."""
+    """Tell whether the project's settings say anything that takes trust."""
     project = setup.layered.project
     return project is not None and bool(project.lines)
 
 
 class ConsoleParts:
-    """What the console runs on. The model can change while it runs; servers come and go by themselves."""
+    """The parts that the console runs on. The model can change while it runs; servers come and go by themselves."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -204,7 +204,7 @@ class ConsoleParts:
         self._warm_up = WarmUp()
 
     def services(self) -> Services:
-        """Everything for the screen."""
+        """Return everything that the screen is given."""
         setup = self._setup
         return Services(
             engine=self._engine,
@@ -256,7 +256,7 @@ class ConsoleParts:
         return wiring.read_settings(setup.paths, setup.cwd, setup.arguments, setup.environ)
 
     async def find_session(self) -> None:
-        """Which session -c or -r names: told before the console opens when there is none."""
+        """Find the session that -c or -r names. Where there is none such, the user is told before the console opens."""
         info = await wiring.asked_session(self._setup, self._library)
         self._resume = info.id if info is not None else ""
         before = self._models.choice
@@ -267,7 +267,8 @@ class ConsoleParts:
             self._engine.provider, self._models.choice = self._source.open(choice), choice
 
     def _servers(self) -> ServerChoice:
-        """A broken mcp.json that nobody named is told on the screen: the console is of use without servers."""
+        """Choose the servers. A broken mcp.json that nobody named is only told on the screen, which works without
+        servers."""
         try:
             return wiring.choose_servers(self._setup)
         except ConfigError as error:
@@ -311,7 +312,7 @@ class ConsoleParts:
         self._listener = listener
 
     def _reloaded(self, servers: ServerChoice) -> None:
-        """Which servers are the bundled ones may be others now, and with them what runs without asking."""
+        """Tell the gate anew which servers are bundled, as their tools run without asking."""
         wiring.use_bundled(self._engine.gate, servers)
 
     def _changed(self) -> None:
@@ -323,7 +324,7 @@ class ConsoleParts:
 
 
 def _warm(warm: asyncio.Future[None]) -> None:
-    """All that is big is there, whatever became of it."""
+    """Freeze the collector, as everything big is loaded now or failed to be, which is logged."""
     wiring.freeze_collector()
     gc.callbacks.append(full_looks)
     if not warm.cancelled() and (error := warm.exception()) is not None:

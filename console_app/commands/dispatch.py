@@ -1,4 +1,4 @@
-"""What each command but the console does: run, call, mcp, sessions, models and more. Each returns its exit code."""
+"""Run each command but the console: run, call, mcp, sessions, models and more. Each returns its exit code."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
 
 
 async def _preload(models: Models, *, servers: bool, window: bool) -> None:
-    """The window is of use only to a session that is gone on with: one turn alone can't be compacted."""
+    """Load SDKs ahead. The window is looked up only for a session gone on with: one turn alone can't be compacted."""
     if servers:
         await asyncio.to_thread(wiring.preload_servers)
     await models.load(window=window)

@@ -18,7 +18,7 @@ from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.providers import REQUESTS, TOKENS, Observation, probe
 from console_app.wiring import Setup
 
-# What a change of tells of another server, or of another version of it.
+# A change in one of these means another server, or another version of it.
 _LASTING = {"labels of one call", "labels of four calls", "ends", "gives", "given back", "pictures", "cut by its limit"}
 
 

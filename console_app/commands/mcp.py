@@ -1,4 +1,4 @@
-"""What `fanout mcp ACTION` does, an action each: servers listed, tested, written to mcp.json, signed in to, trusted."""
+"""Run the actions of `fanout mcp`: servers are listed, tested, written to mcp.json, signed in to, trusted."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Files of a project, for the programs they start and what they set; or a server, for its tools as they are now."""
+    """Trust files of a project, for the programs they start and what they set, or a server, for its tools as now."""
     word = setup.arguments.words[0] if setup.arguments.words else ""
     if word and not Path(word).exists() and not word.endswith((".json", ".toml")):
         return await _trust_tools(setup, output, interrupts, word)

@@ -141,7 +141,7 @@ def importable(file: ServerFile, *, home: Path, cwd: Path) -> json_outputs.Impor
 
 
 def importable_lines(report: json_outputs.ImportableReport) -> Iterator[str]:
-    """The same for people."""
+    """Write the importable servers for people."""
     for client in report.clients:
         yield f"{client.client:<16} {one_line(client.file)}"
         if client.problem:

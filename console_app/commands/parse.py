@@ -14,7 +14,7 @@ from console_app.textcalls import ReadingLevel, ToolSignature, report_line, repo
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 _LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
-"""What each protocol reads of an answer's text."""
+"""The level at which each protocol reads an answer's text."""
 
 
 def run_parse(arguments: Namespace) -> int:

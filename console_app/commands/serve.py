@@ -76,7 +76,7 @@ def _token(setup: Setup) -> str | None:
 
 
 def _for_consoles(words: Sequence[str]) -> Sequence[str]:
-    """What each console is started with; what is no console's is a usage error, said as the console says it."""
+    """Check the options that consoles are started with. One that is no console's is a usage error in its words."""
     parsed = parse_arguments(words)
     if parsed.command != "console" or parsed.print_answer or parsed.version or parsed.verbose:
         raise UsageError(f"{' '.join(words)!r} opens no console", "Behind -- stand options of the console.")
@@ -84,7 +84,7 @@ def _for_consoles(words: Sequence[str]) -> Sequence[str]:
 
 
 def _environment(setup: Setup, given: Sequence[str]) -> dict[str, str]:
-    """The minimum, the keys and addresses of the providers that are configured, and what was given."""
+    """Return a console's environment: the minimum, keys and addresses of configured providers, and what was given."""
     providers = setup.settings.known_providers()
     keys = [config.api_key_env for config in providers.values() if config.api_key_env]
     named = [one for one in given if "=" not in one]

@@ -195,7 +195,7 @@ def _info_line(info: SessionInfo) -> str:
 
 
 def _info_json(info: SessionInfo) -> str:
-    """The same for programs."""
+    """Return a session for programs."""
     return safe_text.json_line(asdict(info))
 
 
@@ -206,7 +206,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _hit_json(hit: Hit) -> str:
-    """The same for programs; the words that were found are not marked."""
+    """Return a place for programs; the words that were found are not marked."""
     return safe_text.json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
 
 

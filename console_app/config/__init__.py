@@ -1,1 +1,1 @@
-"""What the user decided: paths, settings, MCP servers and trust. Reads files and the environment, starts nothing."""
+"""The user's decisions: paths, settings, MCP servers and trust. It reads files and the environment, starts nothing."""

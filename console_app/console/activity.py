@@ -1,4 +1,4 @@
-"""What the console is busy with, in words: read from where it is true, at the moment when somebody looks. No widget.
+"""Say in words what the console is busy with. Each state is read from its owner when somebody looks. No widget.
 
 Only the pace of an answer is kept here, since no other state has it: whether the model thinks or writes, since when,
 and when it was last heard of.
@@ -26,7 +26,7 @@ RATED = 1.0  # seconds of writing before a rate says anything
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What runs at a moment. `moves`: the words change with time alone."""
+    """An activity in words. `moves` says that the words change with time alone."""
 
     what: str
     stop: str = "stop"  # what the key that stops it does
@@ -37,7 +37,7 @@ class Doing:
 
 
 class Pace:
-    """How an answer comes in, folded from events. `writes` is False while the model thinks."""
+    """The pace at which an answer comes in, folded from events. `writes` is False while the model thinks."""
 
     def __init__(self) -> None:
         self.writes = False
@@ -46,7 +46,7 @@ class Pace:
         self._characters = 0
 
     def heard(self, event: ev.Event) -> None:
-        """Takes one event; it comes with every token."""
+        """Take in one event. It is called with every token."""
         news = event_news.News.of(event)
         if news & event_news.News.WRITES:
             self._sign(event.at, writes=True, characters=len(event_news.text_of(event)))
@@ -61,7 +61,7 @@ class Pace:
             self.news_at = max(self.news_at, event.at)
 
     def rate(self, now: float) -> float | None:
-        """About how many tokens a second are written; None while that can't be told."""
+        """Estimate how many tokens a second are written; None while that can't be told."""
         took = now - self.since
         return self._characters / CHARACTERS_A_TOKEN / took if self.writes and took >= RATED else None
 
@@ -77,7 +77,7 @@ class Pace:
 
 
 class ActivityStatus:
-    """Of one console. `transcript` gives the one on screen."""
+    """The activity of one console, as its status line tells it. `transcript` gives the conversation on screen."""
 
     def __init__(self, conversation: Conversation, readiness: Readiness, transcript: Callable[[], Transcript]) -> None:
         self.pace = Pace()
@@ -86,7 +86,7 @@ class ActivityStatus:
         self._transcript = transcript
 
     def at(self, now: float) -> Doing | None:
-        """What runs now; None when nothing does."""
+        """Return what runs now; None when nothing does."""
         conversation = self._conversation
         if not conversation.busy:
             return None
@@ -106,7 +106,7 @@ class ActivityStatus:
         return Doing(doing.what, moves=doing.moves, late=doing.late, tokens=tokens, cost=cost)
 
     def waits_for(self, now: float) -> str:
-        """What a message that was sent waits for, to stand under it; "" for nothing worth saying."""
+        """Return the line below a sent message that says what it waits for; "" for nothing worth saying."""
         sent = self._conversation.on_its_way
         if sent is None:
             return ""
@@ -137,7 +137,7 @@ class ActivityStatus:
         return "writing" if rate is None else f"writing · {rate:.0f} tok/s"
 
     def _began(self, calls: list[CallView]) -> float | None:
-        """When the batch that is open began to run; of a call that runs again, when that did."""
+        """Return when the open batch began to run; for a call that runs again, when that run began."""
         step = self._transcript().step
         if self._conversation.turn is not None and step is not None:
             return step.batch.started_at
@@ -149,7 +149,7 @@ class ActivityStatus:
 
 
 def _calls(calls: list[CallView], began: float | None, now: float) -> Doing | None:
-    """Of calls that have no result yet; None when the model is what is waited for."""
+    """Describe the calls that have no result yet; None when only the model is waited for."""
     waiting = running = queued = 0
     for call in calls:
         match call.state:
@@ -177,7 +177,7 @@ def _calls(calls: list[CallView], began: float | None, now: float) -> Doing | No
 
 
 def _timed(what: str, took: float) -> str:
-    """From the first second on, with how long it takes."""
+    """Add how long it takes, from the first second on."""
     return f"{what} {_whole(took)}" if took >= 1 else what
 
 

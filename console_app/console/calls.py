@@ -1,4 +1,4 @@
-"""What you do to a single call: cancel it, run it again, give it more time, or answer what it asks."""
+"""Act on a single call: cancel it, run it again, give it more time, or answer what it asks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OCCUPIED = "Something else is about to run. The call can run again after it."
 
 
 class Calls:
-    """Of one conversation. What can't be done is said, and why."""
+    """The acts of a user on the calls of one conversation. Where an act can't be done, the user is told why."""
 
     def __init__(self, conversation: Conversation, ui: UiPort) -> None:
         self._conversation = conversation
@@ -85,7 +85,7 @@ class Calls:
             self._ui.toast("That call doesn't run any more.")
 
     def send_now(self) -> None:
-        """The results that are there go to the model; the other calls end as interrupted."""
+        """Send the model the results that are there; the other calls end as interrupted."""
         turn = self._conversation.turn
         if all(
             call_description.refusal(call, call_description.Act.SEND)
@@ -104,7 +104,7 @@ class Calls:
             self._ui.toast(NOT_ASKED)
 
     def _may(self, call_id: str, act: call_description.Act) -> bool:
-        """Whether an act is to be had now; where it isn't, the user is told why."""
+        """Return whether an act can be done now; where it can't, the user is told why."""
         call = self._ui.transcript.calls.get(call_id)
         if call is not None and (why := call_description.refusal(call, act)):
             self._ui.toast(why)

@@ -47,7 +47,7 @@ class Listing:
 
 
 class Connecting:
-    """Of one console, whose `models` get what was connected."""
+    """Connect a model by its address, and hand it to the `models` of one console."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Connecting:
         *,
         ports: Mapping[int, str] = USUAL_PORTS,
     ) -> None:
-        """`ports` of this machine are looked at, each with what usually listens there."""
+        """`ports` maps each port of this machine to look at to the program that usually listens there."""
         self._ports = ports
         self._paths = paths
         self._source = source
@@ -66,12 +66,12 @@ class Connecting:
         self._redactor = redactor
 
     async def local(self) -> Sequence[LocalEndpoint]:
-        """What answers as a model's endpoint on this machine, all ports asked at once."""
+        """Find the model endpoints that answer on this machine; all ports are asked at once."""
         found = await asyncio.gather(*(self._at(port, name) for port, name in self._ports.items()))
         return [one for one in found if one is not None]
 
     async def listing(self, address: str, key: str) -> Listing:
-        """The models at an address as it was typed, with or without the path of the API. Raises FanoutError."""
+        """List the models at an address as typed, with or without the path of the API. Raises FanoutError."""
         url, key = checked_url(address), checked_key(key)
         self._redactor.add(key)
         first: Listing | None = None
@@ -96,7 +96,7 @@ class Connecting:
         return first
 
     async def try_out(self, made: TypedEndpoint, model: str) -> float:
-        """Asks `model` for a word; the seconds until the first one came. Raises FanoutError."""
+        """Ask `model` for a word, and return the seconds until the first one came. Raises FanoutError."""
         from console_app.providers import open_provider, preload
 
         config = replace(_config(made, model), read_timeout=TRIAL)
@@ -123,8 +123,8 @@ class Connecting:
         )
 
     async def keep(self, made: TypedEndpoint, model: str) -> str:
-        """Has `model` answer from now on, and from the next start; in words what was kept where. Raises
-        FanoutError; then nothing has changed but what was kept before."""
+        """Have `model` answer from now on and after the next start, and say what was kept where. Raises FanoutError;
+        then nothing has changed but what was kept before."""
         place = await asyncio.to_thread(made.keep, self._paths, model)
         name = f"{made.provider}/{model}"
         settings = made.settings.model_copy(update={"model": name})
@@ -151,7 +151,8 @@ class Connecting:
 
 
 def _config(made: TypedEndpoint, model: str) -> ProviderConfig:
-    """Tried once: who types an address sees at once what it says. Its name in the settings nobody has seen yet."""
+    """Configure a single try, so that whoever types an address sees its answer at once. The name is "endpoint", since
+    nobody has seen the one in the settings yet."""
     try:
         config = choose_model(made.settings, made.environ, name=f"{made.provider}/{model}").config
     except ConfigError as error:
@@ -165,7 +166,7 @@ _KEY_HINT = "Type its key, or another one, into the field for it."
 
 
 def _candidates(url: str) -> Sequence[str]:
-    """As it was typed, and with the path of the API where that may be missing; the likelier first."""
+    """Return the addresses to try, the likelier first: as typed, and with the path of the API that may be missing."""
     path = url.partition("://")[2].partition("/")[2]
     if "anthropic" in url.lower():
         return (url.removesuffix("/v1"),)
@@ -175,7 +176,7 @@ def _candidates(url: str) -> Sequence[str]:
 
 
 async def _listed(config: ProviderConfig, within: float) -> list[str]:
-    """The models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
+    """List the models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
     from console_app.providers import list_models, preload
 
     await asyncio.to_thread(preload)

@@ -33,7 +33,7 @@ async def _none_written() -> str:
 
 
 class Console:
-    """Of one face, which is its `ui`. `opened` is called once the session that was asked for is open, or can't be."""
+    """The program behind one face, its `ui`. `opened` is called once the session asked for is open, or can't be."""
 
     def __init__(self, services: Services, ui: UiPort, *, opened: Callable[[], None] = lambda: None) -> None:
         engine, library = services.engine, services.library
@@ -89,7 +89,7 @@ class Console:
         await self.conversation.close()
 
     def servers_changed(self) -> None:
-        """Some server came, went, or has another list: a tool may be another than the one that a face shows."""
+        """Take note that a server came, went or has another list: its tool may be another than the one a face shows."""
         self.ui.changed()
         self.permissions.reconsider()
         self._news.changed()
@@ -97,7 +97,7 @@ class Console:
     # -- what a user does
 
     def fails(self, error: FanoutError) -> None:
-        """Tells of an error: what was typed wrong goes away by itself, everything else stays."""
+        """Tell of an error. What was typed wrong goes away by itself; everything else stays."""
         if isinstance(error, UsageError):
             line = error.line
             named = not line.partition(" ")[0].isalpha()  # a setting, a command or a path stays as it is written
@@ -106,14 +106,14 @@ class Console:
             self.ui.tell("error", error.line)
 
     def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
-        """Sends a prompt, now or behind what runs; `typed` is what of it was not pasted, and its turn runs within
+        """Send a prompt, now or behind what runs. `typed` is the part that was not pasted; the turn runs within
         `around`. False, and told, where nothing can be sent in this session."""
         if may := self.may_send():
             self.conversation.send(text, typed=typed, around=around)
         return may
 
     def may_send(self) -> bool:
-        """Whether anything can be sent in this session; the user is told where it can't."""
+        """Tell whether anything can be sent in this session; the user is told where it can't."""
         if self.sessions.read_only:
             self.ui.toast(READ_ONLY)
         return not self.sessions.read_only
@@ -123,7 +123,7 @@ class Console:
         self.send(f"{MANUAL}{calls}")
 
     async def use_model(self, name: str | None) -> None:
-        """The model called `PROVIDER/MODEL` answers; none stands for leaving it as it is. Raises FanoutError."""
+        """Have the model called `PROVIDER/MODEL` answer; without a name nothing changes. Raises FanoutError."""
         if name and name != self.models.name:
             await self.models.switch(name)
             self.ui.changed()
@@ -137,7 +137,7 @@ class Console:
         return self.conversation.stop()
 
     def go_on(self) -> bool:
-        """Lets what waits be sent: without the servers that still connect, or behind a turn that was stopped."""
+        """Let what waits be sent: without the servers that still connect, or behind a turn that was stopped."""
         return (self.conversation.on_its_way is not None and self.readiness.skip()) or self.conversation.resume()
 
     def _heard(self, event: Event) -> None:
@@ -157,7 +157,7 @@ class Console:
             self.ui.tell("warning", self._waits)
 
     def trusted(self) -> None:
-        """The line that said what waits is true no more."""
+        """Take away the line that said what waits for trust, as it is true no more."""
         self.ui.take_back(self._waits)
 
     def _were_read(self, attachments: Sequence[Attachment]) -> None:

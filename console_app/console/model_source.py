@@ -25,31 +25,30 @@ _ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call
 
 
 class ModelSource(Protocol):
-    """Where models come from. All raise FanoutError for what a name or the configuration has wrong."""
+    """The source of models. Each method raises FanoutError where a name or the configuration is wrong."""
 
     def choose(self, name: str = "") -> ModelChoice:
-        """The model called `name`; without one, the model that the configuration names or implies."""
+        """Return the model called `name`; without a name, the model that the configuration names or implies."""
         ...
 
     async def named(self, choice: ModelChoice) -> ModelChoice:
-        """`choice` with a model of its endpoint, where it has none yet."""
+        """Return `choice`, with a model of its endpoint where it has none yet."""
         ...
 
     def open(self, choice: ModelChoice) -> ports.Provider:
-        """Its provider. Cheap."""
+        """Open the provider of `choice`, which is cheap."""
         ...
 
     def load(self, choice: ModelChoice) -> None:
-        """Imports what its first request needs: for a thread."""
+        """Import what the first request needs. Call it in a thread."""
         ...
 
     def window(self, choice: ModelChoice) -> int | None:
-        """Tokens that it can take, None when unknown: for a thread."""
+        """Return how many tokens the model can take, None when unknown. Call it in a thread."""
         ...
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        """`PROVIDER/MODEL` of all that the endpoints list, or are set to; and the providers that gave no list though
-        they were set up."""
+        """Return `PROVIDER/MODEL` of all models listed or set, and the configured providers that gave no list."""
         ...
 
 
@@ -159,7 +158,7 @@ class ConfiguredModels:
         return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
 
     def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
-        """How to ask each provider which models it has, or why it can't be asked; the chosen one's first.
+        """Return how to ask each provider for its models, or why it can't be asked; the chosen one's first.
 
         A provider that would ask the same endpoint again, with the same key, is left out.
         """
@@ -186,7 +185,7 @@ async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Seq
 
 
 def warm_up(choice: ModelChoice) -> None:
-    """Compiles what reads calls from an answer's text (0.2 s): for a thread, or the first answer would wait for it."""
+    """Compile what reads calls from an answer's text (0.2 s), or the first answer would wait for it. For a thread."""
     if choice.provider == OFFLINE or choice.settings.protocol == "native":
         return
     from console_app.providers import load_reading

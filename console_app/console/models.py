@@ -1,4 +1,4 @@
-"""Which model answers: the one that was chosen at the start, another from the next answer on, and which there are."""
+"""Choose the model that answers: one at the start, another from the next answer on, out of all that there are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """Of one conversation, whose engine has the provider."""
+    """The models of one conversation. The provider of the one that answers is kept in the engine."""
 
     def __init__(self, engine: Engine, source: ModelSource | None = None, choice: ModelChoice | None = None) -> None:
         """`choice` is what `engine` answers with now. Without a source no other model can be chosen."""
@@ -31,13 +31,13 @@ class Models:
 
     @property
     def name(self) -> str:
-        """`PROVIDER/MODEL` that answers, "" while the endpoint is still to be asked for one."""
+        """Return `PROVIDER/MODEL` of the model that answers; "" while the endpoint is still to be asked for one."""
         provider = self._engine.provider
         return f"{provider.name}/{provider.model}" if provider.model else ""
 
     @property
     def window(self) -> int | None:
-        """Tokens that the model which answers now takes, None while unknown."""
+        """Return how many tokens the model that answers now takes, None while unknown."""
         other = ports.stand_in(self._engine.provider)
         return self._window if other is None else other.window
 
@@ -47,14 +47,14 @@ class Models:
 
     @property
     def host(self) -> str:
-        """The host that the model is at, "" where it is its vendor's own."""
+        """Return the host of the model, or "" where that is its vendor's own."""
         if (other := ports.stand_in(self._engine.provider)) is not None:
             return other.host
         return self.choice.host if self.choice is not None else ""
 
     async def load(self, *, window: bool = True) -> None:
-        """Imports what the first request needs and, with `window`, learns that; a choice without a model gets one of
-        its endpoint's. Raises FanoutError where that has none."""
+        """Import what the first request needs and, with `window`, look up how many tokens the model takes. A choice
+        without a model gets one of its endpoint's. Raises FanoutError where that has none."""
         source, choice = self._source, self.choice
         if source is None or choice is None:
             return
@@ -67,35 +67,35 @@ class Models:
             await self._use(source, named)
 
     async def switch(self, name: str) -> None:
-        """`PROVIDER/MODEL` answers from the next answer on. Raises FanoutError, and then nothing has changed."""
+        """Have `PROVIDER/MODEL` answer from the next answer on. Raises FanoutError, and then nothing has changed."""
         if self._source is None:
             raise UsageError("no other model can answer here")
         await self._use(self._source, self._source.choose(name))
 
     async def connect(self, source: ModelSource, name: str) -> None:
-        """`source` has the models from now on, and `name` of it answers. Raises FanoutError as `switch` does."""
+        """Take models from `source` from now on, and have its `name` answer. Raises FanoutError as `switch` does."""
         await self._use(source, source.choose(name))
         self._source = source
 
     def takes(self, effort: Effort) -> bool:
-        """Whether the model is asked to think so much; not where it knows no effort, or its endpoint refused this."""
+        """Tell whether the model takes this effort: not where it knows none, or its endpoint refused this one."""
         return bool(ports.effort_for(self._engine.provider, effort))
 
     def use_effort(self, effort: Effort | None) -> str:
-        """Has the model think so much from the next answer on, None: as it is configured; gives what came of it."""
+        """Set the effort from the next answer on, None for the configured one; return a line on what came of it."""
         self._engine.settings = replace(self._engine.settings, effort=effort)
         if effort is None or self.takes(effort):
             return f"Effort: {effort or 'default'}, from the next answer on."
         return f"Effort: {effort}, for models that take it: {one_line(self._engine.provider.model, 40)} doesn't."
 
     async def known(self) -> Sequence[str]:
-        """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints, and `silent` are
-        the providers that gave no list then."""
+        """Return `PROVIDER/MODEL` of all models to pick from, the one that answers first. It may ask endpoints;
+        `silent` are then the providers that gave no list."""
         names, self.silent = await self._source.names() if self._source is not None else ((), ())
         return list(dict.fromkeys((*filter(None, [self.name]), *names)))
 
     async def _use(self, source: ModelSource, choice: ModelChoice) -> None:
-        """Of two that are chosen at a time, the later one answers."""
+        """Switch to `choice`. Of two switches at the same time the later one counts."""
         provider, self.choice = source.open(choice), choice
         await asyncio.to_thread(source.load, choice)
         window = await asyncio.to_thread(source.window, choice)
@@ -106,7 +106,7 @@ class Models:
         closing.add_done_callback(self._closing.discard)
 
     async def _close(self, provider: ports.Provider) -> None:
-        """Closes a provider that gives no more answers, behind the one that it may be giving."""
+        """Close a provider that was replaced, after the answer that it may still be giving."""
         if (activity := self._engine.activity) is not None:
             await asyncio.wait({activity.left})
         await provider.close()

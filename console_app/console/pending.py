@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A waiting call. `spec` is its tool as it is asked about; None where the server lists it no more."""
+    """A waiting call. `spec` is its tool as the user is asked about it; None where the server lists it no more."""
 
     call: CallView
     spec: ToolSpec | None = None
@@ -34,7 +34,7 @@ class Pending:
 
     @property
     def changed(self) -> str:
-        """How the tool differs from the trusted one, as a diff."""
+        """Return the diff between the tool that was trusted and this one."""
         return self.spec.changed if self.spec is not None else ""
 
     @property
@@ -44,18 +44,18 @@ class Pending:
 
     @property
     def only_reads(self) -> bool:
-        """Whether "all that only read" means it too: not where no rule could let it run, nor where the word of an
-        unknown tool or server would have to be taken for it."""
+        """Tell whether "all that only read" includes the call. It doesn't where no rule could let it run, or where only
+        an unknown tool or server says that it reads."""
         return self.risk.word == "reads" and bool(self.rules) and not self.changed and not self.others
 
     @property
     def needs_a_look(self) -> bool:
-        """Whether there is more to know of it than its arguments."""
+        """Tell whether the user should see more of the call than its arguments."""
         return bool(self.changed or self.server_lines or self.wrong)
 
     @property
     def server_lines(self) -> list[displayed.ArgumentLine]:
-        """The program or address of its server, where a yes is about that, and those that the rules are bound to."""
+        """Return the program or address of its server, where the decision is about that, and those of bound rules."""
         if not self.others and not (self.spec is not None and self.spec.builtin and self.runs):
             return []
         bound = dict.fromkeys(other.bound for other in self.others if other.bound)
@@ -65,8 +65,8 @@ class Pending:
         ]
 
     def lines(self, change: FileChange | None = None) -> list[displayed.ArgumentLine]:
-        """All that will run, as it is displayed: how the tool changed, its server where that is in question, the
-        arguments, what they `change` in a file."""
+        """Return all lines that are displayed of the call: how the tool changed, its server where that is in question,
+        the arguments, and the `change` in a file."""
         said = change.said if change is not None else ()
         lines = (
             displayed.difference_lines(self.changed)
@@ -76,7 +76,7 @@ class Pending:
         return [*lines, *(change.lines if change is not None else ())]
 
     def reasons(self) -> Iterator[str]:
-        """Why it asks and what to look out for, in sentences."""
+        """Yield, in sentences, why the call asks and what to look out for."""
         words = [f"{self.risk.word}, {self.risk.by}", one_line(self.call.why, 300)]
         words += [] if self.rules or self.changed else ["it always asks"]
         yield " ".join(f"{one[:1].upper()}{one[1:]}." for one in words if one)
@@ -92,7 +92,7 @@ class Pending:
 
 
 class PendingCalls:
-    """The calls that wait. A call stays the same value while its tool does, so that a face can tell what is new."""
+    """The calls that wait. A call keeps the same value while its tool does, so that a face can tell what is new."""
 
     def __init__(self, engine: Engine, transcript: Callable[[], Transcript]) -> None:
         """`transcript` gives the conversation as it is shown, for the numbers of panels."""
@@ -100,22 +100,22 @@ class PendingCalls:
         self._known: dict[str, Pending] = {}
 
     def all(self) -> list[Pending]:
-        """The calls that wait now, in their order."""
+        """Return the calls that wait now, in their order."""
         return self.of(list(self._transcript().open_calls.values()))
 
     def of(self, calls: list[CallView]) -> list[Pending]:
-        """Those of the calls that wait, in their order."""
+        """Return those of `calls` that wait, in their order."""
         waiting = [call for call in calls if call.state is CallState.WAITING]
         specs = {spec.name: spec for spec in self._engine.toolset.tools()} if waiting else {}
         self._known = {call.id: self._one(call, specs.get(call.name) or self._own(call)) for call in waiting}
         return [*self._known.values()]
 
     def tool(self, call: CallView) -> ToolSpec | None:
-        """The call's tool as it is now, of a server or of Fanout itself."""
+        """Return the call's tool as it is now, of a server or of Fanout itself."""
         return next((one for one in self._engine.toolset.tools() if one.name == call.name), None) or self._own(call)
 
     def one(self, call: CallView) -> Pending:
-        """What there is to say of one call now."""
+        """Return everything there is to say of one call now."""
         return self._one(call, self.tool(call))
 
     def _own(self, call: CallView) -> ToolSpec | None:

@@ -1,4 +1,4 @@
-"""Who may run: the mode, the rules, and what comes of each decision. A rule that is to stay is written down first."""
+"""Decide which calls may run, by mode, rules and user. A rule that is to stay is written to its file first."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _ORDER: tuple[Action, ...] = ("deny", "ask", "allow")  # as they count
 
 
 class RuleFile(Protocol):
-    """Where rules are kept. All raise FanoutError where that can't be done."""
+    """The file that rules are kept in. Its methods raise FanoutError where it can't be written."""
 
     @property
     def path(self) -> str:
-        """The file, for people; rules from it have it as their source."""
+        """The path of the file, as people read it. Rules from the file have it as their source."""
         ...
 
     def add(self, action: Action, rule: str) -> None:
@@ -49,7 +49,7 @@ class RuleFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """What was decided, the same for each of `call_ids`; with `rule`, that is written as well.
+    """A decision, the same for each of `call_ids`. With `rule`, that rule is written as well.
 
     `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
     `displayed` has the hash (`console.displayed`) of the lines that were displayed of each.
@@ -78,12 +78,12 @@ class PermissionRow:
 
     @property
     def lasting(self) -> bool:
-        """Whether the user can take the rule away: it is of this session, or of their own configuration."""
+        """Tell whether the user can take the rule away: it is of this session, or of their own configuration."""
         return self.source == SESSION or self.source.startswith("yours")
 
 
 class Permissions:
-    """Of one conversation. `running` gives what runs now, whose calls may wait."""
+    """The permissions of one conversation. `running` returns what runs now, whose calls may wait."""
 
     def __init__(
         self, engine: Engine, running: Callable[[], Turn | Rerun | None], rules: RuleFile | None, ui: UiPort
@@ -100,21 +100,21 @@ class Permissions:
         return self._engine.gate.mode
 
     def use_mode(self, mode: ApprovalMode) -> None:
-        """Another mode holds, for calls that come from now on: what waits is decided by a person or a rule."""
+        """Use another mode for calls that come from now on. A person or a rule decides on those that wait already."""
         self._engine.gate.mode = mode
 
     @property
     def rules_path(self) -> str:
-        """Where rules that are to stay are written; "" where none can be."""
+        """Return the path of the file that rules are kept in; "" where none can be kept."""
         return self._file.path if self._file is not None else ""
 
     # Decisions
 
     def decide(self, decided: ApprovalDecision) -> bool:
-        """Carries out what was decided; whether each call had waited for it.
+        """Carry out a decision, and return whether each call had waited for it.
 
-        Its call waits on where a rule can't be written, and where it always asks. A rule for a tool that is another
-        than the one that was shown is not made: nobody has seen the server that it would mean.
+        A call waits on where its rule can't be written, and where it always asks. No rule is made for a tool that
+        changed after it was shown: nobody has seen the server that the rule would mean.
         """
         running = self._running()
         seen = running is None or all(running.is_as_shown(one, decided.shown.get(one)) for one in decided.call_ids)
@@ -135,8 +135,8 @@ class Permissions:
         return resolved
 
     def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None, comment: str = "") -> None:
-        """Lets a waiting call run with other arguments; the model hears of them, and reads the comment. `shown`: see
-        ApprovalDecision."""
+        """Let a waiting call run with other arguments. The model hears of them, and reads the comment. `shown` is the
+        fingerprint of the tool as it was shown."""
         running = self._running()
         if running is None or not running.resolve(
             *(call_id, Decision.ALLOW),
@@ -148,7 +148,7 @@ class Permissions:
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:
-        """Has the rules look again at every call that waits, after one of them has changed; how many they answered."""
+        """Have the rules look again at every waiting call after one has changed; return how many they answered."""
         running = self._running()
         return running.reconsider() if running is not None else 0
 
@@ -172,7 +172,7 @@ class Permissions:
         return True
 
     def _bind(self, rule: Rule) -> None:
-        """Who writes a rule means the servers that there are now."""
+        """Bind a new rule to the servers that there are now, as those are what its author means."""
         for spec in self._engine.toolset.tools():
             if rule.speaks_of(spec) and self._engine.gate.bind(rule, spec) and rule.is_kept:
                 self._engine.gate.keep(rule, spec)
@@ -191,7 +191,7 @@ class Permissions:
         return True
 
     def rows(self) -> list[PermissionRow]:
-        """Every rule in force, the strictest first."""
+        """Return every rule in force, the strictest first."""
         specs = self._engine.toolset.tools()
         rows = [
             PermissionRow(
@@ -212,7 +212,7 @@ class Permissions:
 
 
 def matched(specs: Sequence[ToolSpec]) -> str:
-    """The tools in a few words."""
+    """Name the tools in a few words."""
     if not specs:
         return "no tool that is on"
     names = ", ".join(one_line(spec.tool, 24) for spec in specs[:MOST_NAMED])
@@ -221,7 +221,7 @@ def matched(specs: Sequence[ToolSpec]) -> str:
 
 
 def source_of(source: str) -> str:
-    """Where a rule was written, as short as it stays clear."""
+    """Say where a rule was written, as briefly as is clear."""
     path = Path(source)
     if not path.is_absolute():
         return one_line(source, 40) or "unknown"
@@ -230,15 +230,15 @@ def source_of(source: str) -> str:
 
 
 def misfit(spec: ToolSpec, call: CallView) -> str:
-    """Why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
+    """Say why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
     wrong = json_schema.arguments_problem(spec.input_schema, call.arguments or {})
     return "; ".join((f"it does not fit the tool: {wrong}", *call.repaired)) if wrong else ""
 
 
 def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Rules that would let this call run without asking: for its tool, for just these arguments, for its server.
+    """Return rules that would let this call run without asking: for its tool, for just these arguments, for its server.
 
-    None where another rule, or `require_approval`, asks whatever is allowed.
+    There are none where another rule, or `require_approval`, asks in spite of them.
     """
     tool = RuleText(tool_pattern(spec.server, spec.tool))
     offers = [tool]
@@ -260,5 +260,5 @@ def _helps(gate: ApprovalGate, offer: RuleText, spec: ToolSpec, arguments: Mappi
 
 
 def traits(spec: ToolSpec) -> str:
-    """What the server says of the tool's effects; only hints, and its own."""
+    """Return the effect of a tool in words, marked where it is only the server's own declaration."""
     return spec.annotations.effect + (" (declared by server)" if spec.annotations.declares_effect else "")

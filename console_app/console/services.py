@@ -35,8 +35,8 @@ Notification = Literal["bell", "osc9", "osc777"]
 
 @dataclass(frozen=True, slots=True)
 class AttentionSettings:
-    """Which ways are used. Inside tmux a notification has to be wrapped to reach the terminal around it, which
-    `allow-passthrough` of tmux permits."""
+    """The ways to call for the user's attention. Inside tmux a notification has to be wrapped to reach the terminal
+    around it, which `allow-passthrough` of tmux permits."""
 
     notifications: Sequence[Notification] = ()
     title: bool = False
@@ -75,13 +75,13 @@ class Services:
 
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
     servers: ServerSwitches | None = None
-    """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
+    """The servers as their screen reads and switches them; None where there are none to speak of, as in a replay."""
     server_files: ServerFiles | None = None
     """The files that say which servers there are, for /reload."""
     project_trust: ProjectTrust | None = None
     """The project's files that wait for a yes, for /trust."""
     hub: Hub | None = None
-    """Whose prompts and resources are offered; None where there are no servers."""
+    """The hub whose prompts and resources are offered; None where there are no servers."""
     redact: Callable[[str], str] = lambda text: text
     """Takes secrets out of what is shown or written of a server's messages."""
     exchange: Callable[[str], Sequence[RawMessage]] = lambda _call_id: ()
@@ -92,10 +92,10 @@ class Services:
     """Takes the console's listener, which is called (on the event loop) whenever a server's status changes."""
 
     human: QuestionQueue = field(default_factory=QuestionQueue)
-    """Whom servers ask; the hub has it as its HumanPort."""
+    """The queue of what servers ask the user; the hub has it as its HumanPort."""
 
     store: ports.SessionStore | None = None
-    """Where events are appended before they are shown; None keeps nothing."""
+    """The store that events are appended to before they are shown; None keeps nothing."""
     library: Library | None = None
     """The sessions that were kept, for /sessions and what belongs to it; the same as `store`, where there is one."""
     resume: str = ""
@@ -113,13 +113,13 @@ class Services:
     remember_theme: Callable[[str], None] | None = None
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
     attention: AttentionSettings = field(default_factory=AttentionSettings)
-    """How whoever looks at another window is told; nothing by default."""
+    """The ways to tell somebody who looks at another window; none by default."""
     rules: RuleFile | None = None
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches
     pictures_path: Path | None = None
-    """Where pictures that go with messages are kept; None: none can go."""
+    """The folder of the pictures that go with messages; None: none can go."""
     clock: Callable[[], float] = steady_time  # what elapsed times are counted by; the engine's
     timing: Timing = field(default_factory=Timing)  # what keys are judged by
     custom_commands: Callable[[], CustomCommands] = CustomCommands
@@ -127,6 +127,6 @@ class Services:
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None
     """The lines of `fanout doctor`; asks endpoints. Raises FanoutError."""
     write_crash_report: Callable[[BaseException], Path | None] | None = None
-    """Writes down an internal error that ends the console; where, or None when it can't."""
+    """Writes down an internal error that ends the console; returns the file, or None when that can't be done."""
     problems: Sequence[str] = ()
     """Start-up problems, one line each, shown as notices (a broken theme or server entry, say)."""

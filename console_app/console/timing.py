@@ -8,19 +8,19 @@ from typing import Protocol
 
 
 class Later(Protocol):
-    """Something that comes once, after a while."""
+    """A call that comes once, after a while."""
 
     def stop(self) -> None:
-        """It is not to come any more."""
+        """Call it off."""
         ...
 
 
 class Timers(Protocol):
-    """Whoever has timers of its own, and ends them with itself: a widget, say."""
+    """An owner of timers, a widget say, which ends them with itself."""
 
     @property
     def is_running(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Tell whether it has begun and not ended."""
         ...
 
     def set_timer(self, delay: float, callback: Callable[[], object]) -> Later:

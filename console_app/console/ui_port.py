@@ -1,4 +1,4 @@
-"""What a face offers a console: places to say things, ways to ask, and eyes for what happens."""
+"""The port to a face: places to say things, ways to ask, and eyes for what happens."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from console_app.domain.transcript import CallView, Transcript
 class UiPort(Protocol):
     """A face, as `console` sees it. Whoever waits for an answer runs in a task of its own.
 
-    What has a body here is what a face does that nobody looks at: it asks nobody, and no answer is a no.
+    The bodies here are for a face that nobody looks at: it asks nobody, and no answer is a no.
     """
 
     @property
     @abstractmethod
     def transcript(self) -> Transcript:
-        """The conversation as far as it was shown."""
+        """Return the conversation as far as it was shown."""
         ...
 
     # What happens
@@ -43,12 +43,12 @@ class UiPort(Protocol):
         """Shows a conversation in which nothing was said yet, in place of the one there is."""
 
     def another_session(self) -> AbstractContextManager[None]:
-        """Stands around the way to another session: what is written within is meant for that one, and what was written
+        """Surround the way to another session: what is written within is meant for that one, and what was written
         before stays with the one there is."""
         return nullcontext()
 
     def changed(self) -> None:
-        """What runs, what is queued, the mode, the model or the state of the disk has changed."""
+        """Show that what runs, what is queued, the mode, the model or the state of the disk has changed."""
 
     # Saying and asking
 
@@ -74,22 +74,22 @@ class UiPort(Protocol):
         every: float | None = None,
         whole: asyncio.Task[None] | None = None,
     ) -> None:
-        """Shows a text as long as the user looks at it, from its end on or its beginning, read again `every` so many
+        """Show a text as long as the user looks at it, from its beginning or `at_end`, read again `every` so many
         seconds. A face that can't show it grow waits for the task after which it is `whole`."""
         if whole is not None:
             await asyncio.wait({whole})
         self.tell("info", read())
 
     async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
-        """One of `options` (a value, and what there is to say of it), or None where nobody chose."""
+        """Ask for one of `options` (a value, and what there is to say of it); None where nobody chose."""
         return None
 
     async def ask(self, title: str, hint: str = "") -> str | None:
-        """A line of text, or None where nobody gave one."""
+        """Ask for a line of text; None where nobody gave one."""
         return None
 
     async def trusts(self, text: str) -> bool:
-        """Whether the user agreed to what a project's files would run and set, shown whole."""
+        """Show whole what a project's files would run and set, and return whether the user agreed."""
         return False
 
     def give_back(self, text: str) -> bool:
@@ -97,9 +97,9 @@ class UiPort(Protocol):
         return False
 
     def call(self, name: str) -> CallView:
-        """The call that the user names, in the way of this face. Raises UsageError where there is none."""
+        """Return the call that the user names, in the way of this face. Raises UsageError where there is none."""
         raise UsageError("calls have no names here")
 
     def key_of(self, intent: str) -> str:
-        """What the user presses or types for an intent."""
+        """Name the key or the command by which the user has an intent."""
         return f"/{intent}"

@@ -88,7 +88,7 @@ class ItemCall(Frozen):
 
 
 class ItemResult(Frozen):
-    """What came of an item: one line of the results file. The last line of an id is the one that counts.
+    """The result of an item: one line of the results file. Where several lines have one id, the last one counts.
 
     `item` is the item's `digest`. `structured` is the answer as JSON, where the item asked for a schema. Times are
     seconds since 1970.
@@ -119,7 +119,7 @@ class ItemResult(Frozen):
 
     @property
     def ok(self) -> bool:
-        """Whether it did what was asked."""
+        """Tell whether the item did what was asked."""
         return self.status == "completed"
 
     @property
@@ -189,7 +189,7 @@ class RunningItem(Frozen):
 
 
 class Cause(Frozen):
-    """Why items failed, in the words of the first of them, which is `example`."""
+    """A reason why items failed, in the words of the first of them, which is `example`."""
 
     status: ItemStatus
     words: str
@@ -283,7 +283,7 @@ class _Running:
 
 
 class BatchProgress:
-    """How far a batch is, folded from its events and results.
+    """The progress of a batch, folded from its events and results.
 
     It keeps no results: its size is that of what runs, and a number an item. `total` counts all items, `earlier` those
     whose results were there before.
@@ -306,7 +306,7 @@ class BatchProgress:
         self._notices: deque[str] = deque(maxlen=_NOTICES)
 
     def begin(self, now: float) -> None:
-        """From now on items run."""
+        """Note that items run from now on."""
         self.state, self._started_at = "running", now
 
     def apply(self, event: BatchEvent) -> None:

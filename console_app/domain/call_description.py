@@ -24,7 +24,7 @@ NOTHING_RUNS = "No call is running: there are no results to send."
 
 
 class Act(StrEnum):
-    """What a user can do with a call. `SEND` is for all calls of its answer."""
+    """An act of a user on a call. `SEND` is for all calls of its answer."""
 
     APPROVE = "approve"
     DENY = "deny"
@@ -59,7 +59,7 @@ def in_words(call: CallView) -> str:
 
 
 def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
-    """Why an act is not to be had now, in one sentence; "" where it is. `siblings_run`: the answer has open calls."""
+    """Say in one sentence why an act can't be done now; "" where it can. `siblings_run`: the answer has open calls."""
     match act:
         case Act.INSPECT:
             return ""

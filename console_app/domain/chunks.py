@@ -67,7 +67,7 @@ class CallOpened:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """More of the JSON text of a call's arguments."""
+    """A further piece of the JSON text of a call's arguments."""
 
     index: int
     text: str

@@ -101,8 +101,7 @@ def value_text(value: object) -> str:
 
 
 def fold_blanks(text: str) -> str:
-    """More than forty signs side by side that draw nothing as a mark: a line that goes on behind them would end out of
-    sight."""
+    """Mark more than forty signs side by side that draw nothing: a line going on behind them would end out of sight."""
     return _LONG_BLANK.sub(_counted, text)
 
 
@@ -145,7 +144,7 @@ def digest(lines: Sequence[ArgumentLine]) -> str:
 
 
 def hidden_characters(arguments: Mapping[str, Any]) -> bool:
-    """Whether a name or a text among the arguments holds characters that can't be seen, or turn others round."""
+    """Tell whether a name or a text among the arguments holds characters that can't be seen, or turn others round."""
     return any(not is_safe(text) for text in _texts(dict(arguments)))
 
 
@@ -182,7 +181,7 @@ def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list
 
 
 def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """As `SequenceMatcher.get_opcodes`, without looking at what both begin and end with."""
+    """Do what `SequenceMatcher.get_opcodes` does, without looking at what both begin and end with."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1

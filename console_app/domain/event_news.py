@@ -1,5 +1,6 @@
-"""What each event is news of, for everybody who draws no block of it: the one table that boards, notifications, the
-pace of an answer and the status line are told by.
+"""The table of what each event is news of, for everybody who draws no block of it.
+
+Boards, notifications, the pace of an answer and the status line are told by it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from console_app.domain import events as ev
 
 
 class News(Flag):
-    """Several may hold of one event."""
+    """The kinds of news; an event may be several at a time."""
 
     NOTHING = 0
     BEGINS = auto()  # a turn or a request begins, or is over: the model is waited for from here on
@@ -29,7 +30,7 @@ class News(Flag):
 
     @classmethod
     def of(cls, event: ev.Event) -> News:
-        """What an event is news of."""
+        """Return the kinds of news that an event is."""
         return NEWS[type(event)]
 
 

@@ -305,8 +305,8 @@ class TodoChanged(BaseEvent):
 
 
 class AnswerKept(BaseEvent):
-    """What the `endpoint` wants back of the answer that is being written, as soon as it gave it: `provider_data` of the
-    call `call_id` or, without one, of the message, each in place of what came before; or a piece of reasoning.
+    """A part of the answer being written that its `endpoint` wants back, kept as soon as it came: a piece of reasoning,
+    or `provider_data`. This is the call's (`call_id`) or else the message's, and takes the place of the one before.
 
     The message that joins the history has all of it. `partial` reasoning may still grow: the next piece replaces it.
     """

@@ -31,8 +31,8 @@ LARGEST_PICTURE = 1_600  # tokens: larger ones are made smaller where they are r
 
 
 class Attachment(Frozen):
-    """What was read for a message and goes with it: of an MCP server a resource or a part of a prompt, else a file or
-    folder of this machine, as it was then.
+    """A copy that goes with a message of something that was read for it: a server's resource or part of a prompt, else
+    a file or folder of this machine.
 
     `text` is what the model reads: the content itself or, of bytes, words that name their file. `path` is where the
     bytes were saved: that copy is sent, whatever becomes of the file they came from.
@@ -57,7 +57,7 @@ class Attachment(Frozen):
 
     @property
     def is_picture(self) -> bool:
-        """Whether models that see are shown it."""
+        """Tell whether a model that sees is shown the attachment as a picture."""
         return bool(self.path) and self.mime.startswith("image/")
 
     @property
@@ -91,12 +91,12 @@ class UserMessage(Frozen):
 
     @property
     def whole(self) -> str:
-        """All that the model reads of it: the content, then each attachment in a frame that it can't close itself."""
+        """Return all that the model reads of it: the content, then each attachment in a frame that it can't close."""
         return "\n\n".join(part for part in (self.content, *map(_framed, self.attachments)) if part)
 
     @property
     def written_out(self) -> UserMessage:
-        """The same to a model, without attachments, which no wire format knows: their texts, and their pictures."""
+        """Return the message with its attachments as text and pictures, since no wire format knows attachments."""
         if not self.attachments:
             return self
         pictures = tuple(one.path for one in self.attachments if one.is_picture)

@@ -66,8 +66,8 @@ PortT = TypeVar("PortT")
 
 
 def speaks(provider: object, port: type[PortT]) -> TypeIs[PortT]:
-    """Whether `provider` has all that one of the ports below asks for. Asked of a class once: `isinstance` would look
-    up every name each time, a tenth of a turn."""
+    """Tell whether `provider` has all that one of the ports below asks for. Asked of a class once: `isinstance` would
+    look up every name each time, a tenth of a turn."""
     return _speaks(type(provider), port)
 
 
@@ -86,7 +86,7 @@ class HasEndpoint(Protocol):
 
 
 def endpoint_of(provider: Provider) -> str:
-    """Whose answers come from `provider`; "" where it has no endpoint."""
+    """Return the endpoint whose answers come from `provider`; "" where it has none."""
     return provider.endpoint if speaks(provider, HasEndpoint) else ""
 
 
@@ -164,7 +164,7 @@ class LearnsRefusals(Protocol):
     """A provider that stops sending what its endpoint refused."""
 
     def forget_refusals(self) -> None:
-        """All that was refused is sent again, until it is refused again."""
+        """Send all that was refused again, until it is refused again."""
         ...
 
 
@@ -234,7 +234,7 @@ class ServerSwitch(Protocol):
         ...
 
     def why_missing(self, tool: str) -> str:
-        """Why no tool of that wire name is offered, where that is known of its server: it is down or off, or left the
+        """Say why no tool of that wire name is offered, where that is known: its server is down or off, or left the
         tool out; else ""."""
         ...
 

@@ -1,4 +1,4 @@
-"""What an MCP server may ask while it works, and the ports to whoever answers: a person, and the current model.
+"""The questions that an MCP server may ask while it works, and the ports to who answers: a person, the current model.
 
 Asking is awaiting: a question is withdrawn by cancelling the task that awaits its answer (its call ended), so an
 answer can never reach a call that is gone. All texts are the server's, so hostile.
@@ -94,7 +94,7 @@ class HumanPort(Protocol):
         ...
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """Whether the server may ask the model that. Raises Unanswered."""
+        """Tell whether the server may ask the model that. Raises Unanswered."""
         ...
 
 

@@ -148,8 +148,8 @@ def server_and_tool(pattern: str) -> tuple[str, str]:
 
 
 def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
-    """Whether a pattern matches a tool. `strictly`, for what allows: server and tool each by their own part. Else it is
-    enough that the names together look like it, since which of them a dot belongs to may be in doubt."""
+    """Tell whether a pattern matches a tool. For rules that allow (`strictly`), server and tool must match apart. For
+    others their joined name may match too, since a dot may belong to either."""
     server_glob, tool_glob = server_and_tool(pattern)
     if fnmatchcase(server, server_glob) and fnmatchcase(tool, tool_glob):
         return True
@@ -170,7 +170,7 @@ class NotEvaluableError(Exception):
 
 
 def is_typed(pattern: str) -> bool:
-    """Whether a pattern stands for a number, true, false or null, and not for a text."""
+    """Tell whether a pattern stands for a number, true, false or null, and not for a text."""
     return pattern in _SAME or _NUMBER.fullmatch(pattern) is not None
 
 
@@ -182,7 +182,8 @@ def text_pattern(text: str) -> str:
 def arguments_match(
     patterns: Mapping[str, str], arguments: Mapping[str, Any], *, strictly: bool, schema: Mapping[str, Any] = _ANY
 ) -> bool:
-    """Whether every pattern matches what it names; `strictly` for what allows. `schema` is that of the arguments."""
+    """Tell whether each pattern matches the argument it names, `strictly` for rules that allow. `schema` is the
+    tool's."""
     try:
         return all(
             _named_matches(name, pattern, arguments, strictly)
@@ -194,7 +195,7 @@ def arguments_match(
 
 
 def argument_matches(pattern: str, value: Any, *, strictly: bool) -> bool:
-    """Whether one value matches. Strictly, each entry of a list must; else anything within it is enough."""
+    """Tell whether a pattern matches one value: strictly, each entry of a list, else any value within it."""
     whole = cast("object", value)
     if strictly:
         entries = cast("list[object]", value) if isinstance(value, list) else []
@@ -211,7 +212,7 @@ def _named_matches(name: str, pattern: str, arguments: Mapping[str, Any], strict
 
 
 def _default_matches(name: str, pattern: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Whether what a call leaves out is, by the tool's schema, a value that matches."""
+    """Tell whether an argument that the call leaves out has a default in the tool's schema that matches."""
     paths = [name.split("."), [name]] if "." in name else [[name]]
     return any(
         argument_matches(pattern, value, strictly=False)
@@ -245,7 +246,7 @@ def _at(value: object, path: list[str], strictly: bool) -> Iterator[object]:
 
 
 def _within(value: object) -> Iterator[object]:
-    """A value and all values within it, and the words of each list as one line."""
+    """Yield a value, all values within it, and the words of each list as one line."""
     waiting, seen = [value], 0
     while waiting:
         one = waiting.pop()
@@ -303,7 +304,7 @@ def _spelling(text: str) -> str:
 
 
 def _same_json(pattern: str, value: object) -> bool:
-    """Whether the pattern is the JSON of just this value; 1 and true are two values, 1 and 1.0 one."""
+    """Tell whether the pattern is the JSON of just this value; 1 and true are two values, 1 and 1.0 one."""
     if isinstance(value, str) or not pattern:
         return False
     try:

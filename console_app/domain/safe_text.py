@@ -64,7 +64,7 @@ def visible(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of `text` is a sign: all of it is white space, invisible or control characters."""
+    """Tell whether nothing of `text` can be seen: all of it is white space, invisible or control characters."""
     return _BLANK.fullmatch(text) is not None
 
 
@@ -79,7 +79,7 @@ def one_line(text: str, limit: int = 0) -> str:
 
 
 def is_safe(text: str) -> bool:
-    """Whether `visible` would leave `text` as it is."""
+    """Tell whether `visible` would leave `text` as it is."""
     plain = ascii_length(text) if len(text) > _LONG else 0
     if plain and text[:plain].encode().translate(None, _SAFE):
         return False

@@ -101,7 +101,8 @@ _ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to wr
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How answers are asked for and their calls run; an answer sees one state of it, a new object holds from the next.
+    """The settings by which answers are asked for and calls run. An answer sees one state; a new object holds from the
+    next.
 
     Times are seconds; None means without limit.
     """
@@ -119,8 +120,8 @@ class EngineSettings:
     builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
     # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
     tool_choice: ToolChoice | None = None
-    # Of tools that say they only read: the same call twice in an answer runs once, and the same call again in a turn is
-    # skipped with a note, unless it is asked for once more or something ran that may have changed the answer.
+    # Run equal calls of a tool that says it only reads once in an answer. One that comes again in the turn is skipped
+    # with a note, unless it is asked for once more or something ran that may have changed its result.
     dedupe: bool = True
     finish_todos: bool = False  # an open item of the to-do list keeps a turn from completing
     never_parallel: tuple[str, ...] = ()  # patterns of server.tool

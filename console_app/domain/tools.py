@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
     @property
     def is_error(self) -> bool:
-        """Whether it counts as a failure of the tool, by which a completion beside it is blocked.
+        """Tell whether the call counts as a failure of the tool, by which a completion beside it is blocked.
 
         What you decided yourself (denied, cancelled) and what was only put off (blocked, skipped) is neutral.
         """
@@ -53,13 +53,13 @@ _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome
 OWN_SERVER = "fanout"
 """The server that Fanout's own tools are of."""
 FAILED = "Tool execution failed: "
-"""How the result of a call begins that its tool failed; behind it are the tool's words."""
+"""The beginning of the result of a call that its tool failed; the tool's words follow."""
 UNKNOWN_TOOL = "Unknown tool"
-"""How the result of a call of a tool that isn't there begins; the reason in it may be a server's words."""
+"""The beginning of the result of a call whose tool isn't there; the reason that follows may be a server's words."""
 AVAILABLE = ". Available: "
-"""What stands in it before the names of the tools that are there."""
+"""The words in that result before the names of the tools that are there."""
 
-# How a call was told of: in the API's own way, as text, or as one that the provider runs itself.
+# The way a call came: by the API's own tool calls, as text, or as one that the provider runs itself.
 CallOrigin = Literal["native", "text", "provider"]
 
 
@@ -86,7 +86,7 @@ class ToolAnnotations(Frozen):
 
     @property
     def declares_effect(self) -> bool:
-        """Whether `effect` is the server's own word, not the protocol's default."""
+        """Tell whether `effect` is the server's own word, not the protocol's default."""
         return self.read_only or self.says_destructive or not self.destructive
 
     @property
@@ -164,7 +164,7 @@ class Artifact(Frozen):
 
     @property
     def is_picture(self) -> bool:
-        """Whether models that see are shown it."""
+        """Tell whether a model that sees is shown the file as a picture."""
         return bool(self.path) and self.mime in PICTURES
 
     @property

@@ -36,7 +36,7 @@ def length_of(line: str, most: int) -> int:
 
 
 def is_web_page(url: str) -> bool:
-    """Whether it is an http or https address that can mean only one thing."""
+    """Tell whether it is an http or https address that can mean only one thing."""
     return _parts(url) is not None
 
 
@@ -63,7 +63,7 @@ def host(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine: servers there need no key."""
+    """Tell whether `url` names this machine, where servers need no key."""
     return is_loopback_host(urlsplit(url).hostname or "")
 
 

@@ -81,7 +81,7 @@ class Engine:
 
     @property
     def compacting_since(self) -> float | None:
-        """When the model was asked for a summary of older turns; None while it isn't."""
+        """The time since which the model is asked for a summary of older turns; None while it isn't."""
         return self._session.compacting_since
 
     @property

@@ -96,8 +96,8 @@ def typed(settings: EngineSettings) -> EngineSettings:
 
 
 class TypedCallsGate(ApprovalGate):
-    """Who typed a call approved it; what a rule or plan mode denies stays denied, and a tool that has changed is shown
-    first."""
+    """A gate for typed calls: typing one approves it. What a rule or plan mode denies stays denied, and a tool that has
+    changed is shown first."""
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         verdict = super().check(spec, arguments, must_ask)

@@ -103,7 +103,7 @@ def _approved(call: CallExecution, spec: ToolSpec) -> bool:
     return by is ev.DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint
 
 
-# What was right then may not be now, and a key that was meant for another call must not do harm.
+# A rerun asks: the call may be wrong by now, and a key that was meant for another call must not do harm.
 EARLIER = "a call of an earlier turn"
 
 

@@ -214,7 +214,8 @@ class Step:
                 self.executor.end(call, results.interrupted())
 
     def _join(self, answer: Answer) -> None:
-        """The assistant message, then one tool message a call, in call order, with nothing in between."""
+        """Join the assistant message, then one tool message a call, to the history: in call order, nothing in
+        between."""
         if not answer.paused:
             self._provider_calls.end()
         self.batch.report()

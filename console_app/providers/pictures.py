@@ -51,7 +51,7 @@ class Picture:
 
     @property
     def url(self) -> str:
-        """It as a `data:` URL."""
+        """Return the picture as a `data:` URL."""
         return f"data:{self.mime};base64,{self.data}"
 
 
@@ -127,7 +127,7 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
                     return b"", ""
                 picture.draft("RGB", (picture_size.WIDEST, picture_size.WIDEST))  # JPEG is decoded smaller at once
                 small = ImageOps.exif_transpose(picture)
-                # As the size before `draft` has it, for that is what people are told.
+                # Computed from the size before `draft`, since people are told that one.
                 turned = (width > height) != (small.width > small.height)
                 sides = picture_size.scaled((height, width) if turned else (width, height))
                 small = small.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]

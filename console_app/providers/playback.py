@@ -32,7 +32,7 @@ def request_words(request: ports.ModelRequest) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing comes any more, until the stream is closed."""
+    """A beat after which nothing comes, until the stream is closed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,13 +60,13 @@ class CallStep(_Part):
 
 
 class WaitStep(_Part):
-    """Nothing, for so many seconds."""
+    """A silence of so many seconds."""
 
     wait: Seconds
 
 
 class HangStep(_Part):
-    """Nothing any more, until the turn is stopped."""
+    """A silence that lasts until the turn is stopped."""
 
     hang: Literal[True]
 

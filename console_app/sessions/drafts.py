@@ -1,4 +1,4 @@
-"""What was written and not sent: a small file a session, so that it outlives a crash and a switch of sessions.
+"""Keep what was written and not sent: a small file a session, which outlives a crash and a switch of sessions.
 
 A session that has not begun has no id yet; its draft is kept by the working folder and the process, and belongs to the
 console that wrote it as long as that one runs: two consoles in one folder keep one each.
@@ -34,7 +34,7 @@ class PromptDraft:
 
 
 class PromptDrafts:
-    """Those in one folder, which need not be there; with None they last as long as the console. Asks the disk."""
+    """The drafts in one folder, which need not exist; without one they last as long as the console. Uses the disk."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -42,11 +42,11 @@ class PromptDrafts:
 
     @staticmethod
     def of_new(working_folder: Path) -> str:
-        """What stands in place of a session's id before it has one."""
+        """Return the name that stands in place of a session's id before it has one."""
         return _NEW + hashlib.sha256(os.fsencode(working_folder)).hexdigest()[:32]
 
     def keep(self, session_id: str, draft: PromptDraft) -> None:
-        """Keeps it in place of the one before; one without text is forgotten. A full disk is logged. A command that
+        """Keep a draft in place of the one before; one without text is forgotten. A full disk is logged. A command that
         holds a key is kept in memory alone, as in the history of prompts."""
         whole = " ".join((draft.text, *draft.pastes.values()))
         if not draft.text or (draft.text.startswith("/") and has_key(whole)):
@@ -65,8 +65,8 @@ class PromptDrafts:
             log.warning("what is being written can't be kept: %s", error)
 
     def read(self, session_id: str) -> PromptDraft | None:
-        """The draft of a session, or None. Of one that has not begun it is the newest whose console runs no more, and
-        this console's from now on."""
+        """Return the draft of a session, or None. One that hasn't begun takes over the newest whose console has
+        ended."""
         path = self._path(session_id)
         if session_id in self._kept or path is None:
             return self._kept.get(session_id)
@@ -87,7 +87,7 @@ class PromptDrafts:
         return None
 
     def forget(self, session_id: str) -> None:
-        """It was sent, or taken away."""
+        """Forget a draft that was sent, or taken away."""
         self._kept.pop(session_id, None)
         if (path := self._path(session_id)) is not None:
             try:

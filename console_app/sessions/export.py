@@ -158,7 +158,7 @@ def _arguments(call: CallView) -> str:
 
 
 def _read_for(turn: TurnView) -> list[tuple[str, str]]:
-    """(what, text) of everything that servers wrote into the turn's message, or that was attached to it."""
+    """Return (what, text) for everything that servers wrote into the turn's message, or that was attached to it."""
     message = turn.message
     if message is None:
         return []
@@ -231,18 +231,18 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
 
 
 def _thoughts(step: StepView) -> list[tuple[str, str]]:
-    """(what, text) of what the model thought before it answered."""
+    """Return (what, text) for each thought of the model before it answered."""
     reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
     return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
 
 
 def _steered(step: StepView) -> list[tuple[str, str]]:
-    """(what, text) of what the user said while the turn ran."""
+    """Return (what, text) for each message that the user sent while the turn ran."""
     return [("You, while it ran", message.whole) for message in step.steered]
 
 
 def _summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
-    """(what, text) of the summaries that were made in or after a turn."""
+    """Return (what, text) for each summary that was made in or after a turn."""
     return [
         (
             f"Compacted: from here on the model reads this in place of the oldest {plural(one.covers, 'message')}",
@@ -358,8 +358,8 @@ def _named(what: str, turn: int, line: int, name: str = "") -> dict[str, Any]:
 
 
 def _bar(span: times.Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
-    """A phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the next, and
-    Perfetto drops what lies neither beside nor within another bar."""
+    """Write a phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the
+    next, and Perfetto drops what lies neither beside nor within another bar."""
     start, stop = (max(round((at - begin) * 1e6), 0) for at in (span.begin, span.end))
     running = span.phase == "run"
     facts: dict[str, Any] = {"call": one_line(call.id, 80)}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-# What bears a time of tomorrow or later was written while the clock was wrong: anything else is newer. The number is
+# A session dated tomorrow or later was written while the clock was wrong: any other is newer. The number is
 # the day before 1970 as SQLite counts days; its own `unixepoch` is not in all that are in use.
 NEWEST_FIRST = "updated_at > (julianday('now') - 2440586.5) * 86400, updated_at DESC"
 SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one by

@@ -72,12 +72,12 @@ class _Closing:
         return self._events
 
     def _answer(self, step: StepView, model: str) -> None:
-        """The part of the answer that was shown joins the history, with the calls that were read whole."""
+        """Add the part of the answer that was shown to the history, with the calls that were read whole."""
         if step.thinking and step.thinking_label is not None:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
         if step.done:
             return
-        # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
+        # A cut thought has no signature, so it gets no provider and is never sent; the user can still read it.
         unkept = step.reasoning.removeprefix("".join(block.text for block in step.kept))
         cut = (Reasoning(provider="", text=unkept),) if unkept.strip() else ()
         from_drafts = AssistantMessage(

@@ -92,7 +92,7 @@ class Pages:
                     continue  # this one; the next may be whole
 
     def record(self, place: RecordPlace, read: list[int] | None = None) -> list[Value]:
-        """All columns of a record; the numbers of its pages are added to `read`. Raises Damaged."""
+        """Return all columns of a record; the numbers of its pages are added to `read`. Raises Damaged."""
         try:
             values = self._decoded(self.page(place.page), place.at, beyond=True, read=read)
         except (IndexError, struct.error) as error:
@@ -127,7 +127,7 @@ class Pages:
         return _columns(payload, length)
 
     def _local(self, length: int, *, is_table: bool) -> int:
-        """How many bytes of a record stand on the page itself."""
+        """Return how many bytes of a record stand on the page itself, as SQLite's file format has it."""
         usable = self._usable
         most = usable - 35 if is_table else (usable - 12) * 64 // 255 - 23
         if length <= most:
@@ -150,7 +150,7 @@ class Pages:
         return b"".join(parts)
 
     def _free(self) -> set[int]:
-        """The pages that are free by the file's own list; none where that list isn't whole."""
+        """Return the pages that are free by the file's own list; none where that list isn't whole."""
         head = self.page(1)
         trunk, total = struct.unpack_from(">II", head, 32) if head.startswith(_MAGIC) else (0, 0)
         found: set[int] = set()

@@ -19,8 +19,8 @@ _WORD = r"[A-Za-z0-9_-]"
 # Words with hyphens or underscores may begin alike: a digit tells a key from them, or a run of letters as in no word.
 _NO_WORDS = rf"(?={_WORD}{{0,60}}(?:[0-9]|[A-Za-z]{{20}}))"
 _ENDS = rf"(?!{_WORD})"
-# Of OpenAI and who speaks its format, Groq, xAI, Perplexity, Hugging Face, Replicate, NVIDIA, Google, GitHub, GitLab,
-# AWS, Slack, Stripe, LangSmith, npm, PyPI, Docker, DigitalOcean, Shopify, SendGrid; JSON web tokens.
+# Keys of OpenAI and others with its format, Groq, xAI, Perplexity, Hugging Face, Replicate, NVIDIA, Google, GitHub,
+# GitLab, AWS, Slack, Stripe, LangSmith, npm, PyPI, Docker, DigitalOcean, Shopify, SendGrid; JSON web tokens.
 _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("sk-", "pk-", "rk-", "csk-", "tvly-"), rf"{_NO_WORDS}{_WORD}{{16,}}"),
     (("gsk_", "xai-", "pplx-", "hf_", "r8_", "nvapi-"), rf"{_NO_WORDS}{_WORD}{{24,}}"),
@@ -50,7 +50,7 @@ _PEM = re.compile(
 )
 _PEM_LINE = re.compile(r"\s*(?:[A-Za-z0-9+/=]*|[A-Za-z][\w-]{0,30}:.*|-{1,5}|-----E[A-Z0-9 ]*-{0,4})\s*")
 
-# Where a sentence or a program may go on: a digit, a sign, or capitals within tell a token, or a run of letters.
+# Where a sentence or a program may go on, a token is told by a digit, a sign, capitals within, or a run of letters.
 _TOKEN = (
     r"(?=[A-Za-z._~/-]{0,200}(?:[0-9+]|[a-z][A-Z][A-Za-z]{0,200}[a-z][A-Z])|[A-Za-z]{16}|[A-Za-z/]{1,200}=+(?![\w=]))"
     r"[A-Za-z0-9._~+/-]{8,}=*"

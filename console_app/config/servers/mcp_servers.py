@@ -32,7 +32,7 @@ Roots = Literal["cwd", "none"] | tuple[str, ...]
 CONTAINERS: Final = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
 """The keys under which clients keep their servers, the usual ones first."""
 
-# What follows these is where a launcher finds the server's program.
+# Options of launchers whose value says where the server's program is.
 _LAUNCHERS: Final = frozenset({"--directory", "--project", "--from", "--with-editable", "--prefix", "--env-file", "-C"})
 _TRANSPORTS: Final[dict[str, Transport]] = {
     "stdio": "stdio",
@@ -42,10 +42,10 @@ _TRANSPORTS: Final[dict[str, Transport]] = {
     "streamablehttp": "http",
     "sse": "sse",
 }
-# What other clients write for the same thing, and what they keep in the file for themselves.
+# Keys that other clients write for the same thing, and keys that they keep in the file for themselves.
 _ALIASES: Final = {"type": "transport", "serverUrl": "url", "httpUrl": "url", "requireApproval": "require_approval"}
 _OTHERS: Final = frozenset({"alwaysAllow", "autoApprove", "gallery", "icon", "note", "comment", "$schema", "version"})
-# How Atlas writes the way to prove who we are, in place of `auth` and `headers`.
+# The keys by which Atlas authenticates, in place of `auth` and `headers`.
 _ATLAS_KEYS: Final = frozenset({"auth_type", "auth_token", "auth_header", "oauth_config"})
 _ATLAS_KINDS: Final = ("none", "api_key", "bearer", "jwt", "oauth")
 _ATLAS_HEADER: Final = "X-API-Key"

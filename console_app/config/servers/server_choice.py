@@ -77,7 +77,7 @@ def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], 
         text = disk.read_text(project)
     except ConfigError as error:  # what nobody can have trusted stops nothing
         return own, [f"{error.detail}; it is not used."], None, None
-    # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
+    # Files with these endings are shown as settings or as a command before a yes, not as programs that would start.
     if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
         return project, [], text, None
     note = (

@@ -33,14 +33,14 @@ _READ_IT = "A tool that reads files can look into it."
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """An attachment; of a picture with its bytes, which are saved once the message is sent."""
+    """An attachment as it was read. A picture comes with its bytes, which are saved once the message is sent."""
 
     attachment: Attachment
     picture: bytes = b""
 
 
 def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
-    """What is at `path`, called `name` by people. Raises AttachmentError."""
+    """Read the file or folder at `path`, which people call `name`. Raises AttachmentError."""
     shown = one_line(name, 200)
     try:
         if path.is_dir():
@@ -65,7 +65,7 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
 
 
 def of_bytes(content: bytes, name: str) -> ReadFile:
-    """A picture that is in no file yet, called `name` by people. Raises AttachmentError."""
+    """Read a picture that is in no file yet, and that people call `name`. Raises AttachmentError."""
     if not (mime := picture_type(content)):
         raise errors.AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
     return _picture(io.BytesIO(), content, name, mime, len(content))
@@ -83,7 +83,7 @@ def _text(file: BinaryIO, name: str, length: int) -> Attachment:
 
 
 def _lines(file: BinaryIO, name: str, lines: LineRange) -> Attachment:
-    """Some lines, and how many there are; of a very long file only as far as it is scanned."""
+    """Read some lines, and say how many the file has; a very long one is counted only as far as it is scanned."""
     shown = one_line(name, 200)
     if lines.last is not None and lines.last < lines.first:
         raise errors.AttachmentError(f"{shown} has no lines {lines.first}-{lines.last}: the first comes after the last")
@@ -126,7 +126,7 @@ def _controls(content: bytes) -> int:
 
 
 def _decoded(content: bytes, name: str) -> str:
-    """As text: UTF-8, or what most other text is. A character that was cut at the end is left out."""
+    """Decode as UTF-8, or as Windows-1252, which most other text is. A character cut off at the end is left out."""
     _check_text(content, one_line(name, 200))
     try:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(content)

@@ -1,5 +1,5 @@
-"""From a prompt as it was typed to the message that is sent, with everything that it names: files and folders behind
-`@`, resources of servers (`@server:uri`), and a server's prompt in its command's place.
+"""Turn a prompt as it was typed into the message that is sent, with everything that it names. Names are files and
+folders behind `@`, resources of servers (`@server:uri`), and a server's prompt.
 
 A word behind `@` that is no file is a word. What looks like a path and isn't there is told, and what is there but
 can't go along is an error: nothing is left out unsaid.
@@ -35,7 +35,7 @@ _MARK = ".unsent"
 
 
 def save_picture(folder: Path, content: bytes, attachment: Attachment, *, named: bool = True) -> Path:
-    """The file that has `content`, the same for the same picture; `named` says that a kept message names it from now
+    """Save a picture, and return its file, one for equal pictures; `named` says that a kept message names it from now
     on. Raises AttachmentError."""
     path = folder / f"picture-{hashlib.sha256(content).hexdigest()[:_DIGITS]}{_EXTENSIONS[attachment.mime]}"
     mark = path.with_name(path.name + _MARK)
@@ -109,7 +109,7 @@ class Composed:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """What a mention stands for, in a few words; with `refused` it can't go with the message, and `about` says why."""
+    """The meaning of a mention, in a few words; with `refused` it can't go with the message, and `about` says why."""
 
     name: str
     about: str
@@ -119,7 +119,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A file or folder that is there. `key` is the same for the same one, unchanged."""
+    """A file or folder that exists. `key` stays the same as long as that is unchanged."""
 
     path: Path
     name: str
@@ -128,7 +128,7 @@ class _Named:
 
 
 class Attachments:
-    """What prompts name, for one conversation. Everything that reads files does so in a thread."""
+    """Read the files, pictures and resources that the prompts of one conversation name. Files are read in a thread."""
 
     def __init__(
         self,
@@ -150,12 +150,12 @@ class Attachments:
         self._chips: dict[tuple[object, ...], Chip] = {}
 
     def may_name(self, text: str) -> bool:
-        """Whether `compose` has anything to ask or to read; without a look at the disk."""
+        """Tell whether `compose` would have anything to ask or to read, without a look at the disk."""
         return (self._hub is not None and names_something(self._hub, text)) or bool(self._mentions(text))
 
     async def compose(self, text: str, typed: str | None = None) -> Composed:
-        """The message that `text` means. `typed` is what of it names things, where some of it was pasted and may be
-        anybody's. Raises AttachmentError, ServerError and UsageError."""
+        """Return the message that `text` means. Where some of it was pasted, only names in `typed` count, since the
+        rest may be anybody's words. Raises AttachmentError, ServerError and UsageError."""
         typed = text if typed is None else typed
         message = UserMessage(content=text)
         if self._hub is not None:
@@ -174,7 +174,7 @@ class Attachments:
         return Composed(message.model_copy(update={"attachments": both}), _missing_notice(missing))
 
     async def put_together(self, text: str, typed: str | None = None) -> Composed:
-        """`compose`, which for a fault of ours raises FanoutError too."""
+        """Compose a message as `compose` does, but raise FanoutError for a fault of the program too."""
         try:
             return await self.compose(text, typed)
         except FanoutError:
@@ -184,7 +184,7 @@ class Attachments:
             raise FanoutError(f"the message could not be put together: {error!r}. /log has the details.") from error
 
     async def chips(self, text: str) -> Sequence[Chip]:
-        """What would go with `text`, for people to see before they send."""
+        """Return what would go with `text`, for people to see before they send."""
         return await asyncio.to_thread(self._look, text) if "@" in text else ()
 
     async def keep_picture(self, content: bytes) -> str:
@@ -194,11 +194,11 @@ class Attachments:
         return f"@{written_path(_shown(path, self._folder))}"
 
     async def of_file(self, path: Path, lines: LineRange | None = None) -> Attachment:
-        """A file or folder that a front end names by its path. Raises AttachmentError."""
+        """Attach a file or folder that a front end names by its path. Raises AttachmentError."""
         return await asyncio.to_thread(self._sent, lambda: attached_files.read(path, _shown(path, self._folder), lines))
 
     async def of_picture(self, content: bytes, name: str) -> Attachment:
-        """A picture that a front end has the bytes of. Raises AttachmentError."""
+        """Attach a picture that a front end has the bytes of. Raises AttachmentError."""
         return await asyncio.to_thread(self._sent, lambda: attached_files.of_bytes(content, name))
 
     # -- in a thread
@@ -260,7 +260,7 @@ class Attachments:
         return chip
 
     def _led_out(self, path: Path) -> str:
-        """Where a name within the working folder leads out of it: a project may bring links to what is private."""
+        """Say where a path in the working folder leads out of it: a project may bring links to what is private."""
         real, within = path.resolve(), Path(os.path.normpath(path)).is_relative_to(self._folder)
         leads_out = within and not real.is_relative_to(self._folder.resolve())
         return f" · links to {_shown(real, self._folder)}" if leads_out else ""
@@ -271,7 +271,7 @@ class Attachments:
         return file_mentions(text, self._hub.typed_servers() if self._hub is not None and "@" in text else ())
 
     def _named(self, found: Sequence[FileMention]) -> tuple[list[_Named], list[FileMention]]:
-        """The files and folders that are there, once each, and what should be one and isn't."""
+        """Return the existing files and folders, each once, and the mentions that look like paths but lead nowhere."""
         there: dict[tuple[object, ...], _Named] = {}
         missing: list[FileMention] = []
         for mention in found:
@@ -300,7 +300,7 @@ class Attachments:
 
 
 def _shown(path: Path, folder: Path) -> str:
-    """A path as people read it: from the working folder, from home, or whole."""
+    """Return a path as people read it: from the working folder, from home, or whole."""
     path = Path(os.path.normpath(path))
     if path.is_relative_to(folder):
         return str(path.relative_to(folder))

@@ -1,4 +1,4 @@
-"""The clipboard: this desktop's, read by the program that is there for it, and only when somebody asks for it; tmux's.
+"""Read the desktop's clipboard by the program installed for it, only when somebody asks, and write to that of tmux.
 
 A terminal pastes text alone: of a picture it sends nothing, or an empty paste.
 """
@@ -32,7 +32,7 @@ class ClipboardError(FanoutError):
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """What was on it: a picture, else a text, else nothing."""
+    """The content of the clipboard: a picture, else a text, else nothing."""
 
     picture: bytes = b""
     text: str = ""
@@ -40,7 +40,8 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """How a desktop is asked: for the kinds that are there ("": one kind alone), a picture of a kind, the text."""
+    """The commands that ask a clipboard for its kinds, for a picture of a kind, and for its text. Without a command for
+    `kinds`, PNG alone is tried."""
 
     kinds: Sequence[str]
     picture: Sequence[str]
@@ -57,7 +58,7 @@ _MAC = _Programs((), ("pngpaste", "-"), ("pbpaste",))
 
 
 async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platform) -> Clip:
-    """What is on the clipboard now. Raises ClipboardError, which says what to do instead."""
+    """Read the clipboard. Raises ClipboardError, which says what to do instead."""
     programs = _programs(environ, platform)
     kinds: Sequence[str] = _KINDS[:1]
     if programs.kinds:
@@ -71,10 +72,10 @@ async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platfor
 
 
 async def copy_in_tmux(text: str, environ: Mapping[str, str]) -> None:
-    """Gives tmux what was copied, where this runs inside of it.
+    """Hand tmux the text that was copied, when the console runs inside tmux.
 
-    By itself (`set-clipboard external`) tmux takes no program's OSC 52 for the terminal's clipboard, but what its user
-    puts there. One before 3.2, which can't, is left with the sequence.
+    By itself (`set-clipboard external`) tmux ignores the OSC 52 of programs, and passes on only what is copied within
+    tmux, as `load-buffer -w` does. Versions before 3.2 can't, and are left with the sequence.
     """
     if environ.get("TMUX"):
         with suppress(ClipboardError):
@@ -82,7 +83,7 @@ async def copy_in_tmux(text: str, environ: Mapping[str, str]) -> None:
 
 
 def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
-    """Those of this desktop. Raises ClipboardError where it has none, or there is no desktop."""
+    """Return the commands for this desktop. Raises ClipboardError where it has none, or where there is no desktop."""
     wanted: list[_Programs] = []
     if platform == "darwin":
         wanted = [_MAC]
@@ -99,7 +100,7 @@ def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
 
 
 async def _output(command: Sequence[str], environ: Mapping[str, str], most: int, given: bytes = b"") -> bytes:
-    """What a program writes that is `given` this; nothing where it has nothing to give. Raises ClipboardError."""
+    """Return a command's output on the input `given`; b"" where it is missing or fails. Raises ClipboardError."""
     if (program := shutil.which(command[0], path=environ.get("PATH"))) is None:
         return b""
     try:
@@ -133,7 +134,7 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
 
 
 async def _give(process: asyncio.subprocess.Process, given: bytes) -> None:
-    """One that reads no further has its reason."""
+    """Write the input. A program that stops reading has its reason, so that is no error."""
     if process.stdin is not None:
         with suppress(ConnectionError):
             process.stdin.write(given)
@@ -142,8 +143,11 @@ async def _give(process: asyncio.subprocess.Process, given: bytes) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """With what it started. `wait` is of no use here: it waits for the pipes too, and what is left in one that was not
-    read to its end, or a program that went its own way and holds one, would keep it for ever."""
+    """Kill a program with everything it started.
+
+    `Process.wait` would also wait for the pipes, perhaps for ever: one may not have been read to its end, or a program
+    that left the group may hold it.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     while process.returncode is None:  # noqa: ASYNC110  (nothing tells of the end alone)
@@ -152,7 +156,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 async def _read(process: asyncio.subprocess.Process, most: int) -> bytes | None:
-    """All that it writes; None where that is more than `most`."""
+    """Read all output; None where that is more than `most`."""
     assert process.stdout is not None
     pieces: list[bytes] = []
     length = 0

@@ -1,4 +1,4 @@
-"""What a waiting call would change in a file: a diff against the file as it is now.
+"""Work out what a waiting call would change in a file, as a diff against the file as it is now.
 
 Only what is plain from arguments of the usual shapes counts: a whole text for a path, by a tool whose name says that it
 writes, or texts to be replaced by others. For all else the arguments are shown; where there is a file that can't be
@@ -30,8 +30,8 @@ NEW = "(no such file here yet)"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The lines of a diff, each with its number in the column of names; the arguments that the diff shows are `said`.
-    `hunks`: at which of the lines each begins. `warning`: what the diff can't say, or why there is none."""
+    """A diff: its lines have their numbers in the column of names, and `hunks` is where each stretch begins. `said` are
+    the arguments it shows. `warning` says what the diff can't say, or why there is none."""
 
     lines: tuple[displayed.ArgumentLine, ...]
     said: frozenset[str]
@@ -40,22 +40,22 @@ class FileChange:
 
 
 class FileChanges:
-    """Of the calls that wait, as far as they were looked up. Relative paths are in `folder`."""
+    """The file changes of waiting calls, as far as they were looked up. Relative paths are in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._found: dict[str, FileChange | None] = {}
 
     def of(self, call: CallView) -> FileChange | None:
-        """What the call would change, None while or where that is not known."""
+        """Return what the call would change; None while that is unknown, or where it can't be known."""
         return self._found.get(call.id)
 
     def keep(self, call_ids: Collection[str]) -> None:
-        """Other calls wait no longer."""
+        """Forget the changes of all other calls, since they wait no longer."""
         self._found = {call_id: change for call_id, change in self._found.items() if call_id in call_ids}
 
     async def look_up(self, call: CallView) -> bool:
-        """Reads the file, off the event loop; whether something else is to be shown now."""
+        """Read the file off the event loop, and return whether the change differs from the one that is shown."""
         change = await change_in_time(call, self._folder)
         before, self._found[call.id] = self._found.get(call.id), change
         return change != before
@@ -68,7 +68,8 @@ async def change_in_time(call: CallView, folder: Path) -> FileChange | None:
 
 
 async def in_time(read: Callable[[], T], seconds: float, late: T) -> T:
-    """Return what `read` does, or `late`. It has a thread of its own, so that what hangs takes none from others."""
+    """Return the result of `read`, or `late` after so many seconds. It runs in a thread of its own, so that a disk that
+    hangs holds up no other work."""
     loop, found = asyncio.get_running_loop(), asyncio.Future[T]()
 
     def tell(change: T, error: Exception | None) -> None:
@@ -90,7 +91,7 @@ async def in_time(read: Callable[[], T], seconds: float, late: T) -> T:
 
 
 def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChange | None:
-    """The change to a file that is there; None where the arguments don't say one. Reads the file: not for the loop."""
+    """Return the change to a file; None where the arguments name none. It reads the file: not for the event loop."""
     path = displayed.path_of(arguments)
     edits, said = displayed.edits_of(arguments)
     whole = displayed.whole_of(tool, arguments)
@@ -120,7 +121,7 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
 
 
 def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[str, bool]:
-    """The text with all replaced, and whether one of the old texts is not in it."""
+    """Return the text with all replacements made, and whether one of the old texts is missing from it."""
     for old, new in edits:
         if not old or old not in text:
             return text, True
@@ -129,12 +130,13 @@ def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[st
 
 
 class NotComparedError(Exception):
-    """There is something of this name, and why it is not compared."""
+    """A file of this name is there but can't be compared; the message says why."""
 
 
 def text_of(path: Path) -> str | None:
-    """The text of a plain file of a size that is read at once; None where there is none of that name. Not for the loop.
-    Raises NotComparedError for a file that is none of that kind, OSError or ValueError for what is no plain file."""
+    """Return the text of a plain file small enough to be read at once; None where no file has that name. Not for the
+    event loop. Raises NotComparedError where it can't be read, is too large or is no text, OSError or ValueError for
+    what is no plain file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is no plain file")

@@ -31,7 +31,7 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a mention may mean."""
+    """A possible meaning of a mention."""
 
     path: str
     lines: LineRange | None = None
@@ -46,19 +46,20 @@ class FileMention:
 
     @property
     def shown(self) -> str:
-        """It without what a sentence put behind it."""
+        """Return the mention without the punctuation that the sentence put behind it."""
         return self.written if self.written.startswith('"') else self.written.rstrip(_BEHIND)
 
     @property
     def looks_like_path(self) -> bool:
-        """Whether a file must have been meant: `@docs/a`, `@a.md`, `@"a b"`, but not `@alice` and `@app.route(…)`."""
+        """Tell whether a file must have been meant: `@docs/a`, `@a.md`, `@"a b"`, but not `@alice` and
+        `@app.route(…)`."""
         if self.written.startswith('"'):
             return True
         return "(" not in self.shown and ("/" in self.shown or _SUFFIX.search(self.shown) is not None)
 
 
 def file_mentions(text: str, servers: Collection[str] = ()) -> list[FileMention]:
-    """Everything in `text` that may name a file. `servers` are names that make `@server:…` a resource of theirs."""
+    """Return all that may name a file in `text`. `servers` are names that make `@server:…` a resource of theirs."""
     if "@" not in text:
         return []
     found: dict[str, FileMention] = {}
@@ -74,7 +75,7 @@ def file_mentions(text: str, servers: Collection[str] = ()) -> list[FileMention]
 
 
 def written_path(path: str) -> str:
-    """A path as it can stand behind `@`: in quotes where it has to be."""
+    """Write a path as it can stand behind `@`, in quotes where it has to be."""
     plain = path.isprintable() and safe_text.is_safe(path) and not any(c.isspace() or c in '"\\:`' for c in path)
     return (
         path
@@ -104,6 +105,6 @@ def _plain(written: str) -> Iterator[Reading]:
 
 
 def _of_lines(path: str, lines: re.Match[str]) -> Reading:
-    """`:10` is one line, `:10-40` several, `:10-` all from the tenth on."""
+    """Read a range of lines: `:10` is one line, `:10-40` several, `:10-` all from the tenth on."""
     first, last = int(lines[2]), lines[3]
     return Reading(path, LineRange(max(first, 1), first if last is None else int(last) if last else None))

@@ -39,8 +39,8 @@ def editor_command() -> list[str]:
 
 
 async def edited(text: str, away: AbstractContextManager[object], *, suffix: str = ".md") -> str:
-    """`text` as it was saved in the editor, which has the terminal while `away` is entered. Raises EditorError when
-    there is none or it failed."""
+    """Return `text` as it was saved in the editor, which has the terminal while `away` is entered. Raises EditorError
+    when there is none or it failed."""
     command = editor_command()
     handle, name = tempfile.mkstemp(prefix="fanout-", suffix=suffix)
     path = Path(name)
@@ -69,7 +69,7 @@ PATIENCE = 3.0  # seconds in which an opener that fails has said so
 
 
 def open_file(path: str) -> str:
-    """Why that failed, or ""; for a thread: it may take PATIENCE."""
+    """Open a file with the desktop's program; return why that failed, or "". For a thread: it may take PATIENCE."""
     if not Path(path).exists():
         return "the file is gone"
     program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"

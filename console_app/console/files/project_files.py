@@ -40,8 +40,8 @@ def walk(
     into: list[str] | None = None,
     going: Callable[[], bool] = lambda: True,
 ) -> Walk:
-    """At most `most` paths below `folder`, in at most `longest` seconds and as long as it is `going`. `into` gets them
-    as they are found, for who looks meanwhile."""
+    """Return at most `most` paths below `folder`, in at most `longest` seconds and as long as it is `going`. They are
+    added to `into` as they are found, for who looks meanwhile."""
     found: list[str] = [] if into is None else into
     rules = _Rules(folder)
     deadline = time.monotonic() + longest
@@ -88,7 +88,7 @@ class _Rules:
         self._read(os.path.join(self._folder, inside).rstrip("/") or "/")
 
     def leave_out(self, path: str) -> bool:
-        """Whether the rules read so far leave out `path`, whose folders were entered."""
+        """Tell whether the rules read so far leave out `path`, whose folders were entered."""
         if not self._rules:
             return False
         whole = os.path.join(self._folder, path)

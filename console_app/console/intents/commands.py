@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def turn_of(command: CustomCommand, engine: Engine, models: Models) -> AsyncGenerator[None]:
-    """Around the turn of a command. Raises UsageError where its model can't answer."""
+    """Give the turn of a command its model and its allowed tools, and take both back afterwards. Raises UsageError
+    where its model can't answer."""
     before = models.name
     if command.model and command.model != before:
         try:
@@ -64,7 +65,7 @@ LONGEST_ABOUT = 200  # characters of a description
 
 
 class Commands:
-    """Of one console. Those that people wrote are there once they were read, and read again where files changed."""
+    """The slash commands of one console. Those that people wrote are there once `read` has run."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -81,15 +82,15 @@ class Commands:
 
     @property
     def listed(self) -> Sequence[Bound]:
-        """All of them, in the order in which help lists them."""
+        """Return all commands, in the order in which help lists them."""
         return [*self.own.values(), *self.written.values()]
 
     def get(self, name: str) -> Bound | None:
-        """The command of that very name."""
+        """Return the command of exactly this name."""
         return self.own.get(name) or self.written.get(name)
 
     def missing(self, name: str, near: str) -> str:
-        """One line about a name that no command has; `near` is one that may have been meant, or ""."""
+        """Return one line about a name that no command has; `near` is one that may have been meant, or ""."""
         if name in self.untrusted:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
         if isinstance(way := self.ways.get(name), Cannot):
@@ -140,7 +141,7 @@ class Commands:
     # -- those that people wrote
 
     async def read(self) -> str:
-        """Reads the files; what is wrong with one is told. Gives what came of it, in one line."""
+        """Read the files of commands, tell what is wrong in them, and return one line on what came of it."""
         console = self._console
         found = await asyncio.to_thread(console.services.custom_commands)
         self.untrusted = found.untrusted

@@ -19,7 +19,7 @@ Choices = Callable[["Console"], Sequence[str]]
 
 
 class Moment(Enum):
-    """When an intent may be done; in every other case the user is told why it may not."""
+    """The states in which an intent may be done. In any other the user is told why it may not."""
 
     ALWAYS = "always"
     SETTLED = "settled"  # once nothing is left of an activity that has told its end
@@ -33,7 +33,7 @@ def no_choices(_console: Console) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An entry of the table. `run` None: each face that has it does it in a way of its own, a dialog or a board."""
+    """An entry of the table. Where `run` is None, each face does it in a way of its own, by a dialog or a board."""
 
     name: str
     about: str
@@ -72,6 +72,6 @@ Ways = Mapping[str, Way]
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """(name, rest) of a prompt that is a command; None for a prompt that only starts with a slash, as a path does."""
+    """Return (name, rest) of a prompt that is a command; None where it only starts with a slash, as a path does."""
     match = _LINE.fullmatch(text.strip())
     return (match[1].lower(), (match[2] or "").strip()) if match else None

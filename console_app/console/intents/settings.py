@@ -30,20 +30,20 @@ EFFORT_WORDS = {
 
 
 async def _picked(console: Console, what: str, options: Mapping[str, str], typed: str, current: str = "") -> str | None:
-    """One of `options`: the typed one, or the one that the user picks. Raises UsageError for any other."""
+    """Return one of `options`, typed or picked by the user. Raises UsageError for any other."""
     if typed and typed not in options:
         raise UsageError(f"there is no {what} {one_line(typed, 40)}", f"There are: {', '.join(options)}.")
     return typed or await console.ui.choose(what.capitalize(), options, current=current)
 
 
 async def model(console: Console, rest: str) -> None:
-    """Another model answers."""
+    """Have another model answer."""
     options = {} if rest else dict.fromkeys(await console.models.known(), "")
     await console.use_model(rest or await console.ui.choose("Model", options, current=console.models.name))
 
 
 async def policy(console: Console, rest: str) -> None:
-    """How the calls of one answer run."""
+    """Choose how the calls of one answer run."""
     engine = console.services.engine
     now = engine.settings.policy_for(engine.provider.protocol).value
     if picked := await _picked(console, "policy", POLICIES, rest, now):
@@ -53,7 +53,7 @@ async def policy(console: Console, rest: str) -> None:
 
 
 async def effort(console: Console, rest: str) -> None:
-    """How much the model thinks before it answers."""
+    """Choose how much the model thinks before it answers."""
     models, engine = console.models, console.services.engine
     refused = f"not taken by {one_line(engine.provider.model, 30)}"
     options = {**EFFORT_WORDS, **{one: refused for one in EFFORTS if not models.takes(one)}}
@@ -64,7 +64,7 @@ async def effort(console: Console, rest: str) -> None:
 
 
 async def protocol(console: Console, rest: str) -> None:
-    """How the model is given tools."""
+    """Choose how the model is given tools."""
     provider, modes = console.services.engine.provider, get_args(ports.ProtocolMode)
     if not ports.speaks(provider, ports.ReadsText):
         console.ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
@@ -79,15 +79,15 @@ async def protocol(console: Console, rest: str) -> None:
 
 
 def efforts(_console: Console) -> Sequence[str]:
-    """What may stand behind /effort."""
+    """Return the words that /effort takes."""
     return list(EFFORT_WORDS)
 
 
 def policies(_console: Console) -> Sequence[str]:
-    """What may stand behind /policy."""
+    """Return the words that /policy takes."""
     return list(POLICIES)
 
 
 def protocols(_console: Console) -> Sequence[str]:
-    """What may stand behind /protocol."""
+    """Return the words that /protocol takes."""
     return list(get_args(ports.ProtocolMode))

@@ -123,7 +123,7 @@ class Bound:
 
 
 def slash_commands(ways: Ways) -> Mapping[str, Bound]:
-    """The slash commands of a face, in the table's order. Raises ValueError where a face and the table differ."""
+    """Return the slash commands of a face, in the table's order. Raises ValueError where face and table differ."""
     if differ := set(ways) ^ set(INTENTS):
         raise ValueError(f"these have no entry, or no way: {', '.join(sorted(differ))}")
     return {

@@ -47,7 +47,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
 
 
 def log_lines(call: CallView) -> list[str]:
-    """What it logged, `level text` each, as far as it was kept; where lines are missing it is said how many."""
+    """Return the lines that the call logged, `level text` each, and how many are missing where some weren't kept."""
     lines: list[str] = []
     if older := call.logged - sum(1 + line.dropped for line in call.log):
         lines.append(f"… {older:,} older")
@@ -64,7 +64,7 @@ def _origin(call: CallView) -> str:
 
 
 def _times(call: CallView) -> list[str]:
-    """When it was complete, started and ended, in seconds after it was announced."""
+    """Say when the call was complete, started and ended, in seconds after it was announced."""
     marks = (("ready", call.ready_at), ("started", call.started_at), ("finished", call.finished_at))
     times = [f"{what} after {at - call.announced_at:.2f} s" for what, at in marks if at is not None]
     return (

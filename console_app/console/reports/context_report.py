@@ -13,7 +13,7 @@ _UNPRICED = "What the model's tokens cost is not known."
 
 
 def cost_report(transcript: Transcript) -> str:
-    """What /cost shows. A request that names no tokens counts none."""
+    """Return the text of /cost. A request that reported no tokens counts none."""
     usage = transcript.usage
     lines = [
         f"Input   {usage.input_tokens:>12,} tokens",
@@ -41,7 +41,7 @@ NEXT, LAST = "The next request, before what you write now", "The last request, a
 
 
 def request_report(engine: Engine) -> str:
-    """What /request shows. The text of a message is what the model reads, attachments and notes too."""
+    """Return the text of /request. A message is shown as the model reads it, attachments and notes included."""
     lines = [NEXT, "", *_lines(engine.next_request())]
     if (last := engine.last_request) is None:
         return "\n".join([*lines, LAST, "", "No request was sent since this session was opened."])
@@ -92,7 +92,7 @@ _BAR = 30  # cells of the meter
 
 
 def context_report(engine: Engine, transcript: Transcript, window: int | None) -> str:
-    """What /context shows: a meter, and what the next request would be made of."""
+    """Return the text of /context: a meter, and what the next request would be made of."""
     used = transcript.usage.context
     lines: list[str] = []
     if window:
@@ -136,6 +136,6 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
 
 
 def _column(count: int, word: str, width: int) -> str:
-    """`count` of `word`, so that numbers stand below each other, and what follows too."""
+    """Write `count` of `word` in a column, so that numbers and what follows them stand below each other."""
     number, _, noun = plural(count, word).partition(" ")
     return f"{number:>{width}} {noun:<{len(word) + 1}}"

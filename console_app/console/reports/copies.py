@@ -1,4 +1,4 @@
-"""What of a text or a call can be copied by itself: a message, each code block of it, each table as CSV, a result."""
+"""List what can be copied of a text or a call: the whole, each of its code blocks, each table as CSV, a result."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Copy:
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
-    """CommonMark and tables; HTML is text."""
+    """Return a parser for CommonMark and tables, to which HTML is text."""
     from markdown_it import MarkdownIt  # 20 ms: only once something is copied
 
     return MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
 
 
 def copies_of_answer(text: str) -> list[Copy]:
-    """A text in Markdown: all of it, its code blocks and its tables."""
+    """Return a text in Markdown whole, then each of its code blocks and tables."""
     return [copy_of("answer", text), *_parts(_parser().parse(text))]
 
 
 def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
-    """Of a call what is text: its arguments, what it wrote while it ran, and how the model wrote it."""
+    """Yield the texts of a call: its arguments, what it wrote while it ran, and how the model wrote it."""
     yield copy_of(f"arguments of {call.tool or call.name}", arguments)
     yield copy_of(f"output of {call.tool or call.name}", "\n".join(entry.text for entry in call.log))
     if call.raw:
@@ -50,30 +50,30 @@ def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
 
 
 def result_copy(call: CallView) -> Copy:
-    """A call's result as its server gave it."""
+    """Return a call's result as its server gave it."""
     return copy_of(f"result of {call.tool or call.name}", results.without_remarks(call.content))
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> str:
-    """Rows as CSV, with a line end behind each."""
+    """Write rows as CSV, with a line end behind each."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
 def copy_of(what: str, text: str) -> Copy:
-    """A text under a name, with what tells it from others."""
+    """Return a text under a name, with what tells it from others."""
     begin = _STYLED.sub("", text[:2000]).strip()[:200]
     return Copy(one_line(what, 60), f"{measure(text)} · {one_line(begin, 60)}", text)
 
 
 def measure(text: str) -> str:
-    """Its lines, counted."""
+    """Return the number of lines in words."""
     return plural(text.rstrip("\n").count("\n") + 1, "line")
 
 
 def table_size(rows: Sequence[Sequence[str]]) -> str:
-    """Rows and columns, the head not counted."""
+    """Return the number of rows, without the head, and of columns, in words."""
     return f"{plural(max(len(rows) - 1, 0), 'row')} × {plural(len(rows[0]) if rows else 0, 'column')}"
 
 

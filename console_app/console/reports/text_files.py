@@ -8,7 +8,7 @@ LOG_TAIL = 1_000_000  # bytes that are shown
 
 
 def tail(path: Path) -> str:
-    """The end of a file, from a whole line on."""
+    """Return the end of a file, from a whole line on."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

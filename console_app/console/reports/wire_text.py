@@ -68,13 +68,13 @@ class WireRows:
 
 
 def export_path(folder: Path, server: str) -> Path:
-    """Where the messages of a server are written to, by the second."""
+    """Return the file to export a server's messages to; its name has the time to the second."""
     safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in server)[:60]
     return folder / f"wire-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
 
 
 def brief(message: RawMessage, redact: Redact) -> str:
-    """What a message says first, as one line."""
+    """Return the beginning of what a message says, as one line."""
     text = redact(message.raw[:READ].decode("utf-8", "replace"))[:EXCERPT]
     for name in ('"params":', '"result":', '"error":'):
         if name in text:
@@ -97,7 +97,7 @@ def subject(message: RawMessage) -> str:
 
 
 def redacted(value: Any, redact: Redact) -> Any:
-    """A copy of a JSON value without secrets: in each text, and where only the name beside a value gives it away."""
+    """Return a JSON value without secrets, in each text and where only the name beside a value gives it away."""
     cleaned = _each(value, redact)
     try:
         return json.loads(redact(json.dumps(cleaned, ensure_ascii=False)))

@@ -19,15 +19,15 @@ MOST_NAMED = 6
 
 @runtime_checkable
 class Reloads(Protocol):
-    """Where the servers of a file take effect."""
+    """The part of the console that puts a changed file of servers into effect."""
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
-        """Only servers that changed start again."""
+        """Start again only the servers that changed."""
         ...
 
 
 class FileNews:
-    """Of one console."""
+    """Tell one console that files of servers have changed, and read them again on /reload."""
 
     def __init__(self, files: ServerFiles, switches: Reloads, ui: UiPort) -> None:
         self._files = files
@@ -36,17 +36,17 @@ class FileNews:
 
     @property
     def unread(self) -> str:
-        """What was told of and not read since, in a few words; "" where that is nothing."""
+        """Name the changed files that were told of and not read since; "" where there are none."""
         names = " and ".join(one_line(path.name, 40) for path in self._files.unread)
         return f"{names} changed · /reload reads it" if names else ""
 
     async def look(self) -> None:
-        """Says which file is another than when it was last looked at."""
+        """Tell of each file that has changed since it was last looked at."""
         for path in await asyncio.to_thread(self._files.news):
             self._ui.tell("info", f"{one_line(str(path), 200)} has changed. /reload reads it.")
 
     async def reload(self) -> None:
-        """/reload: reads the files, has what changed take effect, and says what that was."""
+        """Do /reload: read the files, put their changes into effect, and say what changed."""
         try:
             choice = await asyncio.to_thread(self._files.read)
             if isinstance(choice, Untrusted):
@@ -85,7 +85,7 @@ class FileNews:
 
 
 def described(found: Changes) -> str:
-    """What changed, in one line."""
+    """Say in one line which servers were added, removed or restarted."""
     parts = [
         f"{what} {_named(names)}"
         for what, names in (("added", found.added), ("removed", found.removed), ("restarted", found.changed))
@@ -100,7 +100,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 class ServerNews:
-    """Of one chat screen; `notify` shows what stays on screen."""
+    """Tell one chat screen of servers that need its user. `notify` shows a line that stays on screen."""
 
     def __init__(self, statuses: Callable[[], Sequence[ServerView]], notify: Callable[[Level, str], None]) -> None:
         self._statuses = statuses
@@ -108,7 +108,7 @@ class ServerNews:
         self._notified: dict[str, str] = {}  # server to its state
 
     def changed(self) -> None:
-        """Some server's status is another one."""
+        """Warn of each server that failed or needs a sign-in since the last call."""
         troubled = [one for one in self._statuses() if one.state in ("failed", "needs sign-in")]
         for server in troubled:
             if self._notified.get(server.name) != server.state:

@@ -9,7 +9,8 @@ from console_app.mcp_client import Hub, ServerStatus, Traffic
 
 
 def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) -> str:
-    """Secrets and all; `ping` says how the newest went, `wire` where the messages are to be seen."""
+    """Report all that is known of a server, secrets too. `ping` says how the newest went, `wire` where its messages
+    are."""
     theirs, ours = traffic.capabilities
     dropped = f", {traffic.dropped:,} dropped" if traffic.dropped else ""
     lines = [

@@ -1,4 +1,4 @@
-"""What the servers screen reads and asks for: the hub, the picks of this folder and mcp.json, behind one face.
+"""The servers screen's door to the hub, the picks of this folder and mcp.json.
 
 The screen sees only the protocol, so that a test can hand it a thousand tools without a server.
 """
@@ -58,7 +58,7 @@ def facts_of(one: Resource | ResourceTemplate) -> str:
 
 
 def about_of(one: Resource | ResourceTemplate) -> str:
-    """Return all of that, and how it is described."""
+    """Return the facts of a resource, and how it is described."""
     facts = facts_of(one)
     return " · ".join(part for part in (facts, one.description if one.description not in facts else "") if part)
 
@@ -80,16 +80,16 @@ class Offered:
 
     @property
     def key(self) -> tuple[str, Kind, str]:
-        """What it is switched by."""
+        """Return the key under which the offer is switched."""
         return self.server, self.kind, self.name
 
 
 class ServerSwitches(Protocol):
-    """The servers as the screen needs them. Whatever is asked for raises FanoutError, shown as one line."""
+    """The servers as the screen needs them. Each action may raise FanoutError, which is shown as one line."""
 
     @property
     def revision(self) -> int:
-        """Goes up whenever a server's state or offer changes."""
+        """A number that goes up whenever a server's state or offer changes."""
         ...
 
     @property
@@ -99,7 +99,7 @@ class ServerSwitches(Protocol):
 
     @property
     def selection(self) -> Selection:
-        """What is switched now."""
+        """Return what is switched on and off now."""
         ...
 
     def statuses(self) -> Sequence[ServerStatus]:
@@ -107,11 +107,11 @@ class ServerSwitches(Protocol):
         ...
 
     def offered(self) -> Sequence[Offered]:
-        """Everything that the servers list, what is off too."""
+        """Return everything that the servers list, including what is switched off."""
         ...
 
     def default_on(self, name: str) -> bool:
-        """Whether mcp.json has the server switched on."""
+        """Tell whether mcp.json has the server switched on."""
         ...
 
     async def apply(self, selection: Selection) -> None:
@@ -135,7 +135,7 @@ class ServerSwitches(Protocol):
         ...
 
     def written(self, name: str) -> Mapping[str, Any]:
-        """What mcp.json says of a server; empty where it says nothing."""
+        """Return the fields of a server in mcp.json; empty where it has none."""
         ...
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
@@ -149,7 +149,7 @@ class ServerSwitches(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """Of a server that is disconnected for a while."""
+    """The hour that a server is disconnected for: the words for its status, and the timer that ends it."""
 
     words: str
     timer: asyncio.TimerHandle
@@ -181,7 +181,7 @@ class HubSwitches:
         return self._paths.mcp if self._bundled or self._source is None else self._source
 
     def changed(self) -> None:
-        """The hub changed; called by whoever listens to it."""
+        """Note that the hub changed. Whoever listens to the hub calls this."""
         self._offered = None
         self.revision += 1
 
@@ -220,14 +220,14 @@ class HubSwitches:
             await self._hub.set_enabled(status.name, selection.servers.get(status.name, self.default_on(status.name)))
 
     def off(self) -> Mapping[str, str]:
-        """The servers that a model may ask for: none that the user has disconnected for an hour."""
+        """Return the servers that a model may ask for: none that the user has disconnected for an hour."""
         return self._hub_switch.off()
 
     def runs(self, name: str) -> str:
         return self._hub_switch.runs(name)
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
-        """Switches a server on as the screen does, and keeps that for this folder; its tools, once it is up."""
+        """Switch a server on as the screen does, keep that for this folder, and return its tools once it is up."""
         selection = replace(self.selection, servers={**self.selection.servers, name: True})
         selection.save(self._paths, self._folder)
         self.selection = selection
@@ -255,14 +255,14 @@ class HubSwitches:
             self._waking = asyncio.ensure_future(self._hub.set_enabled(name, True))
 
     def _wake(self, name: str) -> bool:
-        """Whether a server was resting; it no longer is."""
+        """End the hour that a server is disconnected for, and return whether there was one."""
         rest = self._resting.pop(name, None)
         if rest is not None:
             rest.timer.cancel()
         return rest is not None
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
-        """Has the servers of a file that was read anew take effect: only those that changed are started again."""
+        """Put a file that was read anew into effect: only servers that changed are started again."""
         self._source, self._bundled, self._groups = choice.path, choice.bundled, choice.groups
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:
@@ -309,7 +309,7 @@ class HubSwitches:
             await asyncio.to_thread(self.on_write)
 
     def _edit(self, write: Callable[[str], trusted.Written]) -> trusted.Written:
-        """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
+        """Write mcp.json. A project's file that was trusted before the edit is trusted after it."""
         start = disk.read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
         trusted.trust_edit(self._paths, self.file, edit)
@@ -317,7 +317,7 @@ class HubSwitches:
         return edit
 
     def _configured(self, name: str, edit: trusted.Written) -> ServerConfig:
-        """The server as it was written, whatever is on the disk by now."""
+        """Return the server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
                 return for_groups(server, self._groups)
@@ -325,6 +325,6 @@ class HubSwitches:
 
 
 def tokens_of(spec: ToolSpec) -> int:
-    """About how many tokens a tool costs in every request."""
+    """Estimate how many tokens a tool costs in every request."""
     sent = {"name": spec.name, "description": spec.description, "parameters": spec.input_schema}
     return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / CHARACTERS_A_TOKEN), 1)

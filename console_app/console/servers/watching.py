@@ -14,7 +14,7 @@ MOST_NAMED = 3
 
 
 class Watching:
-    """Of one hub. A resource that changes is told once, and again only after it was read."""
+    """The watched resources of one hub. A change is told once, and again only after the resource was read."""
 
     def __init__(self, hub: Hub | None, ui: UiPort) -> None:
         self._hub = hub
@@ -27,19 +27,19 @@ class Watching:
             hub.on_update = self._updated
 
     def mark(self, server: str, uri: str) -> str:
-        """What there is to say of a resource: "changed", "watched" or ""."""
+        """Return the word that marks a resource: "changed", "watched", or "" for none."""
         if (server, uri) in self._changed:
             return "changed"
         return "watched" if self._hub is not None and self._hub.subscribed(server, uri) else ""
 
     def seen(self, server: str, uri: str) -> None:
-        """It was read: it is known as it is now."""
+        """Note that a resource was read, so that it counts as changed no more."""
         if (server, uri) in self._changed:
             self._changed.discard((server, uri))
             self.revision += 1
 
     async def switch(self, server: str, uri: str) -> bool:
-        """Watches a resource, or no longer; whether it is watched now. Raises ServerError."""
+        """Start or stop watching a resource, and return whether it is watched now. Raises ServerError."""
         assert self._hub is not None
         on = not self._hub.subscribed(server, uri)
         await self._hub.subscribe(server, uri, on=on)

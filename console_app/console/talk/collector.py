@@ -9,10 +9,10 @@ LONG_LOOK = 0.01  # seconds
 
 
 class FullLooks:
-    """For `gc.callbacks`: what one full look of the collector took long to go through, no later one goes through.
+    """A callback for `gc.callbacks` that freezes all objects after a full collection that took long.
 
-    Each would take longer than the last while a session grows. What becomes garbage among it, which only rings of
-    objects do, stays until another session is opened.
+    Each full collection would take longer than the last while a session grows. Garbage among the frozen objects, which
+    only rings of objects become, stays until another session is opened.
     """
 
     def __init__(self, longest: float = LONG_LOOK) -> None:
@@ -32,13 +32,13 @@ full_looks = FullLooks()  # there is one collector
 
 
 class Collector:
-    """Of a long session that is open the collector sees nothing; of one that was, it finds what is left."""
+    """Hide an open long session from the garbage collector, and collect what is left of it once it is closed."""
 
     def __init__(self) -> None:
         self._frozen = False
 
     def session_opened(self, is_long: bool) -> None:
-        """Another session is on screen, and the one before is gone from it."""
+        """Collect the session that just left the screen, and freeze the objects of a long one that took its place."""
         frozen = self._frozen or full_looks.froze
         if frozen:
             gc.unfreeze()

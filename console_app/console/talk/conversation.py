@@ -69,7 +69,7 @@ class Conversation:
 
     @property
     def activity(self) -> Turn | Rerun | Compacting | None:
-        """What runs now, until the last of its tasks has ended."""
+        """Return what runs now, until the last of its tasks has ended."""
         return self.engine.activity
 
     @property
@@ -79,14 +79,14 @@ class Conversation:
 
     @property
     def calls_of(self) -> Turn | Rerun | None:
-        """What runs now and has calls, which can be approved and cancelled."""
+        """Return the turn or rerun whose calls can be approved and cancelled now."""
         from console_app.engine import Compacting
 
         return None if isinstance(self.activity, Compacting) else self.activity
 
     @property
     def busy(self) -> bool:
-        """Whether something runs, or is about to."""
+        """Tell whether something runs, or is about to."""
         return self._task is not None and not self._task.done()
 
     @property
@@ -104,7 +104,7 @@ class Conversation:
     def send(
         self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
     ) -> None:
-        """Sends a prompt, after what is queued already; in its old place when it had been called off. See Queued."""
+        """Send a prompt (see Queued) after what is queued, or in its old place when it had been called off."""
         prompt = Queued(text, typed, message, around)
         if self._called_off:
             self._queue.appendleft(prompt)
@@ -118,7 +118,7 @@ class Conversation:
         self.resume()
 
     def resume(self) -> bool:
-        """Lets the queue go on; False when there is nothing in it or it does already."""
+        """Let the queue go on; False when it is empty or goes on already."""
         start = bool(self._queue) and not self.busy and not self._delivery.closing
         if start or self.paused:
             self._sent_at = self._clock()
@@ -142,7 +142,7 @@ class Conversation:
             turn.steer(message or text)
             self._ui.toast(STEERED)
         elif joins is not None and joins.outcome in (None, "cancelled"):
-            # It was stopped, and this was meant for it alone: you say whether it is sent.
+            # The turn was stopped, and this was meant for that turn alone: the user decides whether it is sent.
             self._queue.append(Queued(text, typed, message))
             self.paused = self.paused or not self.busy
             self._ui.changed()
@@ -190,16 +190,16 @@ class Conversation:
 
     @property
     def ending(self) -> bool:
-        """Whether something has told its end, and its tasks and connections still close."""
+        """Tell whether an activity has reported its end while its tasks and connections still close."""
         return (activity := self.activity) is not None and not activity.running
 
     async def settled(self) -> None:
-        """Returns when nothing is left of what told its end already: its tasks and connections close behind that."""
+        """Wait until the tasks and connections of an activity that reported its end are closed."""
         if (activity := self.activity) is not None and not activity.running:
             await asyncio.wait({activity.left})
 
     def once_settled(self, act: Callable[[], object]) -> None:
-        """Acts now; behind an end that was told, when nothing is left of that."""
+        """Act now, or after an activity that reported its end has closed its tasks and connections."""
         if (activity := self.activity) is None or activity.running:
             act()
         else:
@@ -224,19 +224,19 @@ class Conversation:
     # Between turns
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
-        """Runs a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
+        """Run a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
         self._between_turns(lambda: self.engine.rerun(call_id, arguments), "a call again")
 
     def rerun_all(self, call_ids: Sequence[str]) -> Sequence[str]:
-        """The same of several, side by side; gives why those that don't run can't. Raises ToolError when none can."""
+        """Run several calls again side by side; return why those left out can't run. Raises ToolError when none can."""
         return self._between_turns(lambda: self.engine.rerun_all(call_ids), "calls again").left_out
 
     def compact(self) -> None:
-        """Has a summary made of the older turns. Raises UsageError when there is nothing to, or something runs."""
+        """Summarize the older turns. Raises UsageError when there are none to summarize, or when something runs."""
         self._between_turns(self.engine.compact, "compaction")
 
     async def undo_compaction(self) -> bool:
-        """Takes the newest summary back; False when there is none. Raises UsageError while something runs."""
+        """Take the newest summary back; False when there is none. Raises UsageError while something runs."""
         self._must_be_idle()
         async with self.changing:
             if (event := self.engine.undo_compaction()) is not None:
@@ -248,7 +248,7 @@ class Conversation:
         await self._delivery.one(event)
 
     def another_session(self) -> None:
-        """The next turn opens a session of its own, or goes on with a stored one."""
+        """Leave this session: the next turn opens one of its own, or goes on with a stored one."""
         self._opened = False
 
     def _must_be_idle(self) -> None:
@@ -291,8 +291,11 @@ class Conversation:
         return bool(self._queue) and self._queue[0] is prompt and not self.paused
 
     async def _place_made(self, message: UserMessage) -> bool:
-        """Whether a turn may begin: the session's first event is out, and a message that had no answer doesn't stand
-        before itself. Where that can't be stored, the queue is paused."""
+        """Prepare the conversation for a turn, and return whether it may begin.
+
+        The session's first event is stored, and an earlier copy of the message that had no answer is taken back. Where
+        that can't be stored, the queue is paused.
+        """
         try:
             if not self._opened:
                 await self.deliver(self.engine.session_event())
@@ -308,7 +311,7 @@ class Conversation:
         return True
 
     async def _message(self, prompt: Queued) -> UserMessage | None:
-        """The message of a prompt once its turn may begin; None when it can't be had or was called off."""
+        """Return the message of a prompt once its turn may begin; None when it can't be had or was called off."""
         ready = await self._waited_for(self._ready())
         if ready.cancelled():
             return None
@@ -329,7 +332,7 @@ class Conversation:
         return composed.result() if error is None else self._not_sent(prompt, error)
 
     def _not_sent(self, prompt: Queued, error: BaseException) -> None:
-        """The turn of a prompt can't begin: it goes back to where it was written, or stays in the paused queue."""
+        """Handle a prompt whose turn can't begin: it goes back to its writer, or stays in the paused queue."""
         if self._is_next(prompt):
             self.paused = True
             self._ui.tell("error", error.line if isinstance(error, FanoutError) else repr(error))
@@ -337,7 +340,7 @@ class Conversation:
                 self._give_back()
 
     def _composed(self, prompt: Queued) -> Awaitable[UserMessage] | None:
-        """The message of a prompt that names something, None for one that doesn't."""
+        """Return what composes the message of a prompt that names something, None for one that doesn't."""
         ready = prompt.message is not None or prompt.text.startswith(MANUAL)
         if ready or self._attachments is None or not self._attachments.may_name(prompt.text):
             return None
@@ -351,7 +354,8 @@ class Conversation:
         return composed.message
 
     async def _waited_for(self, work: Awaitable[T]) -> asyncio.Future[T]:
-        """What the oldest prompt needs before its turn, done: it may have been cancelled, by calling the prompt off."""
+        """Wait for `work` that the oldest prompt needs before its turn. The future that comes back is cancelled if the
+        prompt was called off."""
         self._before = before = asyncio.ensure_future(work)
         try:
             await asyncio.wait({before})
@@ -386,14 +390,14 @@ class Conversation:
             self._ui.changed()
 
     def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
-        """The turn of a prompt; of calls made by hand, one that asks no model. Raises UsageError."""
+        """Begin the turn of a prompt; for calls made by hand, one that asks no model. Raises UsageError."""
         if prompt.message is not None or not prompt.text.startswith(MANUAL):
             return self.engine.start(message)
         known = {spec.label for spec in self.engine.toolset.tools()}
         return self.engine.start_manual(prompt.text, ManualCall.read(prompt.text.removeprefix(MANUAL), known))
 
     async def _play(self, activity: Turn | Rerun | Compacting) -> str:
-        """Shows all that happens in a turn, or in what is done between two; how the turn ended."""
+        """Show all that happens in a turn, or between two, and return how a turn ended."""
         async with activity:
             self._ui.changed()
             return await self._delivery.all_of(activity)

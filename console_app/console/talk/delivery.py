@@ -1,7 +1,7 @@
-"""From what goes on to the front end: each event is stored, then shown.
+"""Deliver what goes on to the front end: each event is stored, then shown.
 
-An event that can't be shown is told of, and the turn goes on: the session is whole. Where one can't be stored the turn
-is stopped; what is left of it is still shown, so that nothing seems to run that has ended.
+An event that can't be shown is reported, and the turn goes on: the session is whole. Where one can't be stored the turn
+is stopped; the rest of it is still shown, so that nothing seems to run that has ended.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class Delivery:
-    """Of one conversation. `heard` is told of each event before it is shown. While it is `closing`, events are only
-    stored."""
+    """Store and show the events of one conversation. `heard` is told of each event before it is shown. While it is
+    `closing`, events are only stored."""
 
     def __init__(self, store: ports.SessionStore | None, ui: UiPort, heard: Callable[[Event], None]) -> None:
         self._recorder = Recorder(store)
@@ -36,12 +36,13 @@ class Delivery:
         self._last_fault = ""  # the newest: one that comes with every event that is shown is told once
 
     async def one(self, event: Event) -> None:
-        """An event that belongs to nothing that goes on."""
+        """Deliver a single event that belongs to no activity."""
         await self._recorder.one(event)
         self._show(event)
 
     async def all_of(self, activity: Activity) -> str:
-        """Everything that happens in `activity`, which was entered; how a turn ended, "failed" after a fault."""
+        """Deliver everything that happens in `activity`, which was entered; return how a turn ended, "failed" after a
+        fault."""
         outcome = "failed"
         for recorder in (self._recorder, Recorder(None)):  # where storing fails, the rest is shown all the same
             try:
@@ -68,7 +69,7 @@ class Delivery:
             self.failed(error, once=True)
 
     def failed(self, error: Exception, *, once: bool = False) -> None:
-        """Tells of a fault, where that can be; with `once` not if it was the newest that was told, too."""
+        """Report a fault where that can be; with `once`, not again if it is the newest that was reported."""
         if isinstance(error, FanoutError):
             line = error.line
         else:

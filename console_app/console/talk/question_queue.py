@@ -29,16 +29,16 @@ class PendingQuestion:
 
     @property
     def left(self) -> float | None:
-        """Seconds for an answer that are left; None while none are counted."""
+        """Return the seconds left for an answer; None while none are counted."""
         return None if self._timer is None else max(self._timer.when() - self._loop.time(), 0.0)
 
     def count(self) -> None:
-        """From now on the time for an answer is counted, from its beginning; where it is already, it goes on."""
+        """Count the time for an answer from now on; where it is counted already, it goes on."""
         if self._limit is not None and self._timer is None and not self.reply.done():
             self._timer = self._loop.call_later(self._limit, self._over)
 
     def hold(self) -> None:
-        """Somebody is at it, or can't see it: no time is counted."""
+        """Stop counting: somebody is at the question, or can't see it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -59,11 +59,11 @@ class QuestionQueue:
         self._changed: Callable[[], None] | None = None
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """From now on somebody is there; `changed` is called whenever a question comes or goes."""
+        """Note that somebody is there from now on. `changed` is called whenever a question comes or goes."""
         self._changed = changed
 
     def close(self) -> None:
-        """Nobody is there any more: what is open is cancelled."""
+        """Note that nobody is there any more, and cancel what is open."""
         self._changed = None
         for asked in self.open:
             self.answer(asked, questions.ElicitationAnswer("cancel"))
@@ -91,8 +91,8 @@ class QuestionQueue:
         return True
 
     def call_ended(self, call_id: str) -> None:
-        """What is still asked for a call that has its result is cancelled: its server may be slow to take that back,
-        or wait for the very answer before it can."""
+        """Cancel what is still asked for a call that has its result: its server may be slow to take that back, or wait
+        for the very answer before it can."""
         for asked in self.open:
             if call_id and asked.question.call_id == call_id:
                 self.answer(asked, questions.ElicitationAnswer("cancel"))

@@ -1,4 +1,4 @@
-"""What the first prompt of a console waits for: services that load, then servers that connect. Plain state, no widget.
+"""The wait of a console's first prompt: for services that load, then for servers that connect. Plain state, no widget.
 
 Servers connect with or without a prompt; who sends one may start it without those that are not there yet.
 """
@@ -21,26 +21,26 @@ MOST_NAMED = 2  # servers; the others are counted
 
 
 class ServerView(Protocol):
-    """What is shown of one MCP server (`mcp_client.hub.Hub.statuses` gives these)."""
+    """The facts that are shown of one MCP server (`mcp_client.hub.Hub.statuses` gives these)."""
 
     @property
     def name(self) -> str:
-        """Its name in mcp.json."""
+        """The server's name in mcp.json."""
         ...
 
     @property
     def state(self) -> str:
-        """starting, ready, reconnecting, failed, stopped or disabled."""
+        """One of starting, ready, reconnecting, failed, stopped and disabled."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why it is in that state, in one line; "" where there is nothing to say."""
+        """The reason for its state, in one line; "" where there is nothing to say."""
         ...
 
     @property
     def tools(self) -> int:
-        """How many of its tools are on."""
+        """The number of its tools that are on."""
         ...
 
     @property
@@ -59,23 +59,23 @@ class Readiness:
         self._connected = asyncio.Event()
 
     def services_ready(self) -> None:
-        """All but the servers is there."""
+        """Note that everything but the servers is loaded."""
         self._services.set()
 
     def waits_for_nothing(self) -> None:
-        """Everything is there, as far as it will be: a face that starts all by itself says so."""
+        """Note that nothing more will be loaded or connected. A face that starts all by itself calls this."""
         self._services.set()
         self._connected.set()
 
     async def connect(self) -> None:
-        """Waits for the servers, once everything else is loaded."""
+        """Wait for the servers, once everything else is loaded."""
         try:
             await self._connect()
         finally:
             self._connected.set()
 
     def skip(self) -> bool:
-        """The first prompt is not to wait for servers; False when it doesn't."""
+        """Let the first prompt go without waiting for servers; False when it doesn't wait for any."""
         if not self.connecting:
             return False
         self._connected.set()
@@ -88,7 +88,7 @@ class Readiness:
 
     @property
     def loading(self) -> bool:
-        """Whether something is still missing that no turn can do without."""
+        """Tell whether something is still missing that no turn can do without."""
         return not self._services.is_set()
 
     @property
@@ -119,7 +119,7 @@ log = logging.getLogger(__name__)
 
 
 class Startable(Protocol):
-    """What a console runs on, as far as its start goes."""
+    """The parts of a console that its start needs."""
 
     start: Callable[[], Awaitable[None]]
     resume: str
@@ -127,8 +127,8 @@ class Startable(Protocol):
 
 
 class ConsoleStart:
-    """Of one console. What goes wrong is told, and the console is of use without. `tried` is called once the session
-    that was asked for is open, or can't be opened."""
+    """Start one console. A part that fails is reported, and the console can be used without it. `tried` is called once
+    the session that was asked for is open, or can't be opened."""
 
     def __init__(
         self, services: Startable, readiness: Readiness, ui: UiPort, tried: Callable[[], None] = lambda: None
@@ -155,7 +155,7 @@ class ConsoleStart:
         await self._readiness.connect()
 
     async def _open(self, sessions: Sessions) -> None:
-        """What the command line asks for: a session to go on with, or one to play."""
+        """Open the session to go on with, or play the one to replay, as the command line asks."""
         if self._services.resume:
             try:
                 await sessions.resume(self._services.resume)

@@ -32,7 +32,7 @@ class RewindPoint:
 
     @property
     def about(self) -> str:
-        """What rewinding there means."""
+        """Say what rewinding to this message undoes."""
         what = "the rest of its turn" if self.steered else "1 turn"
         if self.turns > 1:
             what = f"{self.turns} turns"
@@ -42,7 +42,7 @@ class RewindPoint:
 
 
 def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) -> list[RewindPoint]:
-    """All messages, in order. `only_reads` says of a tool's wire name whether it changes nothing."""
+    """Return a point for each message, in order. `only_reads` says of a tool's wire name whether it changes nothing."""
     found: list[RewindPoint] = []
     changes: tuple[CallView, ...] = ()
     for number, turn in enumerate(reversed(turns), 1):
@@ -57,7 +57,7 @@ def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) 
 
 
 def not_undone(changes: Sequence[CallView]) -> str:
-    """What stays as it is, call by call; "" where nothing was changed."""
+    """List the calls whose changes stay; "" where nothing was changed."""
     if not changes:
         return ""
     lines = ["Not undone, as these calls may have changed something:"]
@@ -69,7 +69,7 @@ def not_undone(changes: Sequence[CallView]) -> str:
 
 
 def seq_before(events: Sequence[ev.Event], point: RewindPoint) -> int | None:
-    """The last event before a message that joined a turn while it ran; None when it is not there."""
+    """Return the `seq` before a message that joined a turn while it ran; None when the message is not there."""
     steered = -1  # the first message of a turn is its prompt
     for event in events:
         if not isinstance(event, ev.MessageAdded) or event.turn != point.turn:
@@ -95,7 +95,7 @@ def _arguments(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def by_turn(points: Iterable[tuple[int, str, T]]) -> dict[str, T]:
-    """Places to pick from: each by the number of its turn, if it is in one, and its words."""
+    """Name the places to pick from, each by the number of its turn, if it is in one, and its words."""
     found: dict[str, T] = {}
     for turn, words, point in points:
         label = f"turn {turn} · {words}" if turn else words

@@ -32,7 +32,7 @@ Wanted = Callable[["Library"], Awaitable[str]]
 
 
 class Sessions:
-    """Of one conversation. What asks the user must run in a task of its own."""
+    """The sessions of one conversation. A method that asks the user must run in a task of its own."""
 
     def __init__(
         self, conversation: Conversation, library: Library | None, ui: UiPort, folder: Path, *, replayed: bool = False
@@ -49,7 +49,7 @@ class Sessions:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be sent in this session."""
+        """Tell whether nothing can be sent in this session."""
         return self._replayed or (self.library is not None and self.library.read_only)
 
     async def settled(self) -> None:
@@ -90,7 +90,7 @@ class Sessions:
         await self._go_to(named)
 
     async def _try(self, wanted: Wanted) -> bool:
-        """Goes on with the session that is wanted; False, and said why, where that can't be."""
+        """Go on with the session that is wanted; where that can't be, say why and return False."""
         try:
             return await self._go_to(wanted)
         except FanoutError as error:
@@ -98,7 +98,7 @@ class Sessions:
             return False
 
     async def _go_to(self, wanted: Wanted) -> bool:
-        """What is written and sent from now on is for the session that is wanted; False where it did not come."""
+        """Go on with the wanted session; what is written and sent from now on is for it. False where it didn't come."""
         if (library := self.stored()) is None:
             return False
         changing = self._conversation.changing
@@ -134,7 +134,7 @@ class Sessions:
             self._ui.toast(READ_ONLY, seconds=8)
 
     async def _opened(self, library: Library, session_id: str) -> Opened | None:
-        """The session, or what the user wants of one that is open elsewhere; None for nothing."""
+        """Open a session. Where another console has it, the user takes a copy, only reads it, or wants none (None)."""
         from console_app.sessions import SessionInUse
 
         try:
@@ -148,7 +148,7 @@ class Sessions:
         return await library.open(other, read_only=how == "read")
 
     def _give_back(self) -> None:
-        """A prompt that waited for its session, which did not open: back to who wrote it, not into another session."""
+        """Give back prompts whose session did not open, to their writer, so that none goes into another session."""
         prompts: list[str] = []
         while (text := self._conversation.take_back()) is not None:
             prompts.insert(0, text)
@@ -190,7 +190,7 @@ class Sessions:
                 self._ui.give_back(point.prompt)
 
     async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
-        """The one that the user picks of them, the newest first."""
+        """Have the user pick one of the points, the newest first."""
         by_label = by_turn((point.turn, point.label, point) for point in points)
         picked = await self._ui.choose("Fork", dict.fromkeys(reversed(by_label), ""))
         return by_label.get(picked or "")
@@ -343,7 +343,7 @@ class Sessions:
             self._ui.toast(f"Exported to {short}.", seconds=8)
 
     def stored(self, *, begun: bool = False) -> Library | None:
-        """The library; None, and said why, where nothing is kept, or with `begun` nothing of this session yet."""
+        """Return the library; None, and the user is told, where nothing is kept or, with `begun`, nothing said yet."""
         if self.library is None:
             self._ui.toast(NOT_SAVED)
         elif begun and not self.library.session_id:
@@ -352,7 +352,7 @@ class Sessions:
         return self.library
 
     async def _stays_busy(self) -> bool:
-        """The same behind the end of a turn that was just told: what closes behind it keeps nobody waiting long."""
+        """Tell whether something runs. A turn that just reported its end is waited for, as it soon closes."""
         await self._conversation.settled()
         return self._is_busy()
 

@@ -1,4 +1,4 @@
-"""What stands at a path of a call's arguments though the call leaves it out: the defaults that the tool's schema names.
+"""Find what stands at a path of a call's arguments though the call leaves it out: a default of the tool's schema.
 
 A schema's author may write a default at any level, and behind `$ref`, `anyOf` and their like; whichever of several
 branches a server takes is its own affair, so the defaults of all are given.

@@ -72,7 +72,7 @@ class Field:
 
     @property
     def secret(self) -> bool:
-        """Whether what is typed here is to be shown to nobody: its name, title or format says so."""
+        """Tell whether what is typed here is to be shown to nobody: its name, title or format says so."""
         words = (self.name, self.title)
         return self.kind == "text" and (text(self.schema, "format") == "password" or any(map(_SECRET.search, words)))
 

@@ -50,7 +50,7 @@ def properties(schema: Schema) -> Schema:
 
 
 def declares_members(schema: Schema) -> bool:
-    """Whether a JSON value is the schema of an object with members, as a tool is defined by."""
+    """Tell whether a JSON value is the schema of an object with members, as a tool is defined by."""
     return schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping)
 
 
@@ -65,7 +65,7 @@ def others(schema: Schema) -> Any:
 
 
 def is_closed(schema: Schema) -> bool:
-    """Whether an object may have the declared members alone, and all of those are declared right here."""
+    """Tell whether an object may have the declared members alone, and all of those are declared right here."""
     return others(schema) is False and _MORE_PROPERTIES.isdisjoint(schema)
 
 
@@ -102,7 +102,7 @@ def type_of(value: Any) -> str:
 
 
 def is_of(value: Any, kinds: Sequence[str] | frozenset[str]) -> bool:
-    """Whether a value has one of these types; every value where there are none."""
+    """Tell whether a value has one of these types; where there are none, every value does."""
     kind = type_of(value)
     if not kinds or kind in kinds:
         return True

@@ -17,7 +17,7 @@ _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 
 
 def matches(pattern: str, value: str) -> bool | None:
-    """Whether `pattern` is found in `value`; None where that isn't tried."""
+    """Tell whether `pattern` is found in `value`; None where that isn't tried."""
     if _ways(pattern, len(value)) > MOST_WAYS:
         return None
     try:

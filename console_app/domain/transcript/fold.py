@@ -65,7 +65,7 @@ class Transcript:
 
     @classmethod
     def after(cls, earlier: Transcript) -> Transcript:
-        """Nothing but the history of `earlier`: for who tells only of what comes from here on."""
+        """Return a state with nothing but the history of `earlier`, for who tells only of what comes from here on."""
         transcript = cls()
         transcript.history.extend(earlier.history)
         transcript._compactions = earlier._compactions[-1:]

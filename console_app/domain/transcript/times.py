@@ -30,7 +30,7 @@ def runs(call: CallView, now: float) -> Iterator[Stretch]:
 
 
 def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """The same time as stretches that don't touch, in order; those of no length are none."""
+    """Return the same time as stretches that don't touch, in order; those of no length are left out."""
     found: list[Stretch] = []
     for begin, end in sorted(stretches):
         if end <= begin:
@@ -80,7 +80,7 @@ def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
 
 
 def elapsed(calls: Sequence[CallView], now: float) -> float:
-    """From the first start to the last end, without what only waited for a person."""
+    """Return the time from the first start to the last end, without what only waited for a person."""
     ran = [stretch for call in calls for stretch in runs(call, now)]
     if not ran:
         return 0.0

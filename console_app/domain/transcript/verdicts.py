@@ -1,4 +1,4 @@
-"""What a call came to, as people are told it: one verdict a call, made once where its result is folded into the state.
+"""The verdict on a call, as people are told it: one a call, made once where its result is folded into the state.
 
 The engine's `Outcome` says whether the tool worked. A tool that worked may still have reported a failure: a command
 that exits with 1, an address that answers 404. That is a verdict of its own, `SAID_NO`, with its reason in a few words.
@@ -71,12 +71,12 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether the call did what it was for."""
+        """Tell whether the call did what it was for."""
         return self.word is VerdictWord.DONE
 
     @property
     def needs_an_eye(self) -> bool:
-        """Whether something went wrong that nobody decided: keys that go to failures stop at it."""
+        """Tell whether something went wrong that nobody decided: keys that go to failures stop at it."""
         return self.word in _WRONG
 
 
@@ -124,7 +124,7 @@ def exit_code(content: str, fields: Mapping[str, Any] | None) -> int | None:
 
 
 def exit_line(line: str) -> bool:
-    """Whether a line does nothing but state an exit code."""
+    """Tell whether a line does nothing but state an exit code."""
     return _EXIT_LINE.match(line.strip()) is not None
 
 

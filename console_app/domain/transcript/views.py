@@ -66,7 +66,7 @@ class GrowingText:
     __hash__ = None  # type: ignore[assignment]  it changes
 
     def add(self, piece: str) -> None:
-        """More of it."""
+        """Add a further piece."""
         self._pieces.append(piece)
 
     def set(self, text: str) -> None:
@@ -140,12 +140,12 @@ class CallView:
 
     @property
     def waits_for_you(self) -> bool:
-        """Whether it can't go on without the user: an approval, an answer."""
+        """Tell whether the call can't go on without the user's approval or answer."""
         return self.state is CallState.WAITING or self.asks or (bool(self.asked) and self.state is CallState.RUNNING)
 
     @property
     def asks(self) -> bool:
-        """Whether it waits for the user's answer."""
+        """Tell whether the call asks the user a question that is still open."""
         return bool(self.question) and self.state is CallState.RUNNING
 
     @property
@@ -158,12 +158,12 @@ class CallView:
 
     @property
     def is_own(self) -> bool:
-        """Whether its tool is one of Fanout's own."""
+        """Tell whether the call's tool is one of Fanout's own."""
         return self.server == OWN_SERVER
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether something else than the user or its own failure ended it, and it can run again."""
+        """Tell whether something else than the user or its own failure ended the call, and it can run again."""
         return self.outcome is Outcome.INTERRUPTED and self.origin != "provider" and not self.is_own
 
     @property
@@ -187,7 +187,7 @@ class BatchView:
 
     @property
     def is_open(self) -> bool:
-        """Whether a call has not ended yet."""
+        """Tell whether one of the calls has not ended yet."""
         return any(call.state is not CallState.FINISHED for call in self.calls)
 
 
@@ -205,7 +205,7 @@ class StepView:
     visible: GrowingText = field(default_factory=GrowingText)
     thinking_aloud: GrowingText = field(default_factory=GrowingText)  # a thought that is being written
     reasoned: GrowingText = field(default_factory=GrowingText)
-    # What `endpoint` wants back, until the message that has it is there; of the last piece more may be to come.
+    # The parts that `endpoint` wants back, until the message that has them comes; the last piece may still grow.
     endpoint: str = ""
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])
     kept: list[Reasoning] = field(default_factory=list[Reasoning])
@@ -255,7 +255,7 @@ class TurnView:
 
     @property
     def is_live(self) -> bool:
-        """Whether the turn or one of its calls still goes on."""
+        """Tell whether the turn or one of its calls still goes on."""
         return self.outcome is None or any(call.state is not CallState.FINISHED for call in self.calls)
 
     def reach(self, now: float) -> tuple[float, float]:
@@ -278,7 +278,7 @@ class TurnView:
 
     @property
     def broke_off(self) -> bool:
-        """Whether it failed when the model had said or called something, and no call of it can be run again."""
+        """Tell whether the turn failed after the model said or called something, and no call of it can be run again."""
         return (
             self.outcome == "failed" and any(step.text or step.batch.calls for step in self.steps) and not self.cut_off
         )

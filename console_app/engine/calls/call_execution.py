@@ -163,7 +163,7 @@ class CallExecution:
         )
 
     def as_message(self) -> ToolMessage:
-        """Its result as it joins the history."""
+        """Return the call's result as it joins the history."""
         result = self.result
         if result is None:
             raise RuntimeError(f"call {self.id} has no result yet")

@@ -1,4 +1,4 @@
-"""Who may run now: limits of the app, a server and a tool, and one at a time on the same file, first come first served.
+"""Let calls run within limits of the app, a server and a tool, and one at a time on the same file, in their order.
 
 A call asks for all its limits at once and holds them together, so no two calls can wait for each other. A call that
 waits for a file keeps its place in the line for that file, since the order of two writes matters. For the other limits

@@ -121,7 +121,7 @@ class Approvals:
         self._waiting: dict[str, _Waiting] = {}
 
     async def ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
-        """None when the call may run, with what then are its arguments; else the result that it gets."""
+        """Return None when the call may run, with what then are its arguments; else the result that it gets."""
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)

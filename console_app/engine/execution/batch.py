@@ -207,7 +207,7 @@ class Batch:
     # At its end
 
     def seal(self, cut: str | None, *, lost: bool = False) -> None:
-        """The answer has ended; `cut` says by what it was cut off, None for a whole one. Starts what waited for it.
+        """End the answer and start what waited for it; `cut` says by what it was cut off, None for a whole one.
 
         `lost`: nobody said that it ended. A token limit takes only the call that was being written; after a lost
         connection no call is sure that its end alone makes so.

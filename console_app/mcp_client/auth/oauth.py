@@ -66,7 +66,7 @@ class GuardedSteps(OAuthClientProvider):
         """Raise SignInRefused where the authorization server doesn't do what this way of signing in needs."""
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        # Where the steps of a sign-in go is said by servers: each is judged before it is sent.
+        # Servers say where the steps of a sign-in go, so each is judged before it is sent.
         steps = super()._auth_flow(request)
         try:
             step, count = await anext(steps), 0
@@ -81,7 +81,7 @@ class GuardedSteps(OAuthClientProvider):
         except StopAsyncIteration:
             return
         except (OAuthTokenError, OAuthRegistrationError) as error:
-            # Where an answer does not fit, the SDK's words hold the answer itself: tokens and client secrets.
+            # The SDK's error quotes an answer that doesn't fit, with tokens and client secrets in it.
             problem = error.__cause__ or error.__context__
             if isinstance(problem, ValidationError):
                 what = str(error).partition(":")[0]

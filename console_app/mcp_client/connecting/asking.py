@@ -189,7 +189,7 @@ def _message(message: questions.SamplingMessage) -> UserMessage | AssistantMessa
 
 
 def _alternating(messages: tuple[questions.SamplingMessage, ...]) -> list[questions.SamplingMessage]:
-    """User and assistant in turn, the user first: not every API takes anything else."""
+    """Put user and assistant in turn, the user first: not every API takes anything else."""
     turns: list[questions.SamplingMessage] = []
     for message in messages:
         if turns and turns[-1].role == message.role:

@@ -187,7 +187,7 @@ class HttpChannel:
             raise
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
-        """The server answered that it doesn't know the user, and a sign-in may help."""
+        """Tell whether the server answered that it doesn't know the user, and a sign-in may help."""
         if self._plan.kind != "oauth":
             return False
         if error is not None and any(isinstance(leaf, SignInNeeded) for leaf in faults.leaves(error)):

@@ -1,6 +1,7 @@
-"""Ids of the tasks that calls became, kept while these run: what is killed meanwhile finds its task again.
+"""Keep the ids of the tasks that calls became while these run, so that a call that was killed finds its task again.
 
-A file each, of the process that waits: whoever makes the same call when that process is gone goes on with its task.
+Each id is in a file of the process that waits for it. Whoever makes the same call when that process is gone goes on
+with its task.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class TaskIds:
-    """Of one hub. What stands in the folder when it is made is what earlier processes left."""
+    """The kept task ids of one hub. Files that are there when it is made were left by processes that are gone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -41,7 +41,7 @@ from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, W
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
 _CLEANED_AT_ONCE = 200  # things in an answer that are judged on the event loop, at 0.3 ms each that doesn't fit
 _ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
-# What servers name a call by beside its progress token: the id of the request that it was sent as.
+# Fields by which servers name a call beside its progress token; they hold the id of the call's request.
 _REQUEST_NAMES: Final = (
     "relatedRequestId",
     "related_request_id",
@@ -52,7 +52,7 @@ _REQUEST_NAMES: Final = (
 Progress = tuple[float, float | None, str | None]
 Logged = tuple[Level, str, bool]
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
-# By class, since each `isinstance` that fails on a pydantic model costs as much as keeping the message.
+# The key is the class, since an `isinstance` that fails on a pydantic model costs as much as keeping the message.
 _KINDS: dict[type[JSONRPCMessage], Kind] = {
     JSONRPCRequest: "request",
     JSONRPCNotification: "notification",
@@ -341,8 +341,8 @@ class Wire:
             self._server_log("warning", one_line(f"left out of its answer to {method}: {dropped[0]}{more}", 400))
 
     def _hide_secrets(self, message: JSONRPCMessage) -> bool:
-        """A server may give back what mcp.json gave it: no result, no log line and no description holds it. Whether
-        there was any."""
+        """Take out secrets that the server was given by mcp.json, from results, log lines and descriptions alike; tell
+        whether there were any."""
         if isinstance(message, JSONRPCError):
             said, message.error.message = message.error.message, self._without_secrets(message.error.message)
             data, message.error.data = message.error.data, self._without_secrets(message.error.data)

@@ -50,7 +50,7 @@ class ChangeNotices:
                     self.news.set()
             case "notifications/elicitation/complete":
                 identifier = getattr(getattr(message, "params", None), "elicitation_id", "")
-                # It may be said before anybody could ask for it.
+                # The notice may come before anybody waits for it.
                 if identifier in self._completed or len(self._completed) < MOST_UPDATES:
                     self.completion(identifier).set()
             case _:
@@ -90,7 +90,7 @@ class ChangeNotices:
         return kinds, updated
 
     def completion(self, identifier: str) -> asyncio.Event:
-        """Set once the server says that what the user does on a page (URL elicitation) is done."""
+        """Return an event for the end of what the user does on a page (URL elicitation), as the server tells it."""
         return self._completed.setdefault(identifier, asyncio.Event())
 
     def forget(self, identifier: str) -> None:

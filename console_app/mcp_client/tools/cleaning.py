@@ -163,7 +163,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
 
-# Of these methods, a part that doesn't fit is for the model to read, so words stand in its place.
+# The results of these methods are for the model to read, so words stand in place of a part that doesn't fit.
 _IN_WORDS: Final[dict[str, Callable[[Any, Sequence[Misfit], Path], dict[str, Any]]]] = {
     "tools/call": _block_in_words,
     "prompts/get": _message_in_words,

@@ -194,7 +194,7 @@ class ResultFiles:
             try:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, disk.PRIVATE_FILE)
             except FileExistsError:
-                # Of an earlier run, which may have left thousands: a few steps find a number beyond them.
+                # The file is of an earlier run, which may have left thousands: a few steps find a number beyond them.
                 number = number + 1 if number < 10 else 2 * number
                 continue
             self._next[name] = number + 1

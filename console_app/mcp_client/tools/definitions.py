@@ -105,7 +105,7 @@ def hash_of(tool: Tool) -> str:
 
 
 def _is_ours(config: ServerConfig) -> bool:
-    """The servers that ship with Fanout change with it."""
+    """Tell whether the server ships with Fanout, and so changes with it."""
     return len(config.args) > 1 and config.args[0] == "-m" and config.args[1].startswith("console_app.servers.")
 
 

@@ -17,7 +17,7 @@ GRACE_SECONDS = 0.3
 
 
 def marked(marker: bytes) -> list[int]:
-    """Processes that were started with `marker` in their environment, ourselves left out."""
+    """Return the processes that were started with `marker` in their environment, without ourselves."""
     found: list[int] = []
     try:
         entries = os.listdir("/proc")
@@ -36,7 +36,7 @@ def marked(marker: bytes) -> list[int]:
 
 
 def send(groups: set[int], processes: list[int], signal: int) -> bool:
-    """Signal all of them; returns whether any was still there."""
+    """Signal all of them; return whether any was still there."""
     alive = False
     for kill, targets in ((os.killpg, groups), (os.kill, processes)):
         for target in targets:

@@ -34,9 +34,9 @@ _KEY: Final = "fanout/wait"
 _ENDS: Final = 4096  # bytes at each end of a message, where its id is looked for
 Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 refused: ContextVar[list[str]] = ContextVar("refused")
-"""How the server refused the request that a task makes: a list of the task's own, since others are made beside it."""
+"""The refusals of the request that a task makes; each task has a list of its own, since others ask beside it."""
 SENT_BY = "sent_by"
-"""In the extensions of a request: who sends it, given a `Send` and the request, in place of what this module does."""
+"""The key in a request's extensions for a function that sends it in place of this module, given a `Send` and it."""
 _CONNECT_SECONDS = 15.0
 ENCODINGS = "gzip, deflate"  # what is decoded in pieces of a bounded size on every Python, with nothing else installed
 _OLDER_SERVER = frozenset({400, 404, 405, 406, 415})
@@ -243,7 +243,7 @@ class HttpConversation:
 
     @property
     def may_be_older(self) -> bool:
-        """The last answer is how a server that only knows SSE answers the newer transport."""
+        """Tell whether a server that only knows SSE would give the last answer to the newer transport."""
         return self.status in _OLDER_SERVER
 
     @asynccontextmanager
@@ -354,7 +354,7 @@ class _CheckedResponse(httpx2.Response):
                 yield piece
 
     async def _limited(self, chunk_size: int | None) -> AsyncGenerator[bytes]:
-        """Count decoded bytes: 95 KB of gzip can be 100 MB."""
+        """Count the decoded bytes, since 95 KB of gzip can be 100 MB."""
         size = 0
         async for piece in super().aiter_bytes(chunk_size):
             size += len(piece)

@@ -21,12 +21,12 @@ _OBJECT = 64  # bytes that a line takes beside its own, at most
 # The id of a response where writers put it: first, or last. Between, "id" may be anything's.
 _ID_FIRST = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*[,}]')
 _ID_LAST = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
-# How such a message begins: a bracket alone, or the first of its fields. What a program logs begins otherwise.
+# Such a message begins with a bracket alone, or the first of its fields; a program's log lines begin otherwise.
 _BEGINS = re.compile(rb'\s*(\[|\[?\s*\{(\s*"(jsonrpc|result|error|method|params)"\s*:[^\n]*[,{\[])?)\s*$')
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')  # a string of JSON is never on two lines
 MOST_A_SECOND: Final = 200  # notices of a connection that are read each on its own
 _LONGEST: Final = 8192  # bytes of a line that is looked at
-# As writers put it: the method first, or behind the version. What is written otherwise is read one by one.
+# Usual writers put the method first, or behind the version. A notice written otherwise is read on its own.
 _PROGRESS: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"method"\s*:\s*"notifications/progress"\s*,')
 _FILES: Final = b'"MCP_UPDATE:'
 _TOKEN: Final = re.compile(rb'"progressToken"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')

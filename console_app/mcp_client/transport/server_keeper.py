@@ -75,7 +75,7 @@ def descendants() -> list[int]:
 
 
 def send(server: int, number: int) -> bool:
-    """Signal all that is left; whether there was anything."""
+    """Signal all that is left; return whether there was anything."""
     found = False
     with contextlib.suppress(OSError):
         os.killpg(server, number)

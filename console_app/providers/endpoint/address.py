@@ -10,7 +10,7 @@ from console_app.domain import one_line, web_address
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig
 
 _VENDOR_HOSTS = frozenset(urlsplit(url).hostname or "" for url in VENDOR_URLS.values())
-# Of a key that endpoints quote with its middle left out, or in part.
+# Matches a key that endpoints quote in part, or with its middle left out.
 _PART_OF_A_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[A-Za-z0-9_*.-]{6,}|(?<=Bearer )[^\s\"',]{6,}")
 _PLAIN_HEADERS = frozenset({"anthropic-version", "anthropic-beta", "user-agent", "content-type", "http-referer"})
 

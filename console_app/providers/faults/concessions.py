@@ -62,7 +62,7 @@ _LARGEST = (
     rf"(?:limit of|maximum of|maximum (?:value )?(?:is|allowed is|allowed:)) ?[`'\"]?{_N}",
     rf"max_tokens\D{{0,20}}[\d,]+ ?> ?{_N}",
 )
-# What is left beside the request's own tokens: (context, input).
+# Error texts that name both sizes, with the groups of (context, input): the difference is left for the answer.
 _SHARED: tuple[tuple[str, tuple[int, int]], ...] = (
     (rf"{_N} > {_N} - {_N}", (2, 3)),  # vLLM: asked > context - input
     (rf"{_N} \+ {_N} > {_N}", (3, 1)),  # Anthropic: input + asked > context

@@ -31,7 +31,7 @@ NEVER_RETRIED = frozenset({400, 401, 403, 404, 413, 422})
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long to wait between tries. Tests pass a `sleep` that returns at once."""
+    """The number of tries and the time between them. Tests pass a `sleep` that returns at once."""
 
     max_tries: int = 5
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

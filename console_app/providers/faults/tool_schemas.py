@@ -71,7 +71,7 @@ def _schemas(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [schema for schema in found if schema]
 
 
-# What can go without making the schema wrong: it only says less.
+# Words that can be left out without making the schema wrong: it only says less.
 _SPARE_TEXT = """
 $schema $id $comment $anchor additionalProperties additionalItems allOf anyOf const contains contentEncoding
 contentMediaType default dependentRequired dependentSchemas deprecated else examples example exclusiveMaximum

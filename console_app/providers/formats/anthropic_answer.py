@@ -154,7 +154,7 @@ class AnthropicAnswer(WireAnswer):
                 block.fields["citations"] = cited = arr(block.fields.get("citations"))
                 cited.append(obj(delta.get("citation")))
             case _ if block is not None and block.kind not in ("text", *THINKING):
-                # Of a block that is not known here, and goes back as it is: its texts grow, other fields are set.
+                # An unknown block goes back as it is: its texts grow, its other fields are set.
                 for name, value in delta.items():
                     if isinstance(value, str) and isinstance(block.fields.get(name), str) and name != "type":
                         block.grow(name, value)

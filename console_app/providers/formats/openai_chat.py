@@ -75,7 +75,7 @@ def _content(
 
 
 def _of_results(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """Results are text in this format: their pictures go with the user's message behind them."""
+    """Return parts of a user's message for the pictures of results before it, as results are text in this format."""
     return [{"type": "text", "text": OF_RESULTS}, *map(_image, pictures)]
 
 
@@ -92,7 +92,7 @@ def chat_messages(
     images: bool = True,
     thoughts: bool = False,
 ) -> list[dict[str, Any]]:
-    """System prompt and history; with `images` the pictures of messages too, with `thoughts` reasoning everywhere."""
+    """Write system prompt and history; with `images` also the pictures of messages, with `thoughts` all reasoning."""
     out: list[dict[str, Any]] = []
     ids = call_ids(request.messages, endpoint, model)
     if request.system.strip():
@@ -127,7 +127,7 @@ def chat_messages(
 def _assistant(
     message: AssistantMessage, source: str, endpoint: str, ids: Callable[[str], str], *, thoughts: bool
 ) -> dict[str, Any]:
-    """None of it when it says nothing; `content` is null beside calls, as the API writes it itself."""
+    """Write an answer; {} for one that says nothing. `content` is null beside calls, as the API writes it itself."""
     if not message.content and not message.tool_calls:
         return {}
     own = bool(endpoint) and message.endpoint == endpoint

@@ -20,7 +20,7 @@ from console_app.providers.stream.loose_json import arr, count, obj, text
 FORMAT = "openai-chat"
 TEXT_FIELDS = ("reasoning_content", "reasoning")
 CALL_FIELDS = frozenset({"extra_content", "provider_specific_fields"})
-# What is read, or is no part of a call: anything else may be arguments in a false place.
+# Fields that are read, or are no part of a call: any other may be arguments in a false place.
 _EVENT = frozenset(("choices", "created", "error", "id", "model", "object", "usage", "x_groq"))
 _PLAIN_CHOICE = frozenset(("delta", "finish_reason", "index", "logprobs"))
 _CHOICE = _PLAIN_CHOICE | {"error", "message", "usage"}
@@ -144,7 +144,7 @@ def content_of(content: str, parts: Sequence[Any]) -> str | list[dict[str, Any]]
 
 
 def _merge_detail(details: list[dict[str, Any]], detail: dict[str, Any]) -> None:
-    """OpenRouter streams each detail in pieces: the same index and type belong together."""
+    """Join a piece of a detail to those of the same index and type, as OpenRouter streams each detail in pieces."""
     same = [one for one in details[-1:] if _same_detail(one, detail)]
     if detail.get("index") is not None:
         same = [one for one in details if _same_detail(one, detail)]
@@ -345,7 +345,7 @@ class ChatAnswer(WireAnswer):
     def _calls(self, fragments: list[Any], whole: bool) -> None:
         if len(fragments) == 1 and not whole and self._is_more(obj(fragments[0])):
             return
-        # Where nothing else tells the calls of a list apart, their places do.
+        # The place in a list tells calls apart where nothing else does.
         by_place = whole or (len(fragments) > 1 and all(map(_is_unlabelled, map(obj, fragments))))
         for place, given in enumerate(fragments):
             fragment = obj(given)

@@ -103,8 +103,8 @@ class ChatCalls(CallsInPieces):
             self._keep(call, data)
 
     def finish(self, cut: str = "") -> None:
-        """The model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal end, at which
-        those end that hold a whole object."""
+        """End the calls, as the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a
+        normal end, at which those end that hold a whole object."""
         self._drop_tentative()
         self._last = None
         if not cut:

@@ -347,7 +347,7 @@ class ResponsesAnswer(WireAnswer):
         self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
 
     def close_reasoning(self) -> None:
-        """An item that never ended is kept for people only: without its encrypted content it can't be sent back."""
+        """Keep an item that never ended for people only: without its encrypted content it can't be sent back."""
         for item in self._items:
             if item.thinking and not item.kept:
                 item.kept = True

@@ -134,7 +134,7 @@ PARAMETERS: Mapping[str, Mapping[Api, str | None]] = {
 BUDGETS: Mapping[Effort, int] = {"minimal": 1_024, "low": 4_096, "medium": 10_000, "high": 20_000, "xhigh": 32_000}
 LARGEST_BUDGET = 63_000
 LEAST_ANSWER = 1_024
-# What a format takes of a value; of what is empty then, nothing is sent.
+# Fits a value to what a format takes; a value that is empty then is not sent.
 _FITTED: Mapping[tuple[Api, str], Callable[[Any], Any]] = {
     ("openai-responses", "max_tokens"): lambda limit: max(limit, 16),
     ("anthropic", "temperature"): lambda temperature: min(temperature, 1.0),

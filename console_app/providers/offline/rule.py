@@ -174,7 +174,7 @@ QUOTED = r"(?:\"[^\"\n]{1,300}\"|(?<!\w)'[^\n]{1,300}?'(?!\w)|‘[^’\n]{1,300}
 """Pattern of words in quotation marks, the marks included."""
 
 AND = r"(?:\s*,\s*(?:and\s+)?(?:also\s+)?|\s+and\s+(?:also\s+)?|\s*&\s*)"
-"""Pattern of what stands between two things of a list."""
+"""Pattern of the words or signs between two things of a list."""
 
 _IS_QUOTED = re.compile(QUOTED)
 _BETWEEN = re.compile(AND, re.IGNORECASE)

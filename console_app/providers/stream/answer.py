@@ -114,15 +114,15 @@ class AnswerCalls(Protocol):
     def __len__(self) -> int: ...
 
     def finish(self, cut: str = "") -> None:
-        """The model stopped. `cut` says by what it was cut off, "" for a normal end."""
+        """Note that the model stopped. `cut` says by what it was cut off, "" for a normal end."""
         ...
 
     def over(self) -> None:
-        """The stream is over after a finish: no call stays open."""
+        """End the calls that are still open, as the stream is over after a finish."""
         ...
 
     def stray(self, place: str) -> None:
-        """Something that may be arguments stands at `place`, which nobody reads."""
+        """Note that `place`, which nobody reads, holds something that may be arguments."""
         ...
 
 

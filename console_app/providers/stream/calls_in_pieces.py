@@ -135,7 +135,7 @@ class CallsInPieces:
             self._unowned.repeats.append(text)
 
     def _announce(self, call: CallInPieces) -> None:
-        """The call's name is known."""
+        """Tell of the call, as its name is known."""
         if call.opened:
             return
         call.opened = True

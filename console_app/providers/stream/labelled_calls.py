@@ -123,7 +123,7 @@ class LabelledCalls(CallsInPieces):
 
     def close(self, where: Where, name: str = "", arguments: Any = "") -> None:
         """Take the closing event of a call; `arguments`, where it repeats them, are the truth."""
-        # Where an end is marked twice, what may be that of a call which has ended is none of another.
+        # Where ends are marked twice, this may be the second one of a call that has ended, and none of another call.
         call = self._owner(where, ended=not self._once)
         text = arguments_text(arguments)
         if call is not None and not call.ended:
@@ -178,8 +178,8 @@ class LabelledCalls(CallsInPieces):
         return False
 
     def finish(self, cut: str = "") -> None:
-        """The model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal end, behind
-        which some servers still send the closing events."""
+        """Note that the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal
+        end, behind which some servers still send the closing events."""
         if not cut:
             self._whole = len(self._calls)
         for call in self.open if cut else ():
