@@ -298,6 +298,7 @@ COMMANDS: dict[str, CommandSpec] = {
                     default="text",
                     help="read as auto, native, text or xml would",
                 ),
+                of.DIALECT,
                 flag("--chunk", metavar="N", type=count, help="feed N characters at a time"),
             ),
             ("fanout parse --tools tools.json < answer.txt",),

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from console_app.providers.script import Script as Script
     from console_app.providers.script import read_script as read_script
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
+    from console_app.providers.text_protocol.forms import XML as XML
+    from console_app.providers.text_protocol.forms import checked_dialect as checked_dialect
+    from console_app.providers.text_protocol.forms import level_of as level_of
+    from console_app.providers.text_protocol.forms import usual_dialect as usual_dialect
     from console_app.providers.text_protocol.provider import TextProtocol as TextProtocol
 else:
     from console_app.door import door
@@ -37,6 +41,7 @@ else:
             "pictures": "LARGEST_FILE MOST_PIXELS picture_type",
             "script": "Script read_script",
             "scripted": "ScriptedProvider",
+            "text_protocol.forms": "XML checked_dialect level_of usual_dialect",
             "text_protocol.provider": "TextProtocol",
         },
     )

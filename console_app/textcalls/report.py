@@ -1,7 +1,7 @@
 """Report the calls of a text as plain JSON values, for people who want to know why a call was not understood."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from console_app.textcalls.bodies.draft import Places
@@ -10,7 +10,7 @@ from console_app.textcalls.model import ReadingLevel, ScanProblem, ToolSignature
 from console_app.textcalls.scanner import parse
 
 Report = dict[str, Any]
-"""{"calls": [{"name", "arguments"}], "content", "error", "dialect", "problems": [text]}"""
+"""{"calls": [{"name", "arguments", "asks"}], "content", "error", "dialect", "problems": [text]}"""
 
 
 class UnusableInput(ValueError):
@@ -44,20 +44,32 @@ def report_text(
     chunk: int | None = None,
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
+    licensed: Collection[str] | None = None,
 ) -> Report:
     """Read one answer; among the problems are calls that wait for approval in every mode, and what only seems to
-    be one.
+    be one. Of a call in a form that isn't `licensed` (None: each is), it is said that it asks.
     """
     result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
+    asks = [
+        "; ".join(
+            filter(
+                None, (unlicensed(call.form) if licensed is not None and call.form not in licensed else "", call.asks)
+            )
+        )
+        for call in result.calls
+    ]
     waits = [
-        place.problem("asks", f"The call of {one.name} waits for approval: {one.asks}.", one.start, one.end, one.name)
-        for one in result.calls
-        if one.asks is not None
+        place.problem("asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name)
+        for call, why in zip(result.calls, asks, strict=True)
+        if why
     ]
     if not (result.calls or result.problems) and (seeming := unread(text, [tool.name for tool in tools])):
         waits = [seeming]
     return {
-        "calls": [{"name": call.name, "arguments": call.arguments} for call in result.calls],
+        "calls": [
+            {"name": call.name, "arguments": call.arguments, "asks": why or None}
+            for call, why in zip(result.calls, asks, strict=True)
+        ],
         "content": result.content,
         "error": result.error,
         "dialect": result.dialect,
@@ -65,14 +77,24 @@ def report_text(
     }
 
 
+def unlicensed(form: str) -> str:
+    """Say why a call in a form asks that its model isn't known to write."""
+    return f"it is written as {form}, and its model is not known to write calls so"
+
+
 def describe(problem: ScanProblem) -> str:
     """A problem with its position, in one line."""
     return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
 
 
-def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all") -> Report:
+def report_line(
+    line: str,
+    chunk: int | None = None,
+    level: ReadingLevel = "all",
+    licensed: Callable[[Sequence[ToolSignature]], Collection[str] | None] = lambda _: None,
+) -> Report:
     """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
-    is wrong.
+    is wrong. `licensed` gives the licensed forms for its tools.
     """
     case: Any = None
     try:
@@ -81,7 +103,8 @@ def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all"
             raise UnusableInput('a case should be an object {"id", "tools", "text"}')
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
-        answer = report_text(case["text"], signatures([] if tools is None else tools), chunk, finish_reason, level)
+        known = signatures([] if tools is None else tools)
+        answer = report_text(case["text"], known, chunk, finish_reason, level, licensed(known))
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

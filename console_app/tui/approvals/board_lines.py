@@ -196,7 +196,7 @@ def _risk(approval: Pending, many: bool) -> Content:
     dot = Content.styled(" · ", "$muted")
     line = Content() if many else dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
     line += dot + Content.styled(approval.risk.by, "$muted")
-    if not approval.rules and not approval.changed:
+    if not approval.rules and not approval.changed and not approval.form:
         line += dot + Content.styled("always asks", "$warning")
     return line
 
@@ -241,9 +241,17 @@ def keys(
         stage, _CHOOSING_LOW if low else _CHOOSING
     )
     if stage == "choosing":
-        rules = selection.current is not None and bool(selection.current.rules)
+        current = selection.current
+        rules = current is not None and bool(current.rules)
+        if current is not None and current.form:
+            words = {"y": current.answers["once"], "a": current.answers["form"], "n": current.answers["deny"]}
+            shown = [(key, words.get(key, said)) for key, said in shown]
         reads = many and any(approval.only_reads for approval in selection.waiting)
-        none = {*(() if rules else "aA"), *(() if many else ("Y", "N", "j/k")), *(() if reads else "R")}
+        none = {
+            *(() if rules else "A" if current is not None and current.form else "aA"),
+            *(() if many else ("Y", "N", "j/k")),
+            *(() if reads else "R"),
+        }
         shown = [pair for pair in shown if pair[0] not in none]
     typing = stage in ("words", "comment")
     counts: bool | frozenset[str] = (selection.keys.settled or typing) and selection.keys.holds is None
