@@ -274,7 +274,17 @@ COMMANDS: dict[str, CommandSpec] = {
             "batch",
             "answer thousands of prompts at once, each a whole turn",
             Words("ITEMS", help="files of items; or status|show|stop [NAME]", least=1, completes="file"),
-            (*of.ITEMS, *of.BULK, *of.MODEL, *of.CALLS, *of.TURN[:-1], *of.APPROVALS, *of.SERVERS, *of.GENERAL),
+            (
+                *of.ITEMS,
+                *of.BULK,
+                *of.MODEL,
+                *of.CALLS,
+                of.PROTOCOL,
+                *of.TURN[2:-1],
+                *of.APPROVALS,
+                *of.SERVERS,
+                *of.GENERAL,
+            ),
             ('fanout batch items.jsonl --prompt "Summarise {text}" -o results.jsonl',),
         ),
         CommandSpec(

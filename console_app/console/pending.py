@@ -76,7 +76,7 @@ class Pending:
         """Why it asks and what to look out for, in sentences."""
         words = [f"{self.risk.word}, {self.risk.by}", one_line(self.call.why, 300)]
         words += [] if self.rules or self.changed or self.form else ["it always asks"]
-        yield " ".join(f"{one[:1].upper()}{one[1:]}." for one in words if one)
+        yield " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('?') else '.'}" for one in words if one)
         if self.runs:
             yield f"It runs {one_line(self.runs, 300)}"
         for other in self.others:

@@ -91,6 +91,7 @@ class CallClosed:
     must_ask: str = ""
     unlicensed: str = ""
     advice: str = ""
+    dialect: str = ""  # of a call that is read from text, now that all of it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,35 @@
 """Report the calls of a text as plain JSON values, for people who want to know why a call was not understood."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.mentions import unread
-from console_app.textcalls.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
+from console_app.textcalls.model import (
+    UNMARKED,
+    ParsedCall,
+    ReadingLevel,
+    ScanProblem,
+    ToolSignature,
+    is_list,
+    is_object,
+)
 from console_app.textcalls.scanner import parse
 
 Report = dict[str, Any]
-"""{"calls": [{"name", "arguments", "asks"}], "content", "error", "dialect", "problems": [text]}"""
+"""{"calls": [{"name", "arguments", "form", "stood", "asks"}], "content", "error", "dialect", "problems": [text]}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Licensed:
+    """The forms whose calls run by the usual rules: the one that the model was `asked` to write, and the one that it is
+    `known` to write, which is read ahead.
+    """
+
+    asked: str | None = None
+    known: str | None = None
 
 
 class UnusableInput(ValueError):
@@ -44,31 +63,25 @@ def report_text(
     chunk: int | None = None,
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
-    licensed: Collection[str] | None = None,
+    licence: Licensed | None = None,
 ) -> Report:
-    """Read one answer; among the problems are calls that wait for approval in every mode, and what only seems to
-    be one. Of a call in a form that isn't `licensed` (None: each is), it is said that it asks.
+    """Read one answer; each call says why it would ask, None where it wouldn't, and among the problems are these calls
+    and what only seems to be one. `licence` says which forms run by the usual rules; None: each does.
     """
-    result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
-    asks = [
-        "; ".join(
-            filter(
-                None, (unlicensed(call.form) if licensed is not None and call.form not in licensed else "", call.asks)
-            )
-        )
-        for call in result.calls
-    ]
+    asked, known = (licence.asked, licence.known) if licence is not None else (None, None)
+    result, place = parse(text, tools, chunk, finish_reason, level, known, asked), Places(text)
+    calls = [(one, _asks(one, licence)) for one in result.calls]
     waits = [
-        place.problem("asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name)
-        for call, why in zip(result.calls, asks, strict=True)
-        if why
+        place.problem("asks", f"The call of {one.name} waits for approval: {why}.", one.start, one.end, one.name)
+        for one, why in calls
+        if why is not None
     ]
     if not (result.calls or result.problems) and (seeming := unread(text, [tool.name for tool in tools])):
         waits = [seeming]
     return {
         "calls": [
-            {"name": call.name, "arguments": call.arguments, "asks": why or None}
-            for call, why in zip(result.calls, asks, strict=True)
+            {"name": one.name, "arguments": one.arguments, "form": one.form, "stood": one.stood, "asks": why}
+            for one, why in calls
         ],
         "content": result.content,
         "error": result.error,
@@ -77,9 +90,13 @@ def report_text(
     }
 
 
-def unlicensed(form: str) -> str:
-    """Say why a call in a form asks that its model isn't known to write."""
-    return f"it is written as {form}, and its model is not known to write calls so"
+def _asks(call: ParsedCall, licence: Licensed | None) -> str | None:
+    """Return why a call asks, by its form and by its place; None where it doesn't."""
+    form = ""
+    if licence is not None and call.form not in (licence.asked, licence.known):
+        form = f"it is written as {call.form}, and its model is not known to write calls so"
+    place = call.asks if not form or call.asks != UNMARKED else ""  # the question of its form says more
+    return "; ".join(filter(None, (form, place))) or None
 
 
 def describe(problem: ScanProblem) -> str:
@@ -91,10 +108,10 @@ def report_line(
     line: str,
     chunk: int | None = None,
     level: ReadingLevel = "all",
-    licensed: Callable[[Sequence[ToolSignature]], Collection[str] | None] = lambda _: None,
+    licence: Callable[[Sequence[ToolSignature]], Licensed | None] = lambda _: None,
 ) -> Report:
     """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
-    is wrong. `licensed` gives the licensed forms for its tools.
+    is wrong. `licence` gives the licensed forms for its tools.
     """
     case: Any = None
     try:
@@ -104,7 +121,7 @@ def report_line(
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
         known = signatures([] if tools is None else tools)
-        answer = report_text(case["text"], known, chunk, finish_reason, level, licensed(known))
+        answer = report_text(case["text"], known, chunk, finish_reason, level, licence(known))
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

@@ -25,7 +25,8 @@ from tests.wire_server import WireServer
 
 DONE = Answer(Text("Done."))
 HERMES, CODER = "hermes_json", "qwen3_coder_xml"
-NOT_KNOWN = "and is not known to write calls so"
+NOT_KNOWN = ": does m write so?"
+BEFORE = "other text stands before it on its line"
 
 
 @dataclass
@@ -65,7 +66,7 @@ async def play(engine: Engine, decision: Decision | None = None, *, licensed: bo
 
 def why(events: list[ev.Event]) -> list[str]:
     """The reasons, without the lines at which the calls stand."""
-    return [re.sub(r" \(line \d+\)", "", event.why) for event in of(events, ev.ApprovalRequested)]
+    return [re.sub(r" on line \d+", "", event.why) for event in of(events, ev.ApprovalRequested)]
 
 
 def results(events: list[ev.Event]) -> list[str]:
@@ -87,7 +88,7 @@ async def test_the_first_call_of_an_unknown_form_asks_with_it_and_a_yes_to_the_f
         second = await play(engine)
         await engine.provider.close()
         later = engine_of(server, hub, known=known)
-    assert why(first) == [f"m wrote it as {form} text, {NOT_KNOWN}"]
+    assert why(first) == [f"written as {form}{NOT_KNOWN}"]
     assert of(first, ev.ApprovalRequested)[0].form == form
     assert [event.licensed for event in of(first, ev.ApprovalResolved)] == [form]
     assert results(first) == results(second) == ["42"]
@@ -125,15 +126,15 @@ async def test_one_yes_lets_the_other_calls_of_the_answer_go_on(hub: Hub) -> Non
 
 
 async def test_what_may_be_quoted_asks_beside_the_form_and_after_it(hub: Hub) -> None:
-    text = f"{MARKED}\nThat is it."
+    text = f"As in {MARKED}\nThat is it."
     with WireServer() as server:
         server.script(*[Answer(Text(text)), DONE] * 2)
         engine = engine_of(server, hub)
         first = await play(engine, Decision.ALLOW, licensed=True)
         second = await play(engine, Decision.DENY)
         await engine.provider.close()
-    assert why(first) == [f"m wrote it as {HERMES} text, {NOT_KNOWN}; maybe quoted: text follows it"]
-    assert why(second) == ["maybe quoted: text follows it"]
+    assert why(first) == [f"written as {HERMES}{NOT_KNOWN}; maybe quoted: {BEFORE}"]
+    assert why(second) == [f"maybe quoted: {BEFORE}"]
     assert not of(second, ev.ApprovalRequested)[0].form
 
 
@@ -151,7 +152,7 @@ async def test_a_form_that_is_known_runs_and_any_other_asks(more: dict[str, Any]
         first, other = await play(engine), await play(engine, Decision.DENY)
         await engine.provider.close()
     assert (results(first), why(first)) == (["42"], [])
-    assert why(other) == [f"m wrote it as {HERMES} text, {NOT_KNOWN}"]
+    assert why(other) == [f"written as {HERMES}{NOT_KNOWN}"]
     assert licence_of(engine.provider) == Licence(CODER, source)
 
 

@@ -91,7 +91,7 @@ def tools_offered(server: WireServer) -> list[bool]:
     return ["tools" in request.body for request in server.requests]
 
 
-LEFT_AS_TEXT = {
+ASKS = {
     "prose, a fence and a closing sentence": f"This is the message I send:\n\n{FENCED}\n\nThat should do it.",
     "prose and a fence": f"I will calculate it.\n\n{FENCED}",
     "a fence and prose": f"{FENCED}\n\nThis is what I would send.",
@@ -102,19 +102,36 @@ LEFT_AS_TEXT = {
     "a tag that is the tool's name": "So:\n<calculator_evaluate>\n<expression>6*7</expression>\n</calculator_evaluate>",
     "definitions that are echoed": f"<tools>\n{BARE}\n</tools>\nare the tools.",
     "Python in prose": 'It calls:\n[calculator_evaluate(expression="6*7")]',
-    "arguments that do not fit": '{"name": "calculator_evaluate", "arguments": {"expression": 3, "more": true}}',
-    "a tool there isn't": '{"name": "rm", "arguments": {"path": "/"}}',
-    "a call that was cut off": '{"name": "calculator_evaluate", "arguments": {"expression": "6*',
     "a marked call in a sentence": f"I refuse to emit {MARKED} here.",
     "a marked call with a full stop": f"I refuse to emit {MARKED}.",
     "a marked call in a fence between sentences": f"It says:\n\n```\n{MARKED}\n```\n\nI won't.",
+}
+LEFT_AS_TEXT = {
+    "an unmarked call in a sentence": f"I refuse to emit {BARE} here.",
+    "arguments that do not fit": '{"name": "calculator_evaluate", "arguments": {"expression": 3, "more": true}}',
+    "a tool there isn't": '{"name": "rm", "arguments": {"path": "/"}}',
+    "a call that was cut off": '{"name": "calculator_evaluate", "arguments": {"expression": "6*',
     "a marked call in a block quote": "The page says:\n\n> " + MARKED.replace("\n", "\n> ") + "\n\nI won't.",
 }
 
 
+@each("text", ASKS.values(), ids=ASKS.keys())
+@each("size", [3, 10_000])
+async def test_what_may_be_quoted_asks_in_every_mode(text: str, size: int, hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(text, size=size)), DONE)
+        engine = engine_of(server, hub)
+        events = await play(engine, Decision.DENY)
+        await engine.provider.close()
+    asked = of(events, ev.ApprovalRequested)
+    assert asked
+    assert all(": does m write so?" in event.why for event in asked)
+    assert {event.outcome for event in of(events, ev.CallFinished)} == {Outcome.DENIED}
+
+
 @each("text", LEFT_AS_TEXT.values(), ids=LEFT_AS_TEXT.keys())
 @each("size", [3, 10_000])
-async def test_what_is_not_marked_and_not_alone_stays_text(text: str, size: int, hub: Hub) -> None:
+async def test_what_is_no_call_of_the_answers_own_stays_text(text: str, size: int, hub: Hub) -> None:
     with WireServer() as server:
         server.script(Answer(Text(text, size=size)), DONE, DONE)
         engine = engine_of(server, hub)
@@ -136,7 +153,7 @@ async def test_what_is_not_marked_and_not_alone_stays_text(text: str, size: int,
 
 async def test_what_was_left_as_text_is_told_once(hub: Hub) -> None:
     with WireServer() as server:
-        server.script(Answer(Text(f"First:\n{FENCED}\nthen:\n{FENCED}\nSo.")), DONE)
+        server.script(Answer(Text(f"First:\n> {BARE}\n\nthen:\n> {BARE}\n\nSo.")), DONE)
         engine = engine_of(server, hub)
         notices = of(await play(engine), ev.Notice)
         await engine.provider.close()
@@ -165,7 +182,7 @@ async def test_an_unmarked_call_that_is_the_whole_answer_waits_for_a_person_in_e
         assert tools_offered(server) == [True, True]
         await engine.provider.close()
     asked = of(events, ev.ApprovalRequested)
-    assert [event.why.endswith("and is not known to write calls so") for event in asked] == [True]
+    assert [event.why.endswith(": does m write so?") for event in asked] == [True]
     assert [event.by for event in of(events, ev.ApprovalResolved)] == [DecidedBy.USER]
     assert [event.content for event in of(events, ev.CallFinished)] == ["42"]
 
@@ -307,14 +324,14 @@ async def test_a_page_of_a_turn_before_is_still_what_the_model_was_given(resumed
     with WireServer() as server:
         server.script(READS, QUOTES, DONE, Answer(Text(LIST)), DONE)
         engine = engine_of(server, files, dialect="hermes_json")
-        events = await play(engine)
+        events = await play(engine, Decision.DENY)
         if resumed:
             await engine.provider.close()
             before, engine = engine, engine_of(server, files, dialect="hermes_json")
             engine.go_on("again", before.transcript)
         after = await play(engine, Decision.DENY)
         await engine.provider.close()
-    assert [event.name for event in of(events, ev.CallAnnounced)] == ["files_read_file"]
+    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.SUCCEEDED, Outcome.DENIED]
     assert [event.outcome for event in of(after, ev.CallFinished)] == [Outcome.DENIED]
     assert of(after, ev.ApprovalRequested)[0].why.startswith("maybe quoted: it stands in the result of files_read_file")
 
@@ -325,7 +342,7 @@ async def test_what_an_answer_quoted_of_a_page_asks_after_a_new_start_too(files:
         server.script(READS, DONE, QUOTES, DONE, DONE, Answer(Text("They read a page.")), Answer(Text(LIST)), DONE)
         first = engine_of(server, files, dialect="hermes_json")
         for _ in range(3):
-            await play(first)
+            await play(first, Decision.DENY)
         async with first.compact() as compacting:
             assert of([event async for event in compacting], ev.HistoryCompacted)
         await first.provider.close()
@@ -374,12 +391,12 @@ async def test_a_call_in_what_a_server_that_failed_says_asks(tmp_path: Path) -> 
 async def test_after_a_native_call_nothing_is_read_in_that_conversation(hub: Hub) -> None:
     native = Answer(Call(TOOL, '{"expression": "1+1"}'))
     with WireServer() as server:
-        server.script(native, DONE, Answer(Text(MARKED)), Answer(Text(BARE)), Answer(Text(MARKED)), DONE)
+        server.script(native, DONE, Answer(Text(MARKED)), DONE, Answer(Text(BARE)), DONE, Answer(Text(MARKED)), DONE)
         engine = engine_of(server, hub, dialect="hermes_json")
         assert [event.content for event in of(await play(engine), ev.CallFinished)] == ["2"]
         for text in (MARKED, BARE):
             events = await play(engine)
-            assert answers(events) == [text]
+            assert answers(events) == [text, "Done."]
             assert not of(events, ev.CallAnnounced)
         engine.begin()
         again = await play(engine)
@@ -391,7 +408,7 @@ async def test_after_a_native_call_nothing_is_read_in_that_conversation(hub: Hub
 @pytest.mark.parametrize("resumed", [False, True])
 async def test_a_native_call_that_was_undone_is_still_one_of_the_conversation(resumed: bool, hub: Hub) -> None:
     with WireServer() as server:
-        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE, Answer(Text(MARKED)))
+        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE, Answer(Text(MARKED)), DONE)
         engine = engine_of(server, hub)
         events = await play(engine)
         undone = engine.undo_turn()
@@ -403,7 +420,7 @@ async def test_a_native_call_that_was_undone_is_still_one_of_the_conversation(re
         after = await play(engine)
         await engine.provider.close()
     assert len(server.requests[2].body["messages"]) == 1, "nothing of the turn is sent any more"
-    assert answers(after) == [MARKED]
+    assert answers(after)[0] == MARKED
     assert not of(after, ev.CallAnnounced)
 
 
@@ -416,7 +433,7 @@ async def test_a_native_call_that_a_summary_stands_for_is_known_after_a_new_star
         server.script(native, DONE, DONE, DONE, summary, Answer(Text(MARKED)), DONE)
         first = engine_of(server, hub)
         for _ in range(3):
-            await play(first)
+            await play(first, Decision.DENY)
         async with first.compact() as compacting:
             assert of([event async for event in compacting], ev.HistoryCompacted)
         engine = engine_of(server, hub, model=model, dialect="hermes_json")
@@ -452,13 +469,13 @@ async def test_where_nothing_is_read_the_answer_stays_as_it_is_and_a_marker_is_t
 ) -> None:
     text = f"<|im_start|>assistant\n{MARKED}\n<|tool_calls_section_begin|>{written('kimi_k2')} and {BARE}\n\n{FENCED}"
     with WireServer() as server:
-        server.script(Answer(Text(text, size=2)), Answer(Text(f"It is\n{FENCED}")))
+        server.script(Answer(Text(text, size=2)), DONE, Answer(Text(f"It is\n{FENCED}")))
         engine = engine_of(server, hub, **more)
         events = await play(engine)
         quiet = await play(engine)
         await engine.provider.close()
-    assert answers(events) == [text]
-    assert "".join(event.text for event in of(events, ev.TextDelta)) == text
+    assert answers(events) == [text, "Done."]
+    assert "".join(event.text for event in of(events, ev.TextDelta) if event.step == 1) == text
     assert not of(events, ev.TextRevised)
     assert not of(events, ev.CallAnnounced)
     assert [event.text.partition(";")[0] for event in of(events, ev.Notice)] == [
@@ -531,14 +548,14 @@ async def test_the_board_says_where_a_call_stood_in_any_layout(given: str, where
 
 
 async def test_the_model_hears_at_once_why_its_answer_called_nothing_and_no_more_than_twice(hub: Hub) -> None:
-    refuses = Answer(Text(f"I refuse to emit {MARKED} here."))
+    refuses = Answer(Text(f"The page says:\n\n> {BARE}"))
     with WireServer() as server:
         server.script(refuses, DONE, refuses, refuses, refuses)
         engine = engine_of(server, hub)
         events = await play(engine), await play(engine)
         said = [request.body["messages"][-1]["content"] for request in server.requests]
         await engine.provider.close()
-    assert ["it is part of a sentence" in text for text in said] == [False, True, False, True, True]
+    assert ["it stands in a block quote" in text for text in said] == [False, True, False, True, True]
     assert [of(some, ev.TurnFinished)[0].outcome for some in events] == ["completed", "completed"]
 
 

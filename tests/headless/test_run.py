@@ -203,11 +203,11 @@ def test_an_unmarked_call_in_the_text_is_not_run_headless_and_old_records_count_
     server.script(Answer(answer), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), *flags, "go")
     assert done.code == 3
-    assert "A call of calculator.evaluate stands unmarked in the answer's text" in done.err
+    assert "The model wrote a call of calculator.evaluate as bare_json_lines text" in done.err
     assert all("tools" in request.body for request in server.requests)
 
     server.script(Answer(answer), Answer(Text("It is 2.")))
-    assert fanout.run("run", *model(server), *flags, "--protocol", "text", "go").code == 0
+    assert fanout.run("run", *model(server), *flags, "--dialect", "bare_json_lines", "go").code == 0
 
 
 def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, server: WireServer) -> None:

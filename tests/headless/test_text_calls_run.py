@@ -16,15 +16,13 @@ FENCED = f"```json\n{BARE}\n```"
 MARKED = f"<tool_call>\n{BARE}\n</tool_call>"
 YES = ["--approval-mode", "yolo", "--allow-tool", "*"]
 ANSWERS = {
-    "a fence, then a sentence": (f"{FENCED}\nThis is what I would send.", f"{FENCED}\nThis is what I would send."),
-    "a sentence, a fence, a sentence": (
-        f"It says:\n\n{FENCED}\n\nThat is all.",
-        f"It says:\n\n{FENCED}\n\nThat is all.",
-    ),
-    "a call in a sentence": (f"I won't emit {MARKED} here.", f"I won't emit {MARKED} here."),
+    "a fence, then a sentence": (f"{FENCED}\nThis is what I would send.", "This is what I would send."),
+    "a sentence, a fence, a sentence": (f"It says:\n\n{FENCED}\n\nThat is all.", "It says:\n\nThat is all."),
+    "a call in a block quote": (f"I won't emit\n> {BARE}\nhere.", f"I won't emit\n> {BARE}\nhere."),
+    "a call in a sentence": (f"I won't emit {MARKED} here.", "I won't emit  here."),
     "a call, then a sentence": (f"{MARKED}\nThen I wait.", "Then I wait."),
     "a sentence, a call, a sentence": (f"I look.\n\n{MARKED}\n\n実行しません。", "I look.\n\n実行しません。"),
-    "a call in the tags of a wrapper": (f"I look.\n<answer>\n{MARKED}\n</answer>", "I look."),
+    "a call in the tags of a wrapper": (f"I look.\n<answer>\n{MARKED}\n</answer>", "I look.\n<answer>\n\n</answer>"),
 }
 
 

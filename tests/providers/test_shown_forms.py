@@ -18,6 +18,7 @@ from console_app.providers import TextProtocol, open_provider
 from console_app.providers.text_protocol.forms import FORMS, form_of_model
 from console_app.providers.text_protocol.render_template import SECONDS
 from console_app.providers.text_protocol.shown_form import LARGEST, form_of_template, form_of_text
+from console_app.textcalls import FAMILIES
 from tests.each import each
 from tests.faces.faces import OneTool
 from tests.providers.test_text_turns import PING
@@ -72,15 +73,16 @@ async def play(engine: Engine) -> list[ev.Event]:
 
 
 def test_the_table_of_names_is_made_of_what_templates_write() -> None:
-    made: dict[str, list[str]] = {}
+    kept = {model: form for form, models in FORMS.items() for model in models.split(", ")}
+    made: set[str] = set()
     for line in CALLS.read_text("utf-8").splitlines():
         case = json.loads(line)
         form = form_of_text(case["written"])
         assert form is not None, case["model"]
-        made.setdefault(form, []).append(case["model"])
-    assert {form: names.split(", ") for form, names in FORMS.items()} == {
-        form: sorted(names, key=str.lower) for form, names in sorted(made.items())
-    }
+        assert FAMILIES[form].row is FAMILIES[kept[case["model"]]].row, "any coat of a row is that form"
+        made.add(case["model"])
+    assert made == set(kept)
+    assert all(models.split(", ") == sorted(models.split(", "), key=str.lower) for models in FORMS.values())
 
 
 @each(

@@ -51,7 +51,7 @@ async def test_two_calls_run_beside_each_other_when_the_answer_has_ended(dialect
     answer: Sequence[Chunk | asyncio.Event] = [
         TextChunk(f"{first}\n{second}"), last, FinishChunk("stop"),
     ]  # fmt: skip
-    model: Any = TextProtocol(WrittenModel(answer, say("Done.")))
+    model: Any = TextProtocol(WrittenModel(answer, say("Done.")), dialect=dialect)
     console = app(tmp_path, model, Tools({("lab", "echo"): run}), gate=gate())
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
@@ -77,7 +77,7 @@ async def test_no_frame_shows_markup(dialect: str, tmp_path: Path) -> None:
     answer: list[Chunk | asyncio.Event] = []
     for piece, event in zip(pieces, held, strict=True):
         answer += [TextChunk(piece), event]
-    model: Any = TextProtocol(WrittenModel([*answer, FinishChunk("stop")], say("Done.")))
+    model: Any = TextProtocol(WrittenModel([*answer, FinishChunk("stop")], say("Done.")), dialect=dialect)
     console = app(tmp_path, model, Tools({("lab", "echo"): run}), gate=gate())
     async with console.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"go", "enter")

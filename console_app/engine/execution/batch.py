@@ -165,7 +165,7 @@ class Batch:
         call.written = as_written(chunk.arguments, given)
         left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
         call.raw, call.repaired, call.must_ask = chunk.raw, (*chunk.repaired, *left_out), chunk.must_ask
-        call.unlicensed, call.advice = chunk.unlicensed, chunk.advice
+        call.unlicensed, call.advice, call.dialect = chunk.unlicensed, chunk.advice, chunk.dialect or call.dialect
         if call.result is not None:
             return  # cancelled while its arguments came in
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))

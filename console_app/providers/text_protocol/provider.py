@@ -187,6 +187,7 @@ class TextProtocol:
         self._at = at
         self._configured = dialect
         self._looked = False  # at the template that the endpoint shows
+        self._without: Sampling | None = None  # with which the prompt is seen to open no reasoning
         self._conversation = ""  # the id of the one that is going on
         self._called_natively = False  # in it
         self._provenance = Provenance()
@@ -240,6 +241,8 @@ class TextProtocol:
     async def _learn(self) -> list[ch.NoticeChunk]:
         """Look at the template that the endpoint shows, once, where nothing else says how the model writes calls; what
         there is to say of that."""
+        if not self._reads_text or (self._called_natively and not self._by_text):
+            return []
         looked, self._looked = self._looked, True
         if looked or self._official or self._licence is not None or not ports.speaks(self._inner, ports.ShowsForm):
             return []
@@ -341,13 +344,13 @@ class TextProtocol:
         if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
         sent = as_text(request, dialect) if dialect is not None else request
-        finished = False
+        finished, begun = False, 0
         pace = ReadingPace(reader) if reader is not None else None
         try:
             async with self._inner.stream(sent) as chunks:
                 async for chunk in chunks:
                     if reader is None or pace is None:
-                        yield chunk
+                        yield _numbered(chunk, begun)
                         continue
                     if not isinstance(chunk, ch.TextChunk):
                         for read in await pace.rest():
@@ -364,14 +367,17 @@ class TextProtocol:
                             self._called()
                             for read in reader.withdraw():
                                 yield read
-                            reader = None
-                            yield chunk
+                            begun, reader = reader.begun, None
+                            yield _numbered(chunk, begun)
                         case ch.ProviderCallFinished():
                             self._provenance.add(found_by_provider(chunk.content))
                             yield chunk
                         case ch.FinishChunk():
                             finished = True
-                            for count, read in enumerate(await self._end(reader, chunk), 1):
+                            read_out = await self._end(reader, chunk)
+                            if chunk.reason in ("stop", "tool_calls") and reader.raw.strip():
+                                self._without = None if reader.thought else request.sampling
+                            for count, read in enumerate(read_out, 1):
                                 yield read
                                 if count % AT_ONCE == 0:
                                     await asyncio.sleep(0)
@@ -401,14 +407,16 @@ class TextProtocol:
     def _reading(self, request: ports.ModelRequest, dialect: str | None) -> Reading:
         """Return how the answer is read: where tools are offered in a `dialect`, that is licensed too."""
         known = self._licence.form if self._licence is not None else None
+        thinks = self._without is None or self._without != request.sampling
         if dialect is not None:
             advice = BY_TEXT.format(dialect=dialect)
-            return Reading("all", {dialect, known or dialect}, self.model, advice)
+            known = None if dialect == self._configured else known  # it was asked for, which is not to know it
+            return Reading("all", dialect, known, self.model, advice, thinks=thinks)
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         if as_is or self._called_natively:
-            return Reading("none", as_is=as_is)
-        return Reading(level_of("auto", known), {known} if known is not None else (), self.model, NATIVELY)
+            return Reading("none", advice=NATIVELY, as_is=as_is)
+        return Reading(level_of("auto", known), None, known, self.model, NATIVELY, thinks=thinks)
 
     def _forget(self) -> None:
         """Forget what is known of the conversation, as another begins: its requests say the rest."""
@@ -429,6 +437,17 @@ class TextProtocol:
         chunks, asked = await _finished(reader, finish.reason)
         learnt = await self._learn() if reader.in_doubt else []
         return [*learnt, *chunks, ch.FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+
+
+def _numbered(chunk: ch.Chunk, begun: int) -> ch.Chunk:
+    """Return a chunk of a native call numbered behind the `begun` ones that were read from the text before it."""
+    match chunk:
+        case ch.CallOpened() | ch.CallDelta() | ch.CallClosed() | ch.CallBroken() | ch.CallWithdrawn():
+            return replace(chunk, index=chunk.index + begun)
+        case ch.ProviderData(index=int(index)):
+            return replace(chunk, index=index + begun)
+        case _:
+            return chunk
 
 
 async def _finished(reader: AnswerReader, reason: ch.FinishReason | None) -> tuple[list[ch.Chunk], bool]:

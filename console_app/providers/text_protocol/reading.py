@@ -1,7 +1,8 @@
 """An answer's text as chunks: what is meant to be seen, and the calls that were written into it.
 
 Calls are provisional until the answer has ended (a `</think>` may turn all before it into reasoning), so they are
-announced as soon as their name is sure and closed only by `finish`. What proves to be none is dropped.
+announced as soon as their name is sure and closed only by `finish`. What proves to be none is dropped. Those in the
+form that the model is known to write are closed at their own end, and may start while the answer goes on.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,16 +28,19 @@ _SHOWN = 20_000  # characters of an answer that are looked at for a call that it
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How one answer is read: `level` says which calls count. The `licensed` forms, which the model was asked to write
-    or is known by, run by the usual rules, and a call in any other asks. `advice` tells the model how a call has to be
-    written; "" where it knows. `as_is`: the text is shown just as it came, with level "none".
+    """How one answer is read: `level` says which calls count. The form that the model was `asked` to write and the one
+    that it is `known` to write, which is read ahead, run by the usual rules; a call in any other asks. `thinks`: the
+    prompt may have opened reasoning, in which nothing is read ahead. `advice` tells the model how a call has to be
+    written. `as_is`: the text is shown just as it came, with level "none".
     """
 
     level: ReadingLevel = "all"
-    licensed: Collection[str] = ()
+    asked: str | None = None
+    known: str | None = None
     who: str = "the model"
     advice: str = ""
     as_is: bool = False
+    thinks: bool = True
 
 
 class AnswerReader:
@@ -49,7 +53,9 @@ class AnswerReader:
         self._provenance = provenance
         self._as_is = reading.as_is
         self._tools = [ToolSignature(spec.name, spec.input_schema) for spec in tools]
-        self._scanner = Scanner(self._tools, level=reading.level)
+        self._scanner = Scanner(
+            self._tools, reading.asked, reading.level, licensed=reading.known, thinks=reading.thinks
+        )
         self._raw: list[str] = []
         self._place = (0, 1)  # of the last call that asks: its start, and the line of that
         self.length = 0  # characters that the end looks at, reasoning included
@@ -58,11 +64,22 @@ class AnswerReader:
         self.in_doubt = False
         """Whether a call of it was not read, or is in a form that its model isn't known to write."""
         self._names: dict[int, str] = {}  # of the calls that are announced now
+        self._final: set[int] = set()  # the calls that may have started: nothing takes them back
 
     @property
     def reads_calls(self) -> bool:
         """Tell whether any call can come of it."""
         return self._reading.level != "none"
+
+    @property
+    def begun(self) -> int:
+        """Return how many numbers the calls take that may have started, and those before them."""
+        return max(self._final, default=-1) + 1
+
+    @property
+    def thought(self) -> bool:
+        """Tell whether reasoning ended that only the prompt can have opened."""
+        return self._scanner.thought
 
     @property
     def raw(self) -> str:
@@ -106,12 +123,17 @@ class AnswerReader:
         return [*chunks, *calls, *notices], bool(self._names)
 
     def withdraw(self) -> list[ch.Chunk]:
-        """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
+        """No more call of this text counts: announced ones are dropped, and the text is shown as it came, but for calls
+        that may have started."""
         if self._as_is:
             return []
-        chunks: list[ch.Chunk] = [ch.CallWithdrawn(index) for index in self._names]
+        chunks: list[ch.Chunk] = [ch.CallWithdrawn(index) for index in self._names if index not in self._final]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
+        if self._final:
+            result = self._scanner.finish()
+            left = [call.raw for call in result.calls if call.index not in self._final]
+            raw = "\n".join([result.content, *left])
         if not raw.startswith(shown):
             chunks.append(ch.TextReplaced(raw))
         elif raw != shown:
@@ -130,8 +152,9 @@ class AnswerReader:
                 case model.CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(ch.CallDelta(index, text))
-                case model.CallFinal():
-                    pass  # no form is licensed
+                case model.CallFinal(call):
+                    chunks += [*self._open(call.index, call.name, call.form), self._closed(call, sure=True)]
+                    self._final.add(call.index)
                 case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(ch.CallWithdrawn(index))
@@ -144,30 +167,35 @@ class AnswerReader:
                     chunks.append(ch.TextReplaced(content))
         return chunks
 
-    def _closed(self, call: ParsedCall) -> ch.CallClosed:
+    def _closed(self, call: ParsedCall, *, sure: bool = False) -> ch.CallClosed:
         arguments = json.dumps(call.arguments, ensure_ascii=False)
         where = self._provenance.where(call) if self._provenance is not None else ""
+        unlicensed = "" if where else self._unlicensed(call)
+        place = (call.asks or "").removeprefix(f"{QUOTED}: " if where else "")
+        if unlicensed and place == model.UNMARKED:
+            place = ""  # the question of its form says more
         return ch.CallClosed(
             call.index,
             arguments,
             raw=call.raw,
             repaired=call.repaired,
-            sure=False,
-            must_ask=f"{QUOTED}: {where}" if where else call.asks or "",
-            unlicensed="" if where else self._unlicensed(call),
+            sure=sure,
+            must_ask="; ".join(filter(None, (where and f"{QUOTED}: {where}", place))),
+            unlicensed=unlicensed,
             advice="" if where else self._reading.advice,
+            dialect=call.form,
         )
 
     def _unlicensed(self, call: ParsedCall) -> str:
         """Say where a call stood that is in a form which its model isn't known to write; "" for one in a form that it
         is."""
-        if call.form in self._reading.licensed:
+        if call.form in (self._reading.asked, self._reading.known):
             return ""
         self.in_doubt = True
         at, line = self._place
         line += self.raw.count("\n", at, call.start) if call.start > at else 0
         self._place, who = (max(at, call.start), line), one_line(self._reading.who, 60)
-        return f"{who} wrote it as {call.form} text (line {line}), and is not known to write calls so"
+        return f"written as {call.form} on line {line}: does {who} write so?"
 
     def _open(self, index: int, name: str, dialect: str = "") -> list[ch.Chunk]:
         if self._names.get(index) == name:
@@ -190,6 +218,8 @@ class AnswerReader:
         ]
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
+            if index in self._final:
+                continue
             if call := calls.get(index):
                 chunks += self._open(index, call.name, call.form)
                 chunks.append(self._closed(call))
@@ -225,7 +255,7 @@ class AnswerReader:
 
     def _told(self, text: str, shown: ev.ShownCall, *, called: bool = False) -> ch.NoticeChunk:
         """Return a notice of a call that was not made, which the model hears at once where it made no other."""
-        if called or not self._reading.advice:
+        if called:
             return ch.NoticeChunk(text, shown=shown if shown.name else None)
         self.in_doubt = True
         heard = f"({text} {self._reading.advice} {ONLY_SHOWN})"

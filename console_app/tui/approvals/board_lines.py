@@ -155,7 +155,7 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
     if not sizes.replayed:
         line += _risk(approval, many)
     lines = [line]
-    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" else ""
+    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" and not call.form else ""
     runs = f"runs {one_line(approval.runs)}" if approval.runs else ""
     if source := " · ".join(filter(None, (written, runs))):
         if line.cell_length + len(source) + 3 <= sizes.width:
