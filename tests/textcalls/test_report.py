@@ -12,10 +12,10 @@ TOOLS = [{"name": "ping", "parameters": {"type": "object", "properties": {}}}]
 
 
 def test_a_text_is_answered_with_its_calls_its_words_and_its_problems() -> None:
-    text = 'Hello.\n<tool_call>{"name": "ping"}</tool_call>\n<tool_call>\n{bad}\n</tool_call>'
+    text = 'Hello:\n<tool_call>{"name": "ping"}</tool_call>\n<tool_call>\n{bad}\n</tool_call>'
     answer = report_text(text, signatures(TOOLS))
     assert [(one["name"], one["arguments"], one["form"]) for one in answer["calls"]] == [("ping", {}, "hermes_json")]
-    assert answer["content"] == "Hello."
+    assert answer["content"] == "Hello:"
     assert answer["error"] == "invalid"
     assert answer["dialect"] == "hermes_json"
     assert [one.split(": ")[1] for one in answer["problems"]] == ["asks", "invalid"]

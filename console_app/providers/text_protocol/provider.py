@@ -34,7 +34,7 @@ from console_app.providers.text_protocol.given import (
     known_of_before,
     stands_for_more,
 )
-from console_app.providers.text_protocol.reading import LONG, AnswerReader, Reading, ReadingPace
+from console_app.providers.text_protocol.reading import LONG, AnswerReader, ReadingPace, ReadingRule
 from console_app.textcalls import (
     Provenance,
     ToolSignature,
@@ -404,19 +404,19 @@ class TextProtocol:
         self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
         return AnswerReader(request.tools, self._reading(request, dialect), provenance=self._provenance)
 
-    def _reading(self, request: ports.ModelRequest, dialect: str | None) -> Reading:
+    def _reading(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule:
         """Return how the answer is read: where tools are offered in a `dialect`, that is licensed too."""
         known = self._licence.form if self._licence is not None else None
         thinks = self._without is None or self._without != request.sampling
         if dialect is not None:
             advice = BY_TEXT.format(dialect=dialect)
             known = None if dialect == self._configured else known  # it was asked for, which is not to know it
-            return Reading("all", dialect, known, self.model, advice, thinks=thinks)
+            return ReadingRule("all", dialect, known, self.model, advice, thinks=thinks)
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         if as_is or self._called_natively:
-            return Reading("none", advice=NATIVELY, as_is=as_is)
-        return Reading(level_of("auto", known), None, known, self.model, NATIVELY, thinks=thinks)
+            return ReadingRule("none", advice=NATIVELY, as_is=as_is)
+        return ReadingRule(level_of("auto", known), None, known, self.model, NATIVELY, thinks=thinks)
 
     def _forget(self) -> None:
         """Forget what is known of the conversation, as another begins: its requests say the rest."""

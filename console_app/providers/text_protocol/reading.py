@@ -27,7 +27,7 @@ _SHOWN = 20_000  # characters of an answer that are looked at for a call that it
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingRule:
     """How one answer is read: `level` says which calls count. The form that the model was `asked` to write and the one
     that it is `known` to write, which is read ahead, run by the usual rules; a call in any other asks. `thinks`: the
     prompt may have opened reasoning, in which nothing is read ahead. `advice` tells the model how a call has to be
@@ -48,7 +48,9 @@ class AnswerReader:
     `provenance` knows what the model was given.
     """
 
-    def __init__(self, tools: Sequence[ToolSpec], reading: Reading, *, provenance: Provenance | None = None) -> None:
+    def __init__(
+        self, tools: Sequence[ToolSpec], reading: ReadingRule, *, provenance: Provenance | None = None
+    ) -> None:
         self._reading = reading
         self._provenance = provenance
         self._as_is = reading.as_is
