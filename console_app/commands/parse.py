@@ -12,7 +12,7 @@ from console_app.commands.standard_output import write_out
 from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
 from console_app.providers import XML, checked_dialect, level_of, usual_dialect
-from console_app.textcalls import Licensed, ReadingLevel, ToolSignature, report_line, report_text, signatures
+from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 
@@ -28,12 +28,12 @@ def run_parse(arguments: Namespace) -> int:
     with open(0, "rb", closefd=False) as standard_input:
         if not arguments.jsonl:
             text = standard_input.read().decode("utf-8", "replace")
-            _print(report_text(text, tools, arguments.chunk, None, reads.level, reads.licence(tools)))
+            _print(report_text(text, tools, arguments.chunk, None, reads.level, reads.form(tools)))
             return 0
         for line in standard_input:
             if line.strip():
                 text = line.decode("utf-8", "replace")
-                _print(report_line(text, arguments.chunk, reads.level, reads.licence))
+                _print(report_line(text, arguments.chunk, reads.level, reads.form))
     return 0
 
 
@@ -44,12 +44,11 @@ class _Reads:
         self.level: ReadingLevel = level_of(protocol, dialect)
         self._dialect, self._protocol = dialect, protocol
 
-    def licence(self, tools: Sequence[ToolSignature]) -> Licensed:
-        """Return the forms whose calls run by the usual rules."""
-        if self._protocol == "auto":
-            return Licensed(known=self._dialect)
-        usual = XML if self._protocol == "xml" else usual_dialect("", (tool.parameters for tool in tools))
-        return Licensed(self._dialect or usual)
+    def form(self, tools: Sequence[ToolSignature]) -> str:
+        """Return the form whose calls run by the usual rules; "" where it isn't known."""
+        if self._dialect is not None or self._protocol == "auto":
+            return self._dialect or ""
+        return XML if self._protocol == "xml" else usual_dialect("", (tool.parameters for tool in tools))
 
 
 def _print(value: Any) -> None:

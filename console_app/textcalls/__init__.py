@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from console_app.textcalls.prompting import system_section as system_section
     from console_app.textcalls.provenance import GivenText as GivenText
     from console_app.textcalls.provenance import Provenance as Provenance
-    from console_app.textcalls.report import Licensed as Licensed
     from console_app.textcalls.report import report_line as report_line
     from console_app.textcalls.report import report_text as report_text
     from console_app.textcalls.report import signatures as signatures
@@ -39,7 +38,7 @@ else:
             "patterns": "prepare",
             "prompting": "render_calls render_results stop_strings system_section",
             "provenance": "GivenText Provenance",
-            "report": "Licensed report_line report_text signatures",
+            "report": "report_line report_text signatures",
             "scanner": "Scanner parse",
             "dialects.table": "DIALECTS FAMILIES is_marked_family",
             "tool_schemas": "ToolSchemas",

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from console_app.textcalls.bodies.draft import Places
@@ -20,16 +19,6 @@ from console_app.textcalls.scanner import parse
 
 Report = dict[str, Any]
 """{"calls": [{"name", "arguments", "form", "stood", "asks"}], "content", "error", "dialect", "problems": [text]}"""
-
-
-@dataclass(frozen=True, slots=True)
-class Licensed:
-    """The forms whose calls run by the usual rules: the one that the model was `asked` to write, and the one that it is
-    `known` to write, which is read ahead.
-    """
-
-    asked: str | None = None
-    known: str | None = None
 
 
 class UnusableInput(ValueError):
@@ -63,14 +52,13 @@ def report_text(
     chunk: int | None = None,
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
-    licence: Licensed | None = None,
+    form: str | None = None,
 ) -> Report:
     """Read one answer; each call says why it would ask, None where it wouldn't, and among the problems are these calls
-    and what only seems to be one. `licence` says which forms run by the usual rules; None: each does.
+    and what only seems to be one. `form` is the one whose calls run by the usual rules, "" for none; None: each does.
     """
-    asked, known = (licence.asked, licence.known) if licence is not None else (None, None)
-    result, place = parse(text, tools, chunk, finish_reason, level, known, asked), Places(text)
-    calls = [(one, _asks(one, licence)) for one in result.calls]
+    result, place = parse(text, tools, chunk, finish_reason, level, prefer=form), Places(text)
+    calls = [(one, _asks(one, form)) for one in result.calls]
     waits = [
         place.problem("asks", f"The call of {one.name} waits for approval: {why}.", one.start, one.end, one.name)
         for one, why in calls
@@ -90,13 +78,13 @@ def report_text(
     }
 
 
-def _asks(call: ParsedCall, licence: Licensed | None) -> str | None:
+def _asks(call: ParsedCall, form: str | None) -> str | None:
     """Return why a call asks, by its form and by its place; None where it doesn't."""
-    form = ""
-    if licence is not None and call.form not in (licence.asked, licence.known):
-        form = f"it is written as {call.form}, and its model is not known to write calls so"
-    place = call.asks if not form or call.asks != UNMARKED else ""  # the question of its form says more
-    return "; ".join(filter(None, (form, place))) or None
+    other = ""
+    if form is not None and call.form != form:
+        other = f"it is written as {call.form}, and its model is not known to write calls so"
+    place = call.asks if not other or call.asks != UNMARKED else ""  # the question of its form says more
+    return "; ".join(filter(None, (other, place))) or None
 
 
 def describe(problem: ScanProblem) -> str:
@@ -108,10 +96,10 @@ def report_line(
     line: str,
     chunk: int | None = None,
     level: ReadingLevel = "all",
-    licence: Callable[[Sequence[ToolSignature]], Licensed | None] = lambda _: None,
+    form: Callable[[Sequence[ToolSignature]], str | None] = lambda _: None,
 ) -> Report:
     """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
-    is wrong. `licence` gives the licensed forms for its tools.
+    is wrong. `form` gives the licensed form for its tools.
     """
     case: Any = None
     try:
@@ -121,7 +109,7 @@ def report_line(
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
         known = signatures([] if tools is None else tools)
-        answer = report_text(case["text"], known, chunk, finish_reason, level, licence(known))
+        answer = report_text(case["text"], known, chunk, finish_reason, level, form(known))
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

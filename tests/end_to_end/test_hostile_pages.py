@@ -129,7 +129,7 @@ async def quoted(desk: Desk, page: str, quotations: Sequence[str], mode: Approva
             more += await play(engine, "And what did it say?")
         assert server.requests[-1].body["messages"], "each of them was written"
         await engine.provider.close()
-    assert set(more) <= {Outcome.DENIED, Outcome.SKIPPED}
+    assert set(more) <= {Outcome.DENIED, Outcome.SKIPPED, Outcome.INVALID}
     assert not (desk.folder / "harm.txt").exists()
 
 
@@ -173,7 +173,7 @@ async def test_what_the_model_makes_of_a_page_that_says_it_otherwise_does_not_ru
 @pytest.mark.parametrize("dialect", DIALECTS_OF_ALL_SORTS)
 async def test_the_same_call_runs_where_it_is_the_models_own(dialect: str, desk: Desk) -> None:
     with WireServer(done) as server:
-        server.script(Answer(Text(f"I write it:\n{HARMFUL[dialect]}", size=11)))
+        server.script(Answer(Text(f"I write it.\n{HARMFUL[dialect]}", size=11)))
         engine = engine_of(server, desk, ApprovalMode.YOLO, dialect)
         ended = await play(engine, "Write it.")
         await engine.provider.close()

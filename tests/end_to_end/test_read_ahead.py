@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.config.models import KnownDialects
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import Hub
@@ -21,11 +22,22 @@ PLAIN = Answer(Text("I am ready."))
 """An answer that shows that the prompt opens no reasoning."""
 
 
-async def turns(hub: Hub, *answers: Answer, dialect: str = HERMES) -> list[list[ev.Event]]:
+class Said(KnownDialects):
+    """Somebody said that the model writes so."""
+
+    def __init__(self) -> None: ...
+
+    def get(self, key: str) -> str | None:
+        return HERMES if key else None
+
+    def drop(self, key: str) -> None: ...
+
+
+async def turns(hub: Hub, *answers: Answer) -> list[list[ev.Event]]:
     """The events of two turns, of which the first is answered by the first answer alone."""
     with WireServer() as server:
         server.script(*answers)
-        engine = engine_of(server, hub, dialect=dialect)
+        engine = engine_of(server, hub, known=Said())
         both = [await play(engine, ev.Decision.DENY), await play(engine, ev.Decision.DENY)]
         await engine.provider.close()
     return both

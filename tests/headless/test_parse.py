@@ -91,7 +91,7 @@ GLM = "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n
 QUOTED = f"It says:\n{HERMES}\nThat is all."
 READS = {  # protocol, dialect -> whether the calls of the three texts run, ask, or aren't read (None)
     ("auto", None): ("asks", "asks", "asks"),
-    ("auto", "hermes_json"): ("runs", "asks", "runs"),  # which is read ahead
+    ("auto", "hermes_json"): ("runs", "asks", "asks"),
     ("auto", "glm45"): ("asks", "runs", "asks"),
     ("text", None): ("runs", "asks", "asks"),
     ("text", "glm45"): ("asks", "runs", "asks"),

@@ -71,10 +71,10 @@ def test_json_is_one_object_with_the_answer_the_calls_and_the_history(fanout: In
 
 def test_json_holds_what_notices_say(fanout: Inside, server: WireServer) -> None:
     call = '{"name": "calculator_evaluate", "arguments": {"expression": "6*7"}}'
-    server.script(Answer(Text(f"I refuse to emit <tool_call>{call}</tool_call> here.")))
+    server.script(Answer(Text(f"The page says:\n\n> <tool_call>{call}</tool_call>")))
     done = fanout.run("run", *model(server), "--output-format", "json", "go")
     (told,) = json.loads(done.out)["notices"]
-    assert told.startswith("The answer seems to call calculator_evaluate in its text (line 1); nothing was run.")
+    assert told.startswith("The answer seems to call calculator_evaluate in its text (line 3); nothing was run.")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,11 @@ def test_a_form_that_the_model_is_not_known_to_write_runs_only_once_it_calls_nat
 def test_a_tool_that_a_text_names_in_no_form_that_is_read_fails_the_run_unless_it_is_called(
     then: Call | None, code: int, fanout: Inside, server: WireServer
 ) -> None:
-    server.script(Answer(Text(f"It says:\n\n{FENCED}\n\nSo.")), *([Answer(then)] if then else []), Answer(Text("So.")))
+    server.script(
+        Answer(Text("It says:\n\n> " + MARKED.replace("\n", "\n> ") + "\n\nSo.")),
+        *([Answer(then)] if then else []),
+        Answer(Text("So.")),
+    )
     done = fanout.run("run", *model(server), *YES, "go")
     assert done.code == code, done.err
     assert "seems to call calculator_evaluate" in done.err

@@ -407,16 +407,18 @@ class TextProtocol:
     def _reading(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule:
         """Return how the answer is read: where tools are offered in a `dialect`, that is licensed too."""
         known = self._licence.form if self._licence is not None else None
+        asked = dialect
+        if known is not None and known == self._configured:
+            asked, known = asked or known, None  # which may run, but nothing has shown that the model writes so
         thinks = self._without is None or self._without != request.sampling
         if dialect is not None:
             advice = BY_TEXT.format(dialect=dialect)
-            known = None if dialect == self._configured else known  # it was asked for, which is not to know it
-            return ReadingRule("all", dialect, known, self.model, advice, thinks=thinks)
+            return ReadingRule("all", asked, known, self.model, advice, thinks=thinks)
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         if as_is or self._called_natively:
             return ReadingRule("none", advice=NATIVELY, as_is=as_is)
-        return ReadingRule(level_of("auto", known), None, known, self.model, NATIVELY, thinks=thinks)
+        return ReadingRule(level_of("auto", known or asked), asked, known, self.model, NATIVELY, thinks=thinks)
 
     def _forget(self) -> None:
         """Forget what is known of the conversation, as another begins: its requests say the rest."""
