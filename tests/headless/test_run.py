@@ -236,7 +236,7 @@ def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, serve
     done = fanout.run("run", *model(server), "--deny-tool", "calculator.*", "go")
     assert done.code == 0
     assert "⊘ calculator.evaluate" in done.err
-    assert "denied" in server.requests[1].raw.decode()
+    assert "a rule forbids it" in server.requests[1].raw.decode()
 
 
 def test_the_step_limit_exits_1(fanout: Inside, server: WireServer) -> None:
