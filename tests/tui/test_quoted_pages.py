@@ -59,7 +59,12 @@ async def test_a_page_that_a_tool_read_and_the_model_quotes_writes_nothing(
             return bool(transcript.calls) and next(iter(transcript.calls.values())).state is CallState.FINISHED
 
         await until(pilot, read)
-        asks = {QUOTED["alone"]: "bare_json_lines", QUOTED["as it stands"]: "hermes_json"}
+        asks = {
+            QUOTED["alone"]: "bare_json_lines",
+            QUOTED["as it stands"]: "hermes_json",
+            QUOTED["in a sentence"]: "hermes_json",
+            QUOTED["as a fenced object"]: "fenced_json",
+        }
         if quoted in asks:
             await see(pilot, "maybe quoted: it stands in the result of files_read_file")
             await see(pilot, f"read from text ({asks[quoted]})")
