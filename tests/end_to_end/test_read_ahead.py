@@ -43,10 +43,10 @@ async def turns(hub: Hub, *answers: Answer) -> list[list[ev.Event]]:
     return both
 
 
-def started_early(events: Sequence[ev.Event]) -> bool:
-    """Tell whether a call started before the last text of the first answer came."""
+def begun_early(events: Sequence[ev.Event]) -> bool:
+    """Tell whether a call was handed over before the last text of the first answer came."""
     last = max(event.seq for event in of(events, ev.TextDelta) if event.step == 1)
-    return any(event.seq < last for event in of(events, ev.CallStarted))
+    return any(event.seq < last for event in of(events, ev.CallReady))
 
 
 def results(events: Sequence[ev.Event]) -> list[str]:
@@ -55,7 +55,7 @@ def results(events: Sequence[ev.Event]) -> list[str]:
 
 async def test_a_call_starts_while_the_answer_goes_on(hub: Hub) -> None:
     _, events = await turns(hub, PLAIN, Answer(Text(f"I look:\n{MARKED}\n{WORDS}\n{OTHER}\n{WORDS}", size=9)), DONE)
-    assert started_early(events)
+    assert begun_early(events)
     assert results(events) == ["42", "2"]
     assert not of(events, ev.ApprovalRequested)
     said = next(event for event in of(events, ev.MessageAdded) if event.role == "assistant")
@@ -77,7 +77,7 @@ async def test_what_a_prompt_opened_as_reasoning_runs_nothing(hub: Hub) -> None:
 
 async def test_behind_reasoning_that_came_apart_the_first_answer_is_read_ahead(hub: Hub) -> None:
     first, _ = await turns(hub, Answer(Reasoning("Hm."), Text(f"{MARKED}\n{WORDS}", size=9)), DONE, PLAIN)
-    assert started_early(first)
+    assert begun_early(first)
     assert results(first) == ["42"]
 
 
