@@ -112,6 +112,16 @@ def main() -> None:
     for dialect in ("hermes_json", "qwen3_coder_xml", "gemma4"):
         text = render_calls(dialect, many, TOOLS)
         table.append((f"{dialect}, {len(many)} short calls, whole", speed(lambda t=text: parse(t, TOOLS), len(text))))
+        listed = json.dumps([{"name": call.name, "arguments": call.arguments} for call in many])
+        table.append((f"json.loads, {len(many)} short calls", speed(lambda t=listed: json.loads(t), len(listed))))
+    one = render_calls("hermes_json", many[:1], TOOLS).replace("\n", "")
+    for how, text in (
+        ("wanted, on lines", f"{one}\n"),
+        ("asking, in prose", f"So {one} it is. "),
+        ("quoted", f"> {one}\n"),
+    ):
+        text *= 15_000
+        table.append((f"15,000 calls, {how}", speed(lambda t=text: parse(t, TOOLS), len(text))))
     table += beside_smolagents(words)
     for what, rate in table:
         sys.stdout.write(f"{what:<58} {rate:8.1f} MB/s {rate / yardstick:7.3f} of json.loads\n")

@@ -34,6 +34,9 @@ PATHS: dict[str, Api] = {
 }
 
 
+TEMPLATES = ("/props", "/api/show", "/tokenizer_info")  # where endpoints show the template of a chat
+
+
 def free_port() -> int:
     """A port to listen on later, below those that systems give to connections: none takes it meanwhile."""
     while True:
@@ -144,6 +147,8 @@ class WireServer:
 
     def __init__(self, handler: Handler | None = None, *, port: int = 0) -> None:
         self.requests: list[Request] = []
+        self.shows: dict[str, Any] = {}  # path -> what shows the template of a chat; asking for it takes no reply
+        self.looked: list[Request] = []  # for a template
         self.connections = 0
         self.closed_early = 0  # connections that the client closed while a reply was being written
         self._handler = handler
@@ -245,8 +250,13 @@ class WireServer:
         try:
             while (request := await reading) is not None:
                 with self._changed:
-                    reply = self._next_reply(request)
-                    self.requests.append(request)
+                    if request.path.endswith(TEMPLATES):
+                        self.looked.append(request)
+                        shown = self.shows.get(request.path)
+                        reply = Reply.json(shown) if shown is not None else Reply.json({"error": "not found"}, 404)
+                    else:
+                        reply = self._next_reply(request)
+                        self.requests.append(request)
                     self._changed.notify_all()
                 # The next request is awaited meanwhile: its end without a request is the client hanging up.
                 reading = asyncio.ensure_future(_read_request(reader))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ONCE: Scope = "once"
 SESSION: Scope = "session"
 ALWAYS: Scope = "always"
+FORM: Scope = "form"
 REJECT = "reject"
 _TRIES = 2  # that a call is asked for which waits on though it was allowed
 T = TypeVar("T")
@@ -276,20 +277,29 @@ class CallQuestions:
             changes = await asyncio.to_thread(tool_calls.whole_change, call.tool or call.name, arguments, self._folder)
             self._updates.keep_diffs(call.id, changes)
         try:
-            picked = await self._asking.choose(call.id, self._shown(pending), self._options(rule))
+            picked = await self._asking.choose(call.id, self._shown(pending), self._options(pending))
         except Withdrawn:
             self._calls.cancel(call.id)
             return True
-        decision = Decision.ALLOW if picked in (ONCE, SESSION, ALWAYS) else Decision.DENY
-        scope = ALWAYS if picked == ALWAYS else SESSION if picked == SESSION else ONCE
+        scopes = (ONCE, SESSION, ALWAYS, FORM)
+        scope: Scope | None = next((one for one in scopes if one == picked), None)
+        decision = Decision.DENY if scope is None else Decision.ALLOW
         decided = ApprovalDecision(
-            *((call.id,), decision, scope, rule if scope != ONCE else ""),
+            *((call.id,), decision, scope or ONCE, rule if scope in (SESSION, ALWAYS) else ""),
             shown={call.id: fingerprint},
             displayed={call.id: displayed.digest(pending.lines())},
         )
         return self._permissions.decide(decided)
 
-    def _options(self, rule: str) -> list[Option]:
+    def _options(self, pending: Pending) -> list[Option]:
+        if pending.form:
+            said = {key: f"{words[:1].upper()}{words[1:]}" for key, words in pending.answers.items()}
+            return [
+                (ONCE, said["once"], "allow_once"),
+                (FORM, said["form"], "allow_always"),
+                (REJECT, said["deny"], "reject_once"),
+            ]
+        rule = next(iter(pending.rules), "")
         shown = one_line(rule, 120)
         options: list[Option] = [(ONCE, "Allow once", "allow_once")]
         if rule:

@@ -32,7 +32,7 @@ def editor_ways() -> Ways:
         **dict.fromkeys(("model", "effort", "mode", "plan", "sessions", "resume", "new", "stop"), _PROTOCOL),
         **dict.fromkeys(("approve", "deny", "allow", "answer", "decline", "calls", "show", "inspect"), _PROTOCOL),
         **dict.fromkeys(("help", "keys", "copy", "find", "clear", "editor", "files", "quit", "theme"), _EDITOR),
-        **dict.fromkeys(("context", "request", "cost", "compact", "retry", "results"), Slash()),
+        **dict.fromkeys(("context", "request", "cost", "compact", "retry", "results", "protocol", "run"), Slash()),
     }
 
 

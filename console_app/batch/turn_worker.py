@@ -427,6 +427,8 @@ def _ending(turn: Turn) -> tuple[batch.ItemStatus, str | None]:
     if turn.approval_needed:
         missed = sorted({one.tool for one in turn.approvals_missed})
         return "approval", f"a call needed an approval and nobody could give it: {', '.join(missed)}"
+    if unread := turn.unread_line:
+        return "failed", unread
     if turn.outcome in ("step_limit", "cancelled"):
         return turn.outcome, turn.error
     return "completed", None

@@ -142,8 +142,10 @@ APPROVALS = (
 )
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 PROTOCOL = one_of("--protocol", "HOW", ("auto", "native", "text", "xml"), help="tools: auto, native, text or xml")
+DIALECT = flag("--dialect", metavar="NAME", help="the form of text that the model writes calls in")
 TURN = (
     PROTOCOL,
+    DIALECT,
     one_of("--strategy", "NAME", ("agentic", "act", "think-act", "react"), help="agentic, act, think-act or react"),
     one_of("--effort", "LEVEL", _EFFORTS, help="thinking: none, minimal, low, ..., xhigh, max"),
     flag("--max-steps", metavar="N", type=count, help="answers with calls in one turn (25)"),

@@ -18,10 +18,11 @@ State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
 
 
 class ParsedCallReport(Output):
-    """A call that a text holds."""
+    """A call that a text holds. `asks`: why a session would ask before it runs, null where it wouldn't."""
 
     name: str
     arguments: dict[str, Any]
+    asks: str | None = None
 
 
 class ParseReport(Output):

@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from console_app.commands.standard_output import write_out
 from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
+from console_app.providers import XML, checked_dialect, level_of, usual_dialect
 from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
-_LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
-"""The level at which each protocol reads an answer's text."""
 
 
 def run_parse(arguments: Namespace) -> int:
-    """One text from standard input to one JSON object; with `--jsonl`, a case a line to an answer a line. Read as
-    `--protocol` would have it read."""
+    """One text from standard input to one JSON object; with `--jsonl`, a case a line to an answer a line. Read as a
+    session with that protocol and dialect does."""
+    checked_dialect(arguments.dialect)
     if not arguments.jsonl and not arguments.tools:
         raise UsageError("parse needs the tools", "Write fanout parse --tools FILE < TEXT, or --jsonl.")
     tools = _tools(Path(arguments.tools)) if arguments.tools else []
-    level = _LEVELS[arguments.protocol]
+    reads = _Reads(arguments.protocol, arguments.dialect)
     with open(0, "rb", closefd=False) as standard_input:
         if not arguments.jsonl:
-            _print(report_text(standard_input.read().decode("utf-8", "replace"), tools, arguments.chunk, level=level))
+            text = standard_input.read().decode("utf-8", "replace")
+            _print(report_text(text, tools, arguments.chunk, None, reads.level, reads.form(tools)))
             return 0
         for line in standard_input:
             if line.strip():
-                _print(report_line(line.decode("utf-8", "replace"), arguments.chunk, level))
+                text = line.decode("utf-8", "replace")
+                _print(report_line(text, arguments.chunk, reads.level, reads.form))
     return 0
+
+
+class _Reads:
+    """How a session reads at a protocol, where the dialect of its model is known, or isn't (None)."""
+
+    def __init__(self, protocol: str, dialect: str | None) -> None:
+        self.level: ReadingLevel = level_of(protocol, dialect)
+        self._dialect, self._protocol = dialect, protocol
+
+    def form(self, tools: Sequence[ToolSignature]) -> str:
+        """Return the form whose calls run by the usual rules; "" where it isn't known."""
+        if self._dialect is not None or self._protocol == "auto":
+            return self._dialect or ""
+        return XML if self._protocol == "xml" else usual_dialect("", (tool.parameters for tool in tools))
 
 
 def _print(value: Any) -> None:

@@ -6,13 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, call_description
-from console_app.domain.transcript import GO_ON
+from console_app.domain import FanoutError, call_description, one_line
+from console_app.domain.transcript import GO_ON, SHOWN
+from console_app.engine import ManualCall
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
 
 NOT_ASKED = "That question isn't open any more."
+NOT_SHOWN = "No answer of this conversation showed a call that it didn't make."
 NOT_CUT = "No call of the last turn was cut off."
 OCCUPIED = "Something else is about to run. The call can run again after it."
 
@@ -73,6 +75,23 @@ class Calls:
             return
         for line in left_out:
             self._ui.toast(line)
+
+    def run_shown(self, typed: str = "") -> None:
+        """Sends the newest call that an answer only showed, or a typed one, as a turn of its own, which asks."""
+        conversation, shown = self._conversation, self._conversation.engine.transcript.shown_call
+        if typed:
+            conversation.send(f"{SHOWN}{typed}")
+            return
+        if shown is None:
+            self._ui.toast(NOT_SHOWN)
+            return
+        spec = next((one for one in conversation.engine.toolset.tools() if one.name == shown.name), None)
+        if spec is None:
+            self._ui.toast(f"The tool {one_line(shown.name, 60)} of the call that was shown is not on.")
+        elif shown.arguments is None:
+            self._ui.toast(f"The arguments of the call that was shown can't be read: /call {spec.label} asks for them.")
+        else:
+            conversation.send(f"{SHOWN}{ManualCall(spec.label, shown.arguments)}")
 
     def extend(self, call_id: str) -> None:
         """Gives a running call its whole time again."""

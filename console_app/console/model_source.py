@@ -108,10 +108,10 @@ class ConfiguredModels:
 
             return OfflineProvider()
         from console_app.config.models import KnownDialects
-        from console_app.providers import TextProtocol, is_official
+        from console_app.providers import TextProtocol, checked_dialect, is_official
 
         official = choice.config is not None and is_official(choice.config.base_url)
-        protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
+        protocol, dialect = choice.settings.protocol or "auto", checked_dialect(choice.settings.dialect)
         known = KnownDialects(self.dialects) if self.dialects is not None else None
         at = choice.config.url if choice.config is not None else ""
         wire = _wire_provider(choice, self.refusals, self.limits) if wires is None else wires(choice)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from console_app.console.permissions import helpful_rules, misfit
+from console_app.console.permissions import Scope, helpful_rules, misfit
 from console_app.domain import CallState, ToolSpec, displayed, one_line
 from console_app.domain.tools import UNKNOWN, Risk, risk_of
 from console_app.domain.transcript import CallView
@@ -31,6 +31,19 @@ class Pending:
     others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
     number: int = 0  # of its panel, from 1; 0 where the newest batch is not its own
     wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
+
+    @property
+    def form(self) -> str:
+        """The form of text that an approval may license, "" where it may not: then the model is known to write so."""
+        return self.call.form
+
+    @property
+    def answers(self) -> Mapping[Scope | Literal["deny"], str]:
+        """What may be decided, in words: an approval for once or for more, and a no."""
+        if self.form:
+            return {"once": "run it", "form": "run it, the model writes so", "deny": "it is a quotation"}
+        more: dict[Scope | Literal["deny"], str] = {"session": "allow for session", "always": "always allow"}
+        return {"once": "allow once", **(more if self.rules else {}), "deny": "deny"}
 
     @property
     def changed(self) -> str:
@@ -78,8 +91,8 @@ class Pending:
     def reasons(self) -> Iterator[str]:
         """Yield, in sentences, why the call asks and what to look out for."""
         words = [f"{self.risk.word}, {self.risk.by}", one_line(self.call.why, 300)]
-        words += [] if self.rules or self.changed else ["it always asks"]
-        yield " ".join(f"{one[:1].upper()}{one[1:]}." for one in words if one)
+        words += [] if self.rules or self.changed or self.form else ["it always asks"]
+        yield " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('?') else '.'}" for one in words if one)
         if self.runs and not self.server_lines:
             yield f"It runs {one_line(self.runs, 300)}"
         for other in self.others:

@@ -17,7 +17,7 @@ from console_app.engine import Action, ApprovalGate, Rule
 if TYPE_CHECKING:
     from console_app.engine import Engine, Rerun, Turn
 
-Scope = Literal["once", "session", "always"]
+Scope = Literal["once", "session", "always", "form"]  # form: for the form of text that the model writes calls in
 SESSION = "this session"
 MOST_NAMED = 3  # tools that are named of those a rule matches
 MOST_ARGUMENT = 80  # characters of an argument that a rule is offered for
@@ -129,7 +129,13 @@ class Permissions:
         for call_id in decided.call_ids:
             words = decided.comments.get(call_id, decided.feedback)
             shown, displayed = decided.shown.get(call_id), decided.displayed.get(call_id)
-            resolved &= running.resolve(call_id, decided.decision, feedback=words, shown=shown, displayed=displayed)
+            resolved &= running.resolve(
+                *(call_id, decided.decision),
+                feedback=words,
+                shown=shown,
+                displayed=displayed,
+                licensed=decided.scope == "form",
+            )
         if decided.rule and seen:
             self.reconsider()
         return resolved

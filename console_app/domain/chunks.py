@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from console_app.domain.events import Level
+from console_app.domain.events import Level, ShownCall
 from console_app.domain.messages import Reasoning
 from console_app.domain.tools import Outcome
 
@@ -78,7 +78,9 @@ class CallClosed:
     """The call's arguments are complete: `arguments` is their whole JSON text, "" when the model wrote none.
 
     `sure` says that the provider marked the end of this call, so that it may start while the answer still streams.
-    `must_ask`, when not empty, is why a person has to approve this call, whatever rules and modes say.
+    `must_ask`, when not empty, is why a person has to approve this call, whatever rules and modes say. `unlicensed` is
+    the same for a call that is written as text in a form that its model isn't known to write calls in: who says that it
+    writes so has licensed the form. `advice` tells the model how to write such a call where nobody is there to ask.
     """
 
     index: int
@@ -87,6 +89,9 @@ class CallClosed:
     repaired: tuple[str, ...] = ()
     sure: bool = True
     must_ask: str = ""
+    unlicensed: str = ""
+    advice: str = ""
+    dialect: str = ""  # of a call that is read from text, now that all of it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +166,16 @@ class RetryChunk:
 class NoticeChunk:
     """Something the user should know of the request (a fallback taken, a field refused).
 
-    `without_reasoning_of` is the source of reasoning that the endpoint refused, and that the history forgets.
+    `without_reasoning_of` is the source of reasoning that the endpoint refused, and that the history forgets. `shown`
+    is a call that the answer only showed. `unread` tells the model at once why its answer called nothing, where it
+    seemed to call a tool.
     """
 
     text: str
     level: Level = "info"
     without_reasoning_of: str = ""
+    shown: ShownCall | None = None
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,15 +110,20 @@ class CallReady(BaseEvent):
 
 
 class ApprovalRequested(BaseEvent):
+    """`always`: no rule and no mode could have let this call run. `form` is how its text is written, where its model
+    isn't known to write calls so: an approval may license the form."""
+
     type: Literal["approval.requested"] = "approval.requested"
     call_id: str
     why: str
-    always: bool = False  # no rule and no mode could have let this call run
+    always: bool = False
+    form: str = ""
 
 
 class ApprovalResolved(BaseEvent):
     """`arguments` is set when they were edited: it is what runs. Hashes tell what a person decided on: `definition` of
-    the tool and its server, `displayed` of the lines that were displayed."""
+    the tool and its server, `displayed` of the lines that were displayed. `licensed` is the form of text in which the
+    model is known to write calls from now on."""
 
     type: Literal["approval.resolved"] = "approval.resolved"
     call_id: str
@@ -129,6 +134,7 @@ class ApprovalResolved(BaseEvent):
     rule: str | None = None
     definition: str | None = None
     displayed: str | None = None
+    licensed: str | None = None
 
 
 class CallQueued(BaseEvent):
@@ -433,12 +439,21 @@ class RetryScheduled(BaseEvent):
     most: int | None = None  # tries there are at most, where that is known
 
 
+class ShownCall(Frozen):
+    """A call that an answer showed and did not make: `name` is the tool's on the wire, `arguments` are None where they
+    could not be read."""
+
+    name: str
+    arguments: dict[str, Any] | None = None
+
+
 class Notice(BaseEvent):
     """Something the user should know.
 
     `without_reasoning_of`, when not empty, is an endpoint, as its reasoning names its source: it refused that of the
     answers so far, which no request carries any more. `shortened` are calls, and how many characters of their results
-    requests carry from now on: they were too much for the model, and stay whole in the history.
+    requests carry from now on: they were too much for the model, and stay whole in the history. `shown` is a call that
+    the answer only showed, which you may run.
     """
 
     type: Literal["notice"] = "notice"
@@ -446,6 +461,13 @@ class Notice(BaseEvent):
     text: str
     without_reasoning_of: str = ""
     shortened: dict[str, int] = Field(default_factory=dict)
+    shown: ShownCall | None = None
+
+    @property
+    def to_user(self) -> str:
+        """Return the text for somebody who can act on it."""
+        runs = self.shown is not None and self.shown.arguments is not None
+        return f"{self.text} /run runs it: it asks first." if runs else self.text
 
 
 class TurnFinished(BaseEvent):

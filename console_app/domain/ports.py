@@ -120,6 +120,23 @@ class KnowsPictures(Protocol):
         ...
 
 
+class ShowsForm(Protocol):
+    """A provider whose endpoint may show how its model writes calls as text."""
+
+    async def shown_form(self) -> str | None:
+        """Asks the endpoint, which takes seconds at most; None where it doesn't show that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """The form in which a model is known to write calls as text; `source` tells how that is known, as the rest of a
+    sentence."""
+
+    form: str
+    source: str
+
+
 class ReadsText(Protocol):
     """A provider that may read calls from text."""
 
@@ -128,12 +145,17 @@ class ReadsText(Protocol):
         """The dialect that tools are offered in, None while the API's own are used."""
         ...
 
+    @property
+    def licence(self) -> Licence | None:
+        """The form that the model is known to write its calls in, None where no such thing is known."""
+        ...
+
     def choose(self, mode: ProtocolMode) -> None:
         """Another protocol from the next request on; what was known of the model is forgotten."""
         ...
 
-    def approved(self, dialect: str) -> None:
-        """A person approved a call that was written in `dialect`."""
+    def license(self, form: str) -> None:
+        """A person said that the model writes its calls in `form`."""
         ...
 
 
@@ -169,9 +191,18 @@ class LearnsRefusals(Protocol):
 
 
 def protocol_label(provider: Provider) -> str:
-    """Return the protocol of the model's tools, with the dialect where it writes calls as text."""
-    dialect = provider.dialect if speaks(provider, ReadsText) else None
-    return provider.protocol if dialect is None else f"{provider.protocol} {dialect}"
+    """Return the protocol of the model's tools, with the dialect that they are offered in as text, and the form that
+    the model is known to write."""
+    if not speaks(provider, ReadsText):
+        return provider.protocol
+    label = provider.protocol if provider.dialect is None else f"{provider.protocol} {provider.dialect}"
+    licence = provider.licence
+    return label if licence is None or licence.form == provider.dialect else f"{label}, writes {licence.form}"
+
+
+def licence_of(provider: Provider) -> Licence | None:
+    """Return the form that the model of `provider` is known to write calls in, None where no such thing is known."""
+    return provider.licence if speaks(provider, ReadsText) else None
 
 
 def no_pictures(provider: Provider) -> str:

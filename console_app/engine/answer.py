@@ -106,6 +106,7 @@ class Answer:
         self.finish: ch.FinishReason | None = None
         self.error: FanoutError | None = None
         self.over = False  # nobody wants more of it
+        self.unread: dict[str, str] = {}  # tools that it seemed to call ("": unknown), and what the model hears of it
         self._emit = emit
         self._text: list[str] = []
         self._reasoning: list[Reasoning] = []
@@ -169,6 +170,8 @@ class Answer:
                     self.batch.kept(chunk.index, chunk.data, self.endpoint)
             case ch.UsageChunk() | ch.RetryChunk() | ch.NoticeChunk():
                 self._emit(_of_the_request(chunk))
+                if isinstance(chunk, ch.NoticeChunk) and chunk.unread:
+                    self.unread[chunk.shown.name if chunk.shown else ""] = chunk.unread
             case _:
                 assert_never(chunk)
 
@@ -256,4 +259,9 @@ def _of_the_request(chunk: ch.UsageChunk | ch.RetryChunk | ch.NoticeChunk) -> ev
         case ch.RetryChunk():
             return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
         case ch.NoticeChunk():
-            return ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=chunk.without_reasoning_of)
+            return ev.Notice(
+                level=chunk.level,
+                text=chunk.text,
+                without_reasoning_of=chunk.without_reasoning_of,
+                shown=chunk.shown,
+            )

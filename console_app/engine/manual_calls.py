@@ -29,6 +29,7 @@ class ManualCall:
 
     label: str
     arguments: Mapping[str, Any]
+    must_ask: str = ""  # why a person is asked before it runs
 
     def __str__(self) -> str:
         return f"{self.label} {json.dumps(dict(self.arguments), ensure_ascii=False)}"
@@ -97,11 +98,11 @@ def typed(settings: EngineSettings) -> EngineSettings:
 
 class TypedCallsGate(ApprovalGate):
     """A gate for typed calls: typing one approves it. What a rule or plan mode denies stays denied, and a tool that has
-    changed is shown first."""
+    changed is shown first, as is a call that was only read somewhere."""
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         verdict = super().check(spec, arguments, must_ask)
-        asks = verdict.action == "ask" and not spec.changed
+        asks = verdict.action == "ask" and not spec.changed and not must_ask
         return Ruling("allow", "you asked for it yourself", ev.DecidedBy.USER) if asks else verdict
 
 
@@ -161,4 +162,4 @@ def _end(index: int, call: ManualCall, spec: ToolSpec) -> ch.CallClosed | ch.Cal
         return ch.CallBroken(index, "half a character is in its arguments, which no text can hold", written)
     if left_out := declared(spec.input_schema, arguments)[1]:
         return ch.CallBroken(index, f"“{'”, “'.join(left_out)}” is no argument of the tool", written)
-    return ch.CallClosed(index, written)
+    return ch.CallClosed(index, written, must_ask=call.must_ask)

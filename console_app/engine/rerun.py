@@ -91,7 +91,7 @@ def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict
         raise args.UnreadableArguments(verdict.denial)
     fresh = call.again()
     if (call.ran or call.runs_before) and not (spec.annotations.read_only or spec.annotations.idempotent):
-        fresh.must_ask, fresh.resolution = call.must_ask or TWICE, None
+        fresh.must_ask, fresh.resolution = call.asks or TWICE, None
     if verdict.action == "ask" and not _approved(call, spec):
         fresh.resolution = None
     return fresh
@@ -154,9 +154,10 @@ class Rerun(Activity):
         feedback: str | None = None,
         shown: str | None = None,
         displayed: str | None = None,
+        licensed: bool = False,
     ) -> bool:
         """Answer an `approval.requested`, as a Turn does."""
-        return self._approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
+        return self._approvals.resolve(call_id, decision, arguments, feedback, shown, displayed, licensed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Tell whether a call that waits is of the tool that was shown."""

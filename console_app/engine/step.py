@@ -128,6 +128,7 @@ class Step:
             completed=self.tools.final_answer,
             paused=answer.paused,
             too_large=isinstance(answer.error, errors.ContextOverflow) and answer.as_message() is None,
+            unread=answer.unread,
         )
 
     @property

@@ -9,7 +9,8 @@ tool, since how a tool is called is the protocol's part.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from console_app.domain import Level, Outcome, ThoughtLabel, safe_text
@@ -32,7 +33,8 @@ class Ending:
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """One answer after all of its calls have ended. `error` is set when the request failed or was cut off, `completed`
-    is what the model gave to `finished`, where that was not refused."""
+    is what the model gave to `finished`, where that was not refused. `unread` are tools that its text seemed to call,
+    with what the model hears of it."""
 
     text: str
     calls: tuple[CallExecution, ...]
@@ -41,6 +43,7 @@ class StepResult:
     completed: str | None = None
     paused: bool = False  # its provider goes on with it once it has it back
     too_large: bool = False  # the request, for its model: refused, and nothing came of it
+    unread: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def empty(self) -> bool:
@@ -154,6 +157,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 MOST_CUTS = 3
+MOST_UNREAD = 2  # times in a turn that the model hears why its text called nothing
 TOKEN_LIMIT = "The answer was cut off by the token limit."
 FILTERED = "The answer was stopped by the provider's content filter."
 _ASK = re.compile(r"^[\W_]*Ask:[*_]*[ \t]*(?P<question>[^\s*_].*)\s*\Z", re.MULTILINE)
@@ -179,7 +183,7 @@ class Loop:
         self._was_refused = False  # the answer before the newest could not complete
         self._refused = False  # the newest answer may not complete: its model may say so in words
         self._asks = strategy.asks
-        self._cuts = 0
+        self._cuts = self._heard = 0
         self._pauses = 0  # in a row
         self._nudged = self._reminded = self._called_upon = False
 
@@ -252,6 +256,10 @@ class Loop:
             return None
         if phase.label is not None and not answer.error and answer.finish != "filtered":
             return ended_by(turn, answer) if self._cuts >= MOST_CUTS else None
+        if answer.unread and answer.finish in ("stop", "tool_calls") and self._heard < MOST_UNREAD:
+            self._heard += 1
+            turn.add_message("\n".join(answer.unread.values()))
+            return None
         if answer.empty and answer.finish in ("stop", "tool_calls") and not self._nudged:
             self._nudged = True
             turn.add_message(NUDGE)

@@ -27,6 +27,7 @@ from console_app.domain import (
     Outcome,
     ThoughtLabel,
     UserMessage,
+    one_line,
     ports,
     safe_text,
 )
@@ -118,7 +119,8 @@ class Turn(Activity):
         self.timed_out = False
         self.stopped_at: float | None = None  # of the session's clock, when it was stopped from outside
         self.on_decided: Callable[[Turn], None] | None = None  # called with it, its last events still unread
-        self.approvals_missed: list[MissedApproval] = []  # of calls that nobody could approve
+        self.approvals_missed: list[MissedApproval] = []  # of calls that nobody could approve, and that never ran
+        self.unread: set[str] = set()  # tools that a text seemed to call ("": unknown) and that ran no more
         self.provider_calls = ProviderCalls(session, self.emit)
         self._may_compact = True
         self._repetition = Repetition()
@@ -144,6 +146,12 @@ class Turn(Activity):
     def approval_needed(self) -> bool:
         """Tell whether a call was denied because nobody was there to approve it."""
         return bool(self.approvals_missed)
+
+    @property
+    def unread_line(self) -> str:
+        """Say which tools the model seemed to call in a text that no call was read from; "" where there is none."""
+        tools = ", ".join(sorted(one_line(tool, 60) for tool in self.unread if tool)) or "a tool"
+        return f"The model seemed to call {tools} in its text, and nothing was run." if self.unread else ""
 
     @property
     def unsent(self) -> list[UserMessage]:
@@ -216,15 +224,19 @@ class Turn(Activity):
         feedback: str | None = None,
         shown: str | None = None,
         displayed: str | None = None,
+        licensed: bool = False,
     ) -> bool:
-        """Answer an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too).
+        """Answer an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too). `licensed`:
+        the model is known to write calls in this form from now on.
 
         `shown` is the fingerprint (`ToolSpec`) of the tool that was shown, None for the one first asked about. False
         when the call doesn't wait, and when the tool is another now, the new arguments don't fit its schema or a rule
         denies them: then it waits on, and a notice says why. `displayed` is the hash of what a face displayed, kept.
         """
         step = self._step
-        return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown, displayed)
+        return step is not None and step.approvals.resolve(
+            call_id, decision, arguments, feedback, shown, displayed, licensed
+        )
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Tell whether a call that waits is of the tool with that fingerprint, as `resolve` asks."""
@@ -271,6 +283,7 @@ class Turn(Activity):
         answered = await self._run_step(self._session, ask)
         while answered.too_large and (await self._make_room(refused=True) or self._shorten()):
             answered = await self._run_step(self._session, ask)
+        self._note_unread(answered)
         if label is None and answered.text.strip():
             self._said = answered.text.strip()
         if (final := answered.completed) and final.strip() and final.strip() != self._said:
@@ -294,7 +307,17 @@ class Turn(Activity):
         finally:
             self._session.calls.update((call.id, call) for call in step.batch.calls)
             self._repetition.answered(step.batch.ran)
+            ran = {(spec.label, arguments) for spec, arguments, _ in step.batch.ran}
             self.approvals_missed.extend(step.approvals.missed)
+            self.approvals_missed[:] = [one for one in self.approvals_missed if (one.tool, one.arguments) not in ran]
+
+    def _note_unread(self, answered: StepResult) -> None:
+        """Note the tools whose calls could not be read, until they are called."""
+        ran = {call.name for call in answered.calls if call.ran}
+        self.unread -= {*ran, ""} if ran else ran
+        self.unread |= answered.unread.keys()
+        broken = [call for call in answered.calls if call.origin == "text" and call.arguments is None and call.closed]
+        self.unread |= {call.name if call.spec else "" for call in broken if call.outcome is Outcome.INVALID}
 
     async def _make_room(self, *, refused: bool = False) -> bool:
         """Put a summary in place of older turns when the next request might be too large, or the newest was `refused`

@@ -161,6 +161,8 @@ def _ending(
         return RunEnding(Exit.FAILED, error or "The turn failed.")
     if turn.approval_needed:
         return RunEnding(Exit.APPROVAL, _approval_line(turn))
+    if unread := turn.unread_line:
+        return RunEnding(Exit.FAILED, f"{unread} --dialect NAME says how the model writes calls.")
     if outcome == "step_limit":
         return RunEnding(Exit.FAILED, error or STEP_LIMIT)
     if outcome == "cancelled":
@@ -177,12 +179,17 @@ def _results_ending(transcript: Transcript) -> RunEnding:
 
 def _approval_line(turn: Turn) -> str:
     """Return what would have let the calls run: no flag passes what asks by name."""
-    missed = sorted({(one.tool, one.rule or "", one.of_text) for one in turn.approvals_missed})
+    missed = sorted({(one.tool, one.rule or "", one.of_text) for one in turn.approvals_missed if not one.form})
     parts = ["An approval was needed and nobody could give it."]
     if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):
         parts.append(f"To allow: {flags}.")
     if any(tool == f"{OWN_SERVER}.{ENABLE}" for tool, _, _ in missed):
         parts.append("Or name the servers of this run yourself, those that are off too: --mcp NAME, for each.")
+    for tool, form in sorted({(one.tool, one.form) for one in turn.approvals_missed if one.form}):
+        parts.append(
+            f"The model wrote a call of {tool} as {form} text, and is not known to write calls so: "
+            f"--dialect {form} says that it does."
+        )
     for tool, rule, of_text in missed:
         match rule:
             case "":
@@ -195,8 +202,7 @@ def _approval_line(turn: Turn) -> str:
                 )
             case Unwritten.MUST_ASK:
                 parts.append(
-                    f"A call of {tool} stands unmarked in the answer's text, or may be quoted there: a person has to "
-                    "see it, in the console; --protocol text trusts what is only unmarked."
+                    f"A call of {tool} may be quoted in the answer's text: a person has to see it, in the console."
                 )
             case Unwritten.CHANGED:
                 parts.append(f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).")

@@ -101,8 +101,14 @@ class LineApprovals:
 
     def _ways(self, pending: Pending) -> str:
         """Return the commands that decide about a call; no rule lets one run that always asks."""
+        number = self._numbers.of(pending.call.id)
+        if pending.form:
+            said = pending.answers
+            return (
+                f"/approve {number}: {said['once']}. /allow {number}: {said['form']}. /deny {number}: {said['deny']}."
+            )
         commands = ["/approve", "/deny", "/edit", *(["/allow"] if pending.rules else [])]
-        *others, last = (f"{command} {self._numbers.of(pending.call.id)}" for command in commands)
+        *others, last = (f"{command} {number}" for command in commands)
         return f"{', '.join(others)} or {last} decides."
 
     def say_rest(self, call: CallView) -> bool:
@@ -136,9 +142,14 @@ class LineApprovals:
         await self._decide(rest, Decision.DENY)
 
     async def allow(self, rest: str) -> None:
-        """/allow NUMBER: runs it, and from now on whatever the picked rule fits."""
+        """/allow NUMBER: runs it, and from now on whatever the picked rule fits, or what is written in its form."""
         call = self._waiting_call(rest.strip())
-        rules = self._pending.one(call).rules
+        pending = self._pending.one(call)
+        rules = pending.rules
+        if pending.form:
+            if not self.say_rest(call):
+                self._permissions.decide(self._decision([call], Decision.ALLOW, "form"))
+            return
         if not rules:
             raise UsageError(f"call {rest.strip()} always asks", "No rule can change that; /approve runs it this time.")
         if self.say_rest(call):

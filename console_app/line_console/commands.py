@@ -92,6 +92,7 @@ class _LineWays:
             "unsend": Slash(self._unsend),
             "draft": Slash(self._draft),
             "read": Slash(self._read),
+            "run": shared,
             "retry": shared,
             "results": shared,
             "approve": _typed(approvals.approve),

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from console_app.providers.script import Script as Script
     from console_app.providers.script import read_script as read_script
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
+    from console_app.providers.text_protocol.forms import XML as XML
+    from console_app.providers.text_protocol.forms import checked_dialect as checked_dialect
+    from console_app.providers.text_protocol.forms import level_of as level_of
+    from console_app.providers.text_protocol.forms import usual_dialect as usual_dialect
     from console_app.providers.text_protocol.provider import TextProtocol as TextProtocol
 else:
     from console_app.door import door
@@ -44,6 +48,7 @@ else:
             "probing": "REQUESTS TOKENS Observation probe",
             "script": "Script read_script",
             "scripted": "ScriptedProvider",
+            "text_protocol.forms": "XML checked_dialect level_of usual_dialect",
             "text_protocol.provider": "TextProtocol",
         },
     )

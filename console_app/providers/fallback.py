@@ -71,10 +71,15 @@ class WithFallback:
         if ports.speaks(self._first, ports.ReadsText):
             self._first.choose(mode)
 
-    def approved(self, dialect: str) -> None:
-        """Note that a person approved a call that the one that answers wrote in `dialect`."""
+    @property
+    def licence(self) -> ports.Licence | None:
+        """Return the form that the one that answers is known to write calls in."""
+        return ports.licence_of(self._now)
+
+    def license(self, form: str) -> None:
+        """Note that a person said that the one that answers writes calls in `form`."""
         if ports.speaks(self._now, ports.ReadsText):
-            self._now.approved(dialect)
+            self._now.license(form)
 
     def effort_for(self, asked: Effort | None) -> str:
         """Tell how much its model is asked to think."""

@@ -136,6 +136,13 @@ class WireProvider(ABC):
         names = (text(entry.get("id")) or text(entry.get("name")) for entry in map(obj, entries))
         return list(dict.fromkeys(filter(None, names)))
 
+    async def shown_form(self) -> str | None:
+        """Return the form in which the model's calls are text by the template that its endpoint shows, None where it
+        shows none."""
+        from console_app.providers.text_protocol.shown_form import shown_form
+
+        return await shown_form(self._client, self._where)
+
     async def close(self) -> None:
         """Close connections. A closed provider is not used again."""
         await self._client.close()

@@ -19,8 +19,8 @@ tool · all.
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
 GAVE_UP = "the rest of the answer is not read for calls"
 IS_PYTHON = "the code in a tool_code block is no call of a tool"
-IN_REASONING = "Not taken as a call: it stands in reasoning"
 UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
+IN_REASONING = "Not taken as a call: it stands in reasoning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ParsedCall:
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
     tool has, `marked` for a call that no marker opened, which only its shape shows. `form` is the family that writes
     so, `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place
-    is clean, and its form the licensed one where there is any.
+    is clean.
     """
 
     index: int

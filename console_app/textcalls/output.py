@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Literal
 
 from console_app.textcalls.bodies.draft import CallAttempt, Draft, Note, Reopening, concluded, parsed
+from console_app.textcalls.dialects.table import FAMILIES, is_marked_family
 from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.model import (
     UNMARKED,
@@ -18,7 +19,7 @@ from console_app.textcalls.model import (
     ScanResult,
     VisibleText,
 )
-from console_app.textcalls.openings.position import Structure
+from console_app.textcalls.openings.position import NO_SENTENCE, Structure
 from console_app.textcalls.openings.segments import Segment, closed_up, unsaid
 from console_app.textcalls.source import LOOKAHEAD, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
@@ -31,7 +32,6 @@ BESIDE = f"{MAYBE}: another call of the answer is only shown"
 EXAMPLE = "an example in a fence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 NO_TOOL = "no tool has this name"
-OTHER_FORM = "it is written in another form than this model's"
 LAST = "at the end of the answer"
 _FENCES, _LONG = 100, 16_000  # that are looked at for calls that they show, and characters of each
 _SHOWN = 60  # characters of the text around a call that are told of
@@ -52,6 +52,8 @@ class ScanOutput:
         self.calls = 0
         """How many calls were read so far, whatever became of them."""
         self.unfenced = False
+        self.lonely = False
+        """Some calls have to be alone: text behind them takes back all before it."""
         self.goes_on = False
         """Behind its last call the answer tells of results that it made up."""
         self.shown_fences: list[tuple[int, int]] = []
@@ -125,6 +127,7 @@ class ScanOutput:
         new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self._doubt, self.has_text)
         self.segments.append(new)
         self._pending += fenced or alone
+        self.lonely = self.lonely or alone
         self.attempts += len(draft.attempts)
         self.calls += draft.calls
         self.unfenced = self.unfenced or not fenced
@@ -199,7 +202,7 @@ class ScanOutput:
         self.segments = [Segment("thought", 0, self.mark)]
         self.mark = upto
         self._structure.restart(upto)
-        self.has_text = self.unfenced = self._shows = False
+        self.has_text = self.unfenced = self.lonely = self._shows = False
         self._gap = True
         self._pending, self._doubt = 0, ""
         self._notes.clear()
@@ -284,12 +287,12 @@ class ScanOutput:
             if segment.kind == "calls" and (why := self._no_call(segment)):
                 self._demote(segment, why)
             elif segment.kind == "calls" and segment.attempts:
-                place = segment.doubt or (FOLLOWED if said and not segment.final else "")
+                place = segment.doubt
+                if said and not segment.final and place in ("", f"{MAYBE}: {NO_SENTENCE}"):
+                    place = FOLLOWED
                 stood = self._stood(segment, "before other text" if said else LAST)
-                segment.attempts = tuple(
-                    replace(one, stood=stood, asks=place or _form_asks(one, level, self._licensed))
-                    for one in segment.attempts
-                )
+                for one in segment.attempts:
+                    one.stood, one.asks = stood, place or (UNMARKED if _bare(one, level, self._licensed) else None)
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
 
     def _judge_beside_shown(self, tools: ToolSchemas) -> None:
@@ -299,9 +302,8 @@ class ScanOutput:
         fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])
         if self._shows or any(mentioned(fence, tools, unmarked=True) for fence in fences):
             for segment in self.segments:
-                segment.attempts = tuple(
-                    one if one.marked or one.asks else replace(one, asks=BESIDE) for one in segment.attempts
-                )
+                for one in segment.attempts:
+                    one.asks = one.asks or (None if one.marked else BESIDE)
 
     def _stood(self, segment: Segment, behind: str = "") -> str:
         """Return in words where calls stand."""
@@ -315,7 +317,8 @@ class ScanOutput:
         """Why calls are text after all."""
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
-        return EXAMPLE if segment.fenced and self.unfenced else ""
+        started = any(one.final for one in self.segments)  # which keep their numbers
+        return EXAMPLE if segment.fenced and self.unfenced and not started else ""
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
@@ -328,12 +331,15 @@ class ScanOutput:
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
         self.attempts = len(after)
-        if [one.failure for one in before] == [one.failure for one in after]:
-            return
-        for index, attempt in enumerate(before):
+        pairs = zip(before, after, strict=False)
+        same = next(
+            (n for n, (one, two) in enumerate(pairs) if (one.failure, one.start) != (two.failure, two.start)),
+            min(map(len, (before, after))),
+        )
+        for index, attempt in enumerate(before[same:], same):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
-        for index, attempt in enumerate(after):
+        for index, attempt in enumerate(after[same:], same):
             if attempt.failure is None and attempt.name:
                 self._events.append(CallNamed(index, attempt.name, attempt.dialect))
 
@@ -353,8 +359,8 @@ class ScanOutput:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
 
 
-def _form_asks(attempt: CallAttempt, level: ReadingLevel, licensed: str | None) -> str | None:
-    """Return why a call asks by how it is written; None where it doesn't."""
-    if licensed is not None:
-        return None if attempt.dialect == licensed else OTHER_FORM
-    return UNMARKED if level != "all" and not attempt.marked else None
+def _bare(attempt: CallAttempt, level: ReadingLevel, licensed: str | None) -> bool:
+    """Tell whether only its shape shows that this is a call, in no form that has no marker."""
+    if level == "all" or attempt.marked:
+        return False
+    return attempt.dialect != licensed or is_marked_family(FAMILIES[attempt.dialect])

@@ -1,16 +1,24 @@
 """Report the calls of a text as plain JSON values, for people who want to know why a call was not understood."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.mentions import unread
-from console_app.textcalls.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
+from console_app.textcalls.model import (
+    UNMARKED,
+    ParsedCall,
+    ReadingLevel,
+    ScanProblem,
+    ToolSignature,
+    is_list,
+    is_object,
+)
 from console_app.textcalls.scanner import parse
 
 Report = dict[str, Any]
-"""{"calls": [{"name", "arguments"}], "content", "error", "dialect", "problems": [text]}"""
+"""{"calls": [{"name", "arguments", "form", "stood", "asks"}], "content", "error", "dialect", "problems": [text]}"""
 
 
 class UnusableInput(ValueError):
@@ -44,20 +52,25 @@ def report_text(
     chunk: int | None = None,
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
+    form: str | None = None,
 ) -> Report:
-    """Read one answer; among the problems are calls that wait for approval in every mode, and what only seems to
-    be one.
+    """Read one answer; each call says why it would ask, None where it wouldn't, and among the problems are these calls
+    and what only seems to be one. `form` is the one whose calls run by the usual rules, "" for none; None: each does.
     """
-    result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
+    result, place = parse(text, tools, chunk, finish_reason, level, prefer=form), Places(text)
+    calls = [(one, _asks(one, form)) for one in result.calls]
     waits = [
-        place.problem("asks", f"The call of {one.name} waits for approval: {one.asks}.", one.start, one.end, one.name)
-        for one in result.calls
-        if one.asks is not None
+        place.problem("asks", f"The call of {one.name} waits for approval: {why}.", one.start, one.end, one.name)
+        for one, why in calls
+        if why is not None
     ]
     if not (result.calls or result.problems) and (seeming := unread(text, [tool.name for tool in tools])):
         waits = [seeming]
     return {
-        "calls": [{"name": call.name, "arguments": call.arguments} for call in result.calls],
+        "calls": [
+            {"name": one.name, "arguments": one.arguments, "form": one.form, "stood": one.stood, "asks": why}
+            for one, why in calls
+        ],
         "content": result.content,
         "error": result.error,
         "dialect": result.dialect,
@@ -65,14 +78,28 @@ def report_text(
     }
 
 
+def _asks(call: ParsedCall, form: str | None) -> str | None:
+    """Return why a call asks, by its form and by its place; None where it doesn't."""
+    other = ""
+    if form is not None and call.form != form:
+        other = f"it is written as {call.form}, and its model is not known to write calls so"
+    place = call.asks if not other or call.asks != UNMARKED else ""  # the question of its form says more
+    return "; ".join(filter(None, (other, place))) or None
+
+
 def describe(problem: ScanProblem) -> str:
     """A problem with its position, in one line."""
     return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
 
 
-def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all") -> Report:
+def report_line(
+    line: str,
+    chunk: int | None = None,
+    level: ReadingLevel = "all",
+    form: Callable[[Sequence[ToolSignature]], str | None] = lambda _: None,
+) -> Report:
     """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
-    is wrong.
+    is wrong. `form` gives the licensed form for its tools.
     """
     case: Any = None
     try:
@@ -81,7 +108,8 @@ def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all"
             raise UnusableInput('a case should be an object {"id", "tools", "text"}')
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
-        answer = report_text(case["text"], signatures([] if tools is None else tools), chunk, finish_reason, level)
+        known = signatures([] if tools is None else tools)
+        answer = report_text(case["text"], known, chunk, finish_reason, level, form(known))
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

@@ -44,6 +44,7 @@ from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _HELD = 256
+_PATIENCE = 64
 _HALF_WORD = 32  # characters held back that are looked at once more with the next piece, for prose holds back so many
 _FOREIGN = 1000  # names that are no tool's, as those of elements, which are looked up but once
 _SLICE = 1 << 14  # characters that are taken in at once, so that what is held back is moved in small pieces
@@ -84,6 +85,7 @@ class Scanner:
         schemas = ToolSchemas(tools)
         self._tools = tools
         self._state = ScanState(Source(), schemas, _read_inner, licensed or prefer, level, licensed, thinks)
+        self._state.src.patience = _PATIENCE if licensed is None else 1
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self._apart: list[str] = []
@@ -142,6 +144,12 @@ class Scanner:
     def reasoned(self, text: str) -> None:
         """The endpoint keeps reasoning apart, this of it: no text that comes turns out to be part of it."""
         self._apart.append(text)
+        self._state.thinks = False
+
+    @property
+    def thought(self) -> bool:
+        """Tell whether reasoning ended that nothing in the answer opened, so that its prompt did."""
+        return self._state.thought
 
     def finish(self, finish_reason: str | None = None) -> ScanResult:
         """The answer has ended; `finish_reason` "length" says that a token limit did it. The events are in
@@ -201,6 +209,8 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         state.output.show(start)
         state.held = True
         yield from _handle(state, found)
+        if state.licensed:
+            yield from state.start_calls()
         state.held = False
         if state.output.calls == calls:
             read = state.src.text(start, state.src.at)
@@ -355,6 +365,7 @@ def _thinking(state: ScanState, token: str) -> Reading[None]:
     held = src.text(output.mark + len(token), src.at)
     if found:
         src.pos = found.end()
+        state.thinks = False
         state.inner = state.inner and not found.group()
     output.drop(src.at, "thought", held)
 
@@ -369,7 +380,7 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
         state.inner = False
         output.drop(src.at)
     elif kind == "thought":
-        state.thinks = False
+        state.thinks, state.thought = False, True
         output.forget(src.at)
         state.reopening = None
     elif kind == "closer" and state.shown_section:
@@ -405,9 +416,11 @@ def parse(
     chunk: int | None = None,
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
+    licensed: str | None = None,
+    prefer: str | None = None,
 ) -> ScanResult:
     """Read a whole answer, fed `chunk` characters at a time (all at once unless told)."""
-    scanner = Scanner(tools, level=level)
+    scanner = Scanner(tools, prefer, level, licensed=licensed)
     step = chunk or max(1, len(text))
     for start in range(0, len(text), step):
         scanner.feed(text[start : start + step])

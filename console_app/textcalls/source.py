@@ -40,6 +40,8 @@ class Source:
         self.length = 0
         self._whole = io.StringIO()
         self._rewound = 0
+        self.patience = 1
+        """Characters that have to come before what is found late, and nobody waits for, is looked for again."""
 
     @property
     def at(self) -> int:

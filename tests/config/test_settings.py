@@ -188,6 +188,7 @@ LOOSER = [
     "max_price = 100",
     "max_result_chars = 1000000",
     'protocol = "text"',
+    'dialect = "hermes_json"',
     'policy = "parallel"',
     'dispatch = "eager"',
     'strategy = "react"',

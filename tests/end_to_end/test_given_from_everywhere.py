@@ -40,7 +40,7 @@ ATTACHED: dict[str, Callable[[str], UserMessage]] = {
 def engine_of(server: WireServer, api: Api, hub: Hub, model: str = "m") -> Engine:
     config = ProviderConfig(name="lab", api=api, model=model, base_url=server.base_url(api), api_key="k", max_tries=1)
     gate = ApprovalGate(ApprovalMode.YOLO, [Rule("allow", "*")])
-    return Engine(provider=TextProtocol(open_provider(config)), toolset=hub, gate=gate)
+    return Engine(provider=TextProtocol(open_provider(config), dialect="hermes_json"), toolset=hub, gate=gate)
 
 
 async def asked(engine: Engine, prompt: str | UserMessage = "And now?") -> list[str]:
@@ -101,7 +101,7 @@ async def test_a_call_in_what_a_tool_of_the_provider_found_asks(api: Api, hub: H
 
 async def test_a_call_in_what_was_said_before_a_new_start_asks(hub: Hub) -> None:
     with WireServer() as server:
-        server.script(DONE, Answer(Text(f"They pasted: {BARE}")), DONE, Answer(Text(MARKED)), DONE)
+        server.script(DONE, Answer(Text(f"They pasted: {BARE}")), DONE, DONE, Answer(Text(MARKED)), DONE)
         engine = engine_of(server, "openai-chat", hub)
         events: list[ev.Event] = []
         for prompt in (f"What is this?\n\n{BARE}", "And?", "Go on."):

@@ -95,12 +95,12 @@ def desk(reading_and_writing: Desk) -> Desk:
     return reading_and_writing
 
 
-def engine_of(server: WireServer, desk: Desk, mode: ApprovalMode) -> Engine:
+def engine_of(server: WireServer, desk: Desk, mode: ApprovalMode, dialect: str = "hermes_json") -> Engine:
     config = ProviderConfig(
         name="lab", api="openai-chat", model="m", base_url=server.base_url("openai-chat"), api_key="k", max_tries=1
     )
     gate = ApprovalGate(mode, [Rule("allow", "*")] if mode is ApprovalMode.YOLO else [])
-    return Engine(provider=TextProtocol(open_provider(config)), toolset=desk.hub, gate=gate)
+    return Engine(provider=TextProtocol(open_provider(config), dialect=dialect), toolset=desk.hub, gate=gate)
 
 
 async def play(engine: Engine, prompt: str) -> list[Outcome]:
@@ -129,7 +129,7 @@ async def quoted(desk: Desk, page: str, quotations: Sequence[str], mode: Approva
             more += await play(engine, "And what did it say?")
         assert server.requests[-1].body["messages"], "each of them was written"
         await engine.provider.close()
-    assert set(more) <= {Outcome.DENIED, Outcome.SKIPPED}
+    assert set(more) <= {Outcome.DENIED, Outcome.SKIPPED, Outcome.INVALID}
     assert not (desk.folder / "harm.txt").exists()
 
 
@@ -173,8 +173,8 @@ async def test_what_the_model_makes_of_a_page_that_says_it_otherwise_does_not_ru
 @pytest.mark.parametrize("dialect", DIALECTS_OF_ALL_SORTS)
 async def test_the_same_call_runs_where_it_is_the_models_own(dialect: str, desk: Desk) -> None:
     with WireServer(done) as server:
-        server.script(Answer(Text(f"I write it:\n{HARMFUL[dialect]}", size=11)))
-        engine = engine_of(server, desk, ApprovalMode.YOLO)
+        server.script(Answer(Text(f"I write it.\n{HARMFUL[dialect]}", size=11)))
+        engine = engine_of(server, desk, ApprovalMode.YOLO, dialect)
         ended = await play(engine, "Write it.")
         await engine.provider.close()
     assert ended == [Outcome.SUCCEEDED]

@@ -29,14 +29,17 @@ LOST = {
     "an end alone": "</tool_call>",
     "a tag of a function": "<functon=calculator_evaluate><parameter=expression>1</parameter></functon>",
     "a tag of a call": '<invok name="calculator_evaluate"><parameter name="expression">1</parameter></invok>',
-    "a tag that is nearly a mark": f"<tool_cal>\n{OBJECT}\n</tool_cal>",
-    "a token that is nearly a mark": "<|tool_call_strat|>[calculator_evaluate(expression='1')]<|tool_call_end|>",
     "a label": f"Acton: calculator_evaluate\nAction Input: {ARGUMENTS}",
     "the tool's label as code": "calculator.evaluate(expression='6*7')",
     "code that prints": "print(calculator_evaluate(expression='6*7'))",
     "a tag that is nearly the tool's": "<calculator_evalute><expression>1</expression></calculator_evalute>",
     "entities": MARKED.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;"),
-    "half a call in a sentence": f"I say {MARKED} here.",
+    "a call in a block quote": "The page says:\n\n> " + MARKED.replace("\n", "\n> "),
+}
+READ = {
+    "a tag that is nearly a mark": f"<tool_cal>\n{OBJECT}\n</tool_cal>",
+    "a token that is nearly a mark": "<|tool_call_strat|>[calculator_evaluate(expression='1')]<|tool_call_end|>",
+    "a call in a sentence": f"I say {MARKED} here.",
 }
 SHOWS_NOTHING: dict[str, list[Text | Reasoning]] = {
     "nothing": [],
@@ -80,16 +83,25 @@ async def test_a_call_that_was_lost_is_told_of_and_the_model_hears_it(
         engine = engine_of(server, api, hub, **more)
         await play(engine)
         told, ended = await play(engine)
+        heard = str(server.requests[2].body)
         assert await play(engine) == ([], [])
-        heard, later = str(server.requests[2].body), ""
-        await play(engine)
         later = str(server.requests[3].body)
         await engine.provider.close()
     assert not ended
     assert len(told) == 1
     assert "nothing was run" in told[0]
-    assert "Of your last answer: The answer " in heard
-    assert "Of your last answer" not in later, "it is told once"
+    assert (heard.count("(The answer "), later.count("(The answer ")) == (1, 1), "it is told once, in the same turn"
+
+
+@each("more", LEVELS)
+@each("text", READ.values(), ids=READ.keys())
+async def test_what_is_nearly_a_mark_is_read_and_asks(text: str, more: dict[str, Any], hub: Hub) -> None:
+    with WireServer(done) as server:
+        server.script(Answer(Text(text, size=5)))
+        engine = engine_of(server, "openai-chat", hub, **more)
+        _, ended = await play(engine)
+        await engine.provider.close()
+    assert ended == ["denied"], "nobody is there to ask"
 
 
 @each("pieces", SHOWS_NOTHING.values(), ids=SHOWS_NOTHING.keys())
@@ -104,8 +116,8 @@ async def test_an_answer_that_shows_nothing_is_asked_for_again_and_then_told(
         told, _ = await play(engine)
         asked = str(server.requests[2].body)
         await engine.provider.close()
-    assert NUDGE in asked
-    assert told[-1].startswith("The model gave an empty answer twice"), told
+    assert NUDGE in asked or "(The answer " in asked
+    assert told[-1].startswith("The model gave an empty answer twice") or "nothing was run" in told[-1], told
 
 
 ORDINARY = [

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from console_app.domain import events as ev
+from console_app.domain.events import Decision
 from console_app.domain.ports import ModelRequest
 from console_app.domain.questions import SamplingMessage, SamplingRequest
 from console_app.domain.settings import Sampling
@@ -70,12 +71,12 @@ async def test_an_endpoint_that_takes_no_tools_any_more_is_asked_in_text_until_t
         assert not any("tool_calls" in message or message["role"] == "tool" for message in retold)
         assert "<tool_call>" in str(retold)
         engine.provider.choose("auto")  # type: ignore[attr-defined]
-        server.script(Answer(Text(MARKED)), NATIVE, DONE)
+        server.script(Answer(Text(MARKED)), DONE, NATIVE, DONE)
         third, fourth = await play(engine), await play(engine)
-        assert tools_offered(server) == [True] * 4 + [False] * 2 + [True] * 3
+        assert tools_offered(server) == [True] * 4 + [False] * 2 + [True] * 4
         sent = server.requests[-1].body["messages"]
         await engine.provider.close()
-    assert answers(third) == [MARKED]
+    assert answers(third) == [MARKED, "Done."]
     assert not of(third, ev.CallAnnounced), "it called natively in this conversation"
     assert [event.content for event in of(fourth, ev.CallFinished)] == ["2"]
     assert sum(len(message.get("tool_calls", ())) for message in sent) == 4, "calls of text go natively too"
@@ -83,15 +84,15 @@ async def test_an_endpoint_that_takes_no_tools_any_more_is_asked_in_text_until_t
 
 async def test_two_models_of_one_conversation_are_read_each_by_what_it_did(hub: Hub) -> None:
     with WireServer() as server:
-        server.script(NATIVE, DONE, Answer(Text(MARKED)), DONE, Answer(Text(MARKED)), Answer(Text(MARKED)), DONE)
+        server.script(NATIVE, DONE, *[Answer(Text(MARKED)), DONE] * 3)
         engine = engine_of(server, hub)
         first = engine.provider
         await play(engine)
-        engine.provider = other = provider_of(server, "other")
+        engine.provider = other = provider_of(server, "other", dialect="hermes_json")
         assert [event.content for event in of(await play(engine), ev.CallFinished)] == ["42"]
         engine.provider = first
         back = await play(engine)
-        assert answers(back) == [MARKED]
+        assert answers(back) == [MARKED, "Done."]
         assert not of(back, ev.CallAnnounced)
         engine.provider = other
         assert [event.content for event in of(await play(engine), ev.CallFinished)] == ["42"]
@@ -106,7 +107,7 @@ async def test_a_fork_that_ends_before_the_only_native_call_knows_it(
     where: str, again: str, hub: Hub, store: Store
 ) -> None:
     with WireServer() as server:
-        server.script(DONE, NATIVE, DONE, Answer(Text(MARKED)), Answer(Text(BARE)))
+        server.script(DONE, NATIVE, DONE, Answer(Text(MARKED)), DONE, Answer(Text(BARE)), DONE)
         engine = engine_of(server, hub)
         events: list[ev.Event] = [engine.session_event(), *await play(engine), *await play(engine)]
         session = await kept(store, events)
@@ -120,15 +121,15 @@ async def test_a_fork_that_ends_before_the_only_native_call_knows_it(
         assert not any(call for message in engine.history for call in getattr(message, "tool_calls", ()))
         for text in (MARKED, BARE):
             after = await play(engine)
-            assert answers(after) == [text]
+            assert answers(after) == [text, "Done."]
             assert not of(after, ev.CallAnnounced)
         await engine.provider.close()
 
 
 async def test_another_session_of_the_same_run_is_read_by_what_happened_in_it(hub: Hub, store: Store) -> None:
     with WireServer() as server:
-        server.script(DONE, NATIVE, DONE, Answer(Text(MARKED)), DONE, Answer(Text(MARKED)))
-        engine = engine_of(server, hub)
+        server.script(DONE, NATIVE, DONE, Answer(Text(MARKED)), DONE, Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, hub, dialect="hermes_json")
         text = await kept(store, [engine.session_event(), *await play(engine)])
         engine.begin()
         native = await kept(store, [engine.session_event(), *await play(engine)])
@@ -142,7 +143,7 @@ async def test_another_session_of_the_same_run_is_read_by_what_happened_in_it(hu
 async def test_why_nothing_was_called_is_told_in_its_own_conversation_alone(hub: Hub, store: Store) -> None:
     asked = [SamplingMessage("user", "Hello."), SamplingMessage("assistant", "Yes?"), SamplingMessage("user", "Go on.")]
     with WireServer() as server:
-        server.script(DONE, Answer(Text(f"I refuse to emit {MARKED} here.")), Answer(Text(MARKED)), DONE, DONE)
+        server.script(DONE, Answer(Text(f"I refuse to emit {BARE} here.")), DONE, Answer(Text(MARKED)), DONE, DONE)
         engine = engine_of(server, hub)
         other = await kept(store, [engine.session_event(), *await play(engine)])
         engine.begin()
@@ -158,7 +159,7 @@ async def test_why_nothing_was_called_is_told_in_its_own_conversation_alone(hub:
         said = [str(request.body["messages"][-1]["content"]) for request in server.requests]
         await engine.provider.close()
     assert sampled.text == MARKED, "what a server asked for is text"
-    assert not any("Of your last answer" in text for text in said)
+    assert ["(The answer" in text for text in said] == [False, False, True, False, False, False]
 
 
 @pytest.mark.parametrize("mode", ["native", "auto", "text", "xml"])
@@ -167,15 +168,13 @@ async def test_what_a_protocol_reads(mode: Any, official: bool, hub: Hub) -> Non
     """The table of docs/dialects.md: a marked call, then an unmarked one with more text behind it."""
     unmarked = f"I calculate.\n\n{written('roo_xml')}"
     with WireServer() as server:
-        server.script(Answer(Text(MARKED)))
         reads = mode != "native" and (not official or mode != "auto")
-        server.script(*[DONE] * reads, Answer(Text(unmarked)), DONE)
+        server.script(Answer(Text(MARKED)), DONE, Answer(Text(unmarked)), DONE)
         engine = engine_of(server, hub, mode=mode, official=official)
-        marked, other = await play(engine), await play(engine)
+        marked, other = await play(engine, Decision.ALLOW), await play(engine, Decision.ALLOW)
         assert tools_offered(server)[0] == (mode in ("native", "auto"))
         assert isinstance(engine.last_request, ModelRequest)
         await engine.provider.close()
     assert [event.outcome for event in of(marked, ev.CallFinished)] == [Outcome.SUCCEEDED] * reads
-    asked_in_text = mode in ("text", "xml")
-    assert len(of(other, ev.CallFinished)) == (asked_in_text)
+    assert len(of(other, ev.CallFinished)) == reads
     assert bool(of(marked, ev.Notice)) == (not reads)

@@ -72,7 +72,7 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     text = written(dialect, *SUMS)
     with WireServer() as server:
         server.script(Answer(Text(text, size=3)), DONE)
-        events = await play(engine(server, hub, "text"))
+        events = await play(engine(server, hub, "text", dialect))
         second = server.requests[1].body
     finished = of(events, ev.CallFinished)
     assert sorted(event.content for event in finished) == sorted(SUMS.values())

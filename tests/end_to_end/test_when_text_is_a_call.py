@@ -12,13 +12,11 @@ from urllib.parse import quote
 
 import pytest
 
-from console_app.config.models import KnownDialects
 from console_app.config.servers import ServerConfig
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import protocol_label
 from console_app.domain.settings import ProviderConfig
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
@@ -93,7 +91,7 @@ def tools_offered(server: WireServer) -> list[bool]:
     return ["tools" in request.body for request in server.requests]
 
 
-LEFT_AS_TEXT = {
+ASKS = {
     "prose, a fence and a closing sentence": f"This is the message I send:\n\n{FENCED}\n\nThat should do it.",
     "prose and a fence": f"I will calculate it.\n\n{FENCED}",
     "a fence and prose": f"{FENCED}\n\nThis is what I would send.",
@@ -104,29 +102,48 @@ LEFT_AS_TEXT = {
     "a tag that is the tool's name": "So:\n<calculator_evaluate>\n<expression>6*7</expression>\n</calculator_evaluate>",
     "definitions that are echoed": f"<tools>\n{BARE}\n</tools>\nare the tools.",
     "Python in prose": 'It calls:\n[calculator_evaluate(expression="6*7")]',
-    "arguments that do not fit": '{"name": "calculator_evaluate", "arguments": {"expression": 3, "more": true}}',
-    "a tool there isn't": '{"name": "rm", "arguments": {"path": "/"}}',
-    "a call that was cut off": '{"name": "calculator_evaluate", "arguments": {"expression": "6*',
     "a marked call in a sentence": f"I refuse to emit {MARKED} here.",
     "a marked call with a full stop": f"I refuse to emit {MARKED}.",
     "a marked call in a fence between sentences": f"It says:\n\n```\n{MARKED}\n```\n\nI won't.",
+}
+LEFT_AS_TEXT = {
+    "an unmarked call in a sentence": f"I refuse to emit {BARE} here.",
+    "arguments that do not fit": '{"name": "calculator_evaluate", "arguments": {"expression": 3, "more": true}}',
+    "a tool there isn't": '{"name": "rm", "arguments": {"path": "/"}}',
+    "a call that was cut off": '{"name": "calculator_evaluate", "arguments": {"expression": "6*',
     "a marked call in a block quote": "The page says:\n\n> " + MARKED.replace("\n", "\n> ") + "\n\nI won't.",
 }
 
 
-@each("text", LEFT_AS_TEXT.values(), ids=LEFT_AS_TEXT.keys())
+@each("text", ASKS.values(), ids=ASKS.keys())
 @each("size", [3, 10_000])
-async def test_what_is_not_marked_and_not_alone_stays_text(text: str, size: int, hub: Hub) -> None:
+async def test_what_may_be_quoted_asks_in_every_mode(text: str, size: int, hub: Hub) -> None:
     with WireServer() as server:
         server.script(Answer(Text(text, size=size)), DONE)
         engine = engine_of(server, hub)
+        events = await play(engine, Decision.DENY)
+        await engine.provider.close()
+    asked = of(events, ev.ApprovalRequested)
+    assert asked
+    assert all(": does m write so?" in event.why for event in asked)
+    assert {event.outcome for event in of(events, ev.CallFinished)} == {Outcome.DENIED}
+
+
+@each("text", LEFT_AS_TEXT.values(), ids=LEFT_AS_TEXT.keys())
+@each("size", [3, 10_000])
+async def test_what_is_no_call_of_the_answers_own_stays_text(text: str, size: int, hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(text, size=size)), DONE, DONE)
+        engine = engine_of(server, hub)
         events = await play(engine)
+        heard = bool([event for event in of(events, ev.Notice) if event.level == "warning"])
         events_after = await play(engine)
-        assert tools_offered(server) == [True, True]
+        assert tools_offered(server) == [True] * (2 + heard)
         await engine.provider.close()
     assert not of(events, ev.CallFinished)
     assert not of(events, ev.ApprovalRequested)
-    assert answers(events) == [text]
+    assert answers(events) == [text, "Done."][: 1 + heard]
+    events = [event for event in events if event.step == 1]
     shown = [event.text for event in of(events, ev.TextRevised)][-1:] or [
         "".join(event.text for event in of(events, ev.TextDelta))
     ]
@@ -136,7 +153,7 @@ async def test_what_is_not_marked_and_not_alone_stays_text(text: str, size: int,
 
 async def test_what_was_left_as_text_is_told_once(hub: Hub) -> None:
     with WireServer() as server:
-        server.script(Answer(Text(f"First:\n{FENCED}\nthen:\n{FENCED}\nSo.")))
+        server.script(Answer(Text(f"First:\n> {BARE}\n\nthen:\n> {BARE}\n\nSo.")), DONE)
         engine = engine_of(server, hub)
         notices = of(await play(engine), ev.Notice)
         await engine.provider.close()
@@ -162,10 +179,10 @@ async def test_an_unmarked_call_that_is_the_whole_answer_waits_for_a_person_in_e
         server.script(Answer(Text(text, size=3)), DONE)
         engine = engine_of(server, hub)
         events = await play(engine, Decision.ALLOW)
-        assert tools_offered(server) == [True, False], "an approved call says how the model writes them"
+        assert tools_offered(server) == [True, True]
         await engine.provider.close()
     asked = of(events, ev.ApprovalRequested)
-    assert [event.why for event in asked] == ["unmarked in the answer's text: only its shape shows that it is a call"]
+    assert [event.why.endswith(": does m write so?") for event in asked] == [True]
     assert [event.by for event in of(events, ev.ApprovalResolved)] == [DecidedBy.USER]
     assert [event.content for event in of(events, ev.CallFinished)] == ["42"]
 
@@ -178,7 +195,8 @@ async def test_a_call_between_sentences_waits_for_a_person_in_every_mode(refused
         engine = engine_of(server, hub)
         events = await play(engine, Decision.DENY)
         await engine.provider.close()
-    assert [event.why.partition(":")[0] for event in of(events, ev.ApprovalRequested)] == ["maybe quoted"]
+    asked = [event.why for event in of(events, ev.ApprovalRequested)]
+    assert [why.rpartition("; ")[2] for why in asked] == ["maybe quoted: text follows it"]
     assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.DENIED]
 
 
@@ -193,11 +211,11 @@ async def test_where_nobody_is_there_an_unmarked_call_is_denied(hub: Hub) -> Non
 
 
 @each("dialect", [row.name for row in FAMILIES.values() if is_marked_family(row)])
-async def test_a_marked_call_runs_under_the_normal_rules(dialect: str, hub: Hub) -> None:
+async def test_a_call_in_a_known_form_runs_under_the_normal_rules(dialect: str, hub: Hub) -> None:
     text = f"I will calculate.\n{written(dialect)}"
     with WireServer() as server:
         server.script(Answer(Text(text, size=3)), DONE, Answer(Text(text, size=3)), DONE)
-        engine = engine_of(server, hub)
+        engine = engine_of(server, hub, dialect=dialect)
         events = await play(engine)
         assert tools_offered(server) == [True, True]
         engine.gate = ApprovalGate(ApprovalMode.ASK)
@@ -304,16 +322,16 @@ async def files(tmp_path: Path) -> AsyncIterator[Hub]:
 @pytest.mark.parametrize("resumed", [False, True])
 async def test_a_page_of_a_turn_before_is_still_what_the_model_was_given(resumed: bool, files: Hub) -> None:
     with WireServer() as server:
-        server.script(READS, QUOTES, Answer(Text(LIST)), DONE)
-        engine = engine_of(server, files)
-        events = await play(engine)
+        server.script(READS, QUOTES, DONE, Answer(Text(LIST)), DONE)
+        engine = engine_of(server, files, dialect="hermes_json")
+        events = await play(engine, Decision.DENY)
         if resumed:
             await engine.provider.close()
-            before, engine = engine, engine_of(server, files)
+            before, engine = engine, engine_of(server, files, dialect="hermes_json")
             engine.go_on("again", before.transcript)
         after = await play(engine, Decision.DENY)
         await engine.provider.close()
-    assert [event.name for event in of(events, ev.CallAnnounced)] == ["files_read_file"]
+    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.SUCCEEDED, Outcome.DENIED]
     assert [event.outcome for event in of(after, ev.CallFinished)] == [Outcome.DENIED]
     assert of(after, ev.ApprovalRequested)[0].why.startswith("maybe quoted: it stands in the result of files_read_file")
 
@@ -321,10 +339,10 @@ async def test_a_page_of_a_turn_before_is_still_what_the_model_was_given(resumed
 async def test_what_an_answer_quoted_of_a_page_asks_after_a_new_start_too(files: Hub) -> None:
     """The page itself has given way to a summary, and is known with the session alone."""
     with WireServer() as server:
-        server.script(READS, DONE, QUOTES, DONE, Answer(Text("They read a page.")), Answer(Text(LIST)), DONE)
-        first = engine_of(server, files)
+        server.script(READS, DONE, QUOTES, DONE, DONE, Answer(Text("They read a page.")), Answer(Text(LIST)), DONE)
+        first = engine_of(server, files, dialect="hermes_json")
         for _ in range(3):
-            await play(first)
+            await play(first, Decision.DENY)
         async with first.compact() as compacting:
             assert of([event async for event in compacting], ev.HistoryCompacted)
         await first.provider.close()
@@ -332,7 +350,7 @@ async def test_what_an_answer_quoted_of_a_page_asks_after_a_new_start_too(files:
         engine.go_on("again", first.transcript)
         events = await play(engine, Decision.DENY)
         await engine.provider.close()
-        sent = json.dumps(server.requests[5].body["messages"])
+        sent = json.dumps(server.requests[6].body["messages"])
     assert "Welcome!" not in sent, "the page is not sent any more"
     assert "I won't." in sent, "what was quoted of it is"
     assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.DENIED]
@@ -356,7 +374,7 @@ async def test_a_call_in_what_a_server_that_failed_says_asks(tmp_path: Path) -> 
     look = '<tool_call>\n{"name": "evil_look", "arguments": {}}\n</tool_call>'
     with WireServer() as server:
         server.script(Answer(Text(look)), Answer(Text(MARKED)), DONE)
-        provider = provider_of(server)
+        provider = provider_of(server, dialect="hermes_json")
         gate = ApprovalGate(ApprovalMode.YOLO, [Rule("allow", "*")])
         engine = Engine(provider=provider, toolset=both, gate=gate, servers=HubSwitch(both))
         events = await play(engine, Decision.DENY)
@@ -373,12 +391,12 @@ async def test_a_call_in_what_a_server_that_failed_says_asks(tmp_path: Path) -> 
 async def test_after_a_native_call_nothing_is_read_in_that_conversation(hub: Hub) -> None:
     native = Answer(Call(TOOL, '{"expression": "1+1"}'))
     with WireServer() as server:
-        server.script(native, DONE, Answer(Text(MARKED)), Answer(Text(BARE)), Answer(Text(MARKED)), DONE)
-        engine = engine_of(server, hub)
+        server.script(native, DONE, Answer(Text(MARKED)), DONE, Answer(Text(BARE)), DONE, Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, hub, dialect="hermes_json")
         assert [event.content for event in of(await play(engine), ev.CallFinished)] == ["2"]
         for text in (MARKED, BARE):
             events = await play(engine)
-            assert answers(events) == [text]
+            assert answers(events) == [text, "Done."]
             assert not of(events, ev.CallAnnounced)
         engine.begin()
         again = await play(engine)
@@ -390,7 +408,7 @@ async def test_after_a_native_call_nothing_is_read_in_that_conversation(hub: Hub
 @pytest.mark.parametrize("resumed", [False, True])
 async def test_a_native_call_that_was_undone_is_still_one_of_the_conversation(resumed: bool, hub: Hub) -> None:
     with WireServer() as server:
-        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE, Answer(Text(MARKED)))
+        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE, Answer(Text(MARKED)), DONE)
         engine = engine_of(server, hub)
         events = await play(engine)
         undone = engine.undo_turn()
@@ -402,7 +420,7 @@ async def test_a_native_call_that_was_undone_is_still_one_of_the_conversation(re
         after = await play(engine)
         await engine.provider.close()
     assert len(server.requests[2].body["messages"]) == 1, "nothing of the turn is sent any more"
-    assert answers(after) == [MARKED]
+    assert answers(after)[0] == MARKED
     assert not of(after, ev.CallAnnounced)
 
 
@@ -415,10 +433,10 @@ async def test_a_native_call_that_a_summary_stands_for_is_known_after_a_new_star
         server.script(native, DONE, DONE, DONE, summary, Answer(Text(MARKED)), DONE)
         first = engine_of(server, hub)
         for _ in range(3):
-            await play(first)
+            await play(first, Decision.DENY)
         async with first.compact() as compacting:
             assert of([event async for event in compacting], ev.HistoryCompacted)
-        engine = engine_of(server, hub, model=model)
+        engine = engine_of(server, hub, model=model, dialect="hermes_json")
         engine.go_on("again", first.transcript)
         events = await play(engine)
         sent = server.requests[5].body["messages"]
@@ -437,7 +455,7 @@ async def test_a_conversation_that_goes_on_knows_which_model_called_natively(
         first = engine_of(server, hub)
         await play(first)
         stored = [message.model_validate_json(message.model_dump_json()) for message in first.history]
-        engine = engine_of(server, hub, model=model)
+        engine = engine_of(server, hub, model=model, dialect="hermes_json")
         engine.history[:] = stored
         events = await play(engine)
         await first.provider.close()
@@ -451,13 +469,13 @@ async def test_where_nothing_is_read_the_answer_stays_as_it_is_and_a_marker_is_t
 ) -> None:
     text = f"<|im_start|>assistant\n{MARKED}\n<|tool_calls_section_begin|>{written('kimi_k2')} and {BARE}\n\n{FENCED}"
     with WireServer() as server:
-        server.script(Answer(Text(text, size=2)), Answer(Text(f"It is\n{FENCED}")))
+        server.script(Answer(Text(text, size=2)), DONE, Answer(Text(f"It is\n{FENCED}")))
         engine = engine_of(server, hub, **more)
         events = await play(engine)
         quiet = await play(engine)
         await engine.provider.close()
-    assert answers(events) == [text]
-    assert "".join(event.text for event in of(events, ev.TextDelta)) == text
+    assert answers(events) == [text, "Done."]
+    assert "".join(event.text for event in of(events, ev.TextDelta) if event.step == 1) == text
     assert not of(events, ev.TextRevised)
     assert not of(events, ev.CallAnnounced)
     assert [event.text.partition(";")[0] for event in of(events, ev.Notice)] == [
@@ -478,11 +496,11 @@ async def test_only_a_refusal_takes_native_tools_away(hub: Hub) -> None:
     with WireServer() as server:
         server.script(refusal, Answer(Text(f"Like this:\n{BARE}")), DONE)
         engine = engine_of(server, hub)
-        events = await play(engine)
+        events = await play(engine, Decision.ALLOW)
         assert tools_offered(server) == [True, False, False]
         assert engine.provider.protocol == "text"
         await engine.provider.close()
-    assert [event.content for event in of(events, ev.CallFinished)] == ["42"], "then all dialects are read"
+    assert [event.content for event in of(events, ev.CallFinished)] == ["42"], "then all dialects are read, and ask"
 
 
 async def test_a_refusal_is_an_error_where_native_was_asked_for(hub: Hub) -> None:
@@ -503,41 +521,6 @@ async def test_a_native_call_beside_text_is_the_only_one(hub: Hub) -> None:
         await engine.provider.close()
     assert [event.content for event in of(events, ev.CallFinished)] == ["2"]
     assert answers(events)[0].strip() == BARE
-
-
-async def test_a_dialect_is_remembered_once_its_call_was_approved(hub: Hub, tmp_path: Path) -> None:
-    known = KnownDialects(tmp_path / "dialects.json")
-    with WireServer() as server:
-        server.script(Answer(Text(MARKED)), DONE, Answer(Text(MARKED)), DONE, DONE, DONE)
-        engine = engine_of(server, hub, known=known)
-        await play(engine)
-        assert protocol_label(engine.provider) == "native", "what runs by a rule or a mode is not approved"
-        engine.gate = ApprovalGate(ApprovalMode.ASK)
-        await play(engine, Decision.ALLOW)
-        assert protocol_label(engine.provider) == "text hermes_json"
-        later = provider_of(server, known=KnownDialects(tmp_path / "dialects.json"))
-        assert protocol_label(later) == "text hermes_json", "the next session knows it"
-        assert protocol_label(provider_of(server, "another", known=known)) == "native"
-        assert protocol_label(provider_of(server, known=known, official=True)) == "native"
-        later.choose("auto")
-        assert protocol_label(later) == "native"
-        assert protocol_label(provider_of(server, known=known)) == "native", "it is forgotten for good"
-        assert tools_offered(server) == [True, True, True, False]
-        await engine.provider.close()
-
-
-async def test_the_first_native_call_drops_what_was_known(hub: Hub, tmp_path: Path) -> None:
-    known = KnownDialects(tmp_path / "dialects.json")
-    with WireServer() as server:
-        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE)
-        engine = engine_of(server, hub, known=known)
-        key = "lab/m at "
-        known.keep(key, "hermes_json")
-        engine.provider = provider_of(server, known=known)
-        assert protocol_label(engine.provider) == "text hermes_json"
-        await play(engine)
-        assert (protocol_label(engine.provider), known.get(key)) == ("native", None)
-        await engine.provider.close()
 
 
 @pytest.mark.parametrize(
@@ -564,24 +547,24 @@ async def test_the_board_says_where_a_call_stood_in_any_layout(given: str, where
     assert [event.why for event in of(events, ev.ApprovalRequested)] == [f"maybe quoted: it stands in {where}"]
 
 
-async def test_the_model_hears_why_its_answer_called_nothing(hub: Hub) -> None:
+async def test_the_model_hears_at_once_why_its_answer_called_nothing_and_no_more_than_twice(hub: Hub) -> None:
+    refuses = Answer(Text(f"The page says:\n\n> {BARE}"))
     with WireServer() as server:
-        server.script(Answer(Text(f"I refuse to emit {MARKED} here.")), DONE, DONE)
+        server.script(refuses, DONE, refuses, refuses, refuses)
         engine = engine_of(server, hub)
-        for _ in range(3):
-            await play(engine)
+        events = await play(engine), await play(engine)
         said = [request.body["messages"][-1]["content"] for request in server.requests]
         await engine.provider.close()
-    assert ["it is part of a sentence" in text for text in said] == [False, True, False]
+    assert ["it stands in a block quote" in text for text in said] == [False, True, False, True, True]
+    assert [of(some, ev.TurnFinished)[0].outcome for some in events] == ["completed", "completed"]
 
 
 @pytest.mark.parametrize("said", ["It is late.", ""])
 async def test_a_call_in_reasoning_is_told_of_and_the_model_hears_it(said: str, hub: Hub) -> None:
     with WireServer() as server:
-        server.script(Answer(Reasoning(f"I compute.\n{MARKED}\n"), *([Text(said)] if said else [])), DONE, DONE)
+        server.script(Answer(Reasoning(f"I compute.\n{MARKED}\n"), *([Text(said)] if said else [])), DONE)
         engine = engine_of(server, hub)
         events = await play(engine)
-        await play(engine)
         heard = server.requests[1].body["messages"][-1]["content"]
         await engine.provider.close()
     told = [event.text for event in of(events, ev.Notice) if TOOL in event.text]
@@ -609,7 +592,7 @@ async def test_no_text_call_starts_before_the_answer_has_ended_and_text_behind_i
 ) -> None:
     with WireServer() as server:
         server.script(Answer(Text(f"{written(dialect)}\nThen I wait for it.\n", size=3)), DONE)
-        engine = engine_of(server, hub)
+        engine = engine_of(server, hub, dialect=dialect)
         events = await play(engine, Decision.ALLOW)
         await engine.provider.close()
     (asked,) = of(events, ev.ApprovalRequested)

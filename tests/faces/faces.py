@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from acp import schema
 
@@ -47,18 +47,30 @@ def answer(spec: ToolSpec, *arguments: str, must_ask: str = "") -> Answer:
     return [*chunks, UsageChunk(10, 10), FinishChunk("tool_calls")]
 
 
+def written(calls: Answer) -> WrittenModel:
+    """A model that makes these calls, then says that it is over."""
+    return WrittenModel(calls, say("Over."))
+
+
+Answered = Literal["once", "form", "deny"]
+
+
 @dataclass
 class Face:
-    """What a user meets. `rules` asks for those on offer, `reads` runs all that only read, where a face has that."""
+    """What a user meets. `rules` asks for those on offer, `reads` runs all that only read, where a face has that.
+    `decide` gives one of the answers to whether a model writes calls so."""
 
     shown: str
     rules: Callable[[], Awaitable[bool]]
     reads: Callable[[], Awaitable[None]] | None
+    decide: Callable[[Answered], Awaitable[None]] | None = None
 
 
 @asynccontextmanager
-async def on_screen(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
-    console = app(folder, WrittenModel(calls, say("Over.")), tool, gate=gate)  # type: ignore[arg-type]
+async def on_screen(
+    folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None
+) -> AsyncGenerator[Face]:
+    console = app(folder, model or written(calls), tool, gate=gate)  # type: ignore[arg-type]
     async with console.run_test(size=(160, 40)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "Approve 1 of 1")
@@ -69,14 +81,20 @@ async def on_screen(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGa
         async def rules() -> bool:
             return "a allow for session" in seen(console)
 
-        yield Face(" ".join(seen(console).split()), rules, partial(decide, pilot, "R"))
+        async def answered(which: Answered) -> None:
+            await decide(pilot, {"once": "y", "form": "a", "deny": "n"}[which])
+            await see(pilot, "Over.")
+
+        yield Face(" ".join(seen(console).split()), rules, partial(decide, pilot, "R"), answered)
 
 
 @asynccontextmanager
-async def in_lines(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
-    async with lines_opened(folder, WrittenModel(calls, say("Over.")), tool, gate=gate) as lines:  # type: ignore[arg-type]
+async def in_lines(
+    folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None
+) -> AsyncGenerator[Face]:
+    async with lines_opened(folder, model or written(calls), tool, gate=gate) as lines:  # type: ignore[arg-type]
         lines.type("go")
-        await lines.see(" 1 decides.")
+        await lines.see(" 1 decides.", or_else="/allow 1:")
         shown = lines.text
 
         async def rules() -> bool:
@@ -92,16 +110,20 @@ async def in_lines(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGat
             lines.type("/approve reads")
             await lines.see("is approved by you" if tool.spec.annotations.title == "runs" else "No such call waits")
 
-        yield Face(" ".join(shown.split()), rules, reads)
+        async def answered(which: Answered) -> None:
+            lines.type({"once": "/approve 1", "form": "/allow 1", "deny": "/deny 1"}[which])
+            await lines.see("Over.")
+
+        yield Face(" ".join(shown.split()), rules, reads, answered)
 
 
 class EditorFace(Screen):
     """A conversation of an editor without the wire: `asked` are the permission requests."""
 
-    def __init__(self, folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> None:
+    def __init__(self, folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None) -> None:
         super().__init__()
         self.store: Any = Memory()
-        made = services(folder, WrittenModel(calls, say("Over.")), tool, gate=gate, store=self.store)
+        made = services(folder, model or written(calls), tool, gate=gate, store=self.store)
         console = Console(made, self)
         console.readiness.waits_for_nothing()
         self.asked: list[tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]] = []
@@ -144,8 +166,10 @@ class EditorFace(Screen):
 
 
 @asynccontextmanager
-async def in_editor(folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate) -> AsyncGenerator[Face]:
-    editor = EditorFace(folder, tool, calls, gate)
+async def in_editor(
+    folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None
+) -> AsyncGenerator[Face]:
+    editor = EditorFace(folder, tool, calls, gate, model)
     await editor.run("reject")
 
     async def rules() -> bool:

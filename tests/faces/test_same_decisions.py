@@ -10,9 +10,12 @@ import pytest
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
+from console_app.domain.ports import Licence, licence_of
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
-from tests.faces.faces import FACES, EditorFace, OneTool, answer
+from console_app.providers import TextProtocol
+from tests.faces.faces import FACES, Answered, EditorFace, OneTool, answer
+from tests.tui.parts import WrittenModel, say
 
 TRAITS = ("must ask", "changed tool", "other server", "misfit", "require_approval")
 CASES = [frozenset(some) for n in range(3) for some in combinations(TRAITS, n)] + [frozenset(TRAITS)]
@@ -91,3 +94,29 @@ async def test_an_answer_that_makes_a_rule_is_refused_for_a_call_that_always_ask
     assert tool.ran == []
     resolved = [one for one in editor.events if one.type == "approval.resolved"]
     assert [one.decision for one in resolved] == [Decision.DENY]
+
+
+@pytest.mark.parametrize("face", [*FACES])
+@pytest.mark.parametrize("answered", ["once", "form", "deny"])
+async def test_every_face_has_the_three_answers_to_a_call_in_a_form_that_is_not_known(
+    face: str, answered: Answered, tmp_path: Path
+) -> None:
+    tool, gate = OneTool(Case(frozenset()).spec()), ApprovalGate(ApprovalMode.YOLO)
+    text = '<tool_call>\n{"name": "lab_look", "arguments": {"text": "x"}}\n</tool_call>'
+    heard = WrittenModel(say(text), say("Over."))
+    model = TextProtocol(heard)
+    if face == "editor":
+        editor = EditorFace(tmp_path, tool, [], gate, model)
+        await editor.run({"once": "once", "form": "form", "deny": "reject"}[answered])
+        shown = editor.text + " ".join(option.name for option in editor.asked[0][1])
+    else:
+        async with FACES[face](tmp_path, tool, [], gate, model=model) as one:
+            shown = one.shown
+            assert one.decide is not None
+            await one.decide(answered)
+    words = ("run it", "run it, the model writes so", "it is a quotation")
+    assert all(said.casefold() in " ".join(shown.split()).casefold() for said in words), shown
+    assert "ritten as hermes_json on line 2: does " in " ".join(shown.split())
+    assert tool.ran == ([] if answered == "deny" else [{"text": "x"}])
+    assert licence_of(model) == (Licence("hermes_json", "as you said") if answered == "form" else None)
+    assert any("It is a quotation" in message.content for message in heard.requests[1].messages) == (answered == "deny")

@@ -71,10 +71,10 @@ def test_json_is_one_object_with_the_answer_the_calls_and_the_history(fanout: In
 
 def test_json_holds_what_notices_say(fanout: Inside, server: WireServer) -> None:
     call = '{"name": "calculator_evaluate", "arguments": {"expression": "6*7"}}'
-    server.script(Answer(Text(f"I refuse to emit <tool_call>{call}</tool_call> here.")))
+    server.script(Answer(Text(f"The page says:\n\n> <tool_call>{call}</tool_call>")))
     done = fanout.run("run", *model(server), "--output-format", "json", "go")
     (told,) = json.loads(done.out)["notices"]
-    assert told.startswith("The answer seems to call calculator_evaluate in its text (line 1); nothing was run.")
+    assert told.startswith("The answer seems to call calculator_evaluate in its text (line 3); nothing was run.")
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def test_an_unmarked_call_in_the_text_is_not_run_headless_and_old_records_count_
     server.script(Answer(answer), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), *flags, "go")
     assert done.code == 3
-    assert "A call of calculator.evaluate stands unmarked in the answer's text" in done.err
+    assert "The model wrote a call of calculator.evaluate as bare_json_lines text" in done.err
     assert all("tools" in request.body for request in server.requests)
 
     server.script(Answer(answer), Answer(Text("It is 2.")))
-    assert fanout.run("run", *model(server), *flags, "--protocol", "text", "go").code == 0
+    assert fanout.run("run", *model(server), *flags, "--dialect", "bare_json_lines", "go").code == 0
 
 
 def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, server: WireServer) -> None:
@@ -236,7 +236,7 @@ def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, serve
     done = fanout.run("run", *model(server), "--deny-tool", "calculator.*", "go")
     assert done.code == 0
     assert "⊘ calculator.evaluate" in done.err
-    assert "denied" in server.requests[1].raw.decode()
+    assert "a rule forbids it" in server.requests[1].raw.decode()
 
 
 def test_the_step_limit_exits_1(fanout: Inside, server: WireServer) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.each import each
 from tests.headless.inside import Inside
-from tests.wire_bytes import Answer, Text
+from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
 
 BARE = '{"name": "calculator_evaluate", "arguments": {"expression": "6*7"}}'
@@ -16,15 +16,13 @@ FENCED = f"```json\n{BARE}\n```"
 MARKED = f"<tool_call>\n{BARE}\n</tool_call>"
 YES = ["--approval-mode", "yolo", "--allow-tool", "*"]
 ANSWERS = {
-    "a fence, then a sentence": (f"{FENCED}\nThis is what I would send.", f"{FENCED}\nThis is what I would send."),
-    "a sentence, a fence, a sentence": (
-        f"It says:\n\n{FENCED}\n\nThat is all.",
-        f"It says:\n\n{FENCED}\n\nThat is all.",
-    ),
-    "a call in a sentence": (f"I won't emit {MARKED} here.", f"I won't emit {MARKED} here."),
+    "a fence, then a sentence": (f"{FENCED}\nThis is what I would send.", "This is what I would send."),
+    "a sentence, a fence, a sentence": (f"It says:\n\n{FENCED}\n\nThat is all.", "It says:\n\nThat is all."),
+    "a call in a block quote": (f"I won't emit\n> {BARE}\nhere.", f"I won't emit\n> {BARE}\nhere."),
+    "a call in a sentence": (f"I won't emit {MARKED} here.", "I won't emit  here."),
     "a call, then a sentence": (f"{MARKED}\nThen I wait.", "Then I wait."),
     "a sentence, a call, a sentence": (f"I look.\n\n{MARKED}\n\n実行しません。", "I look.\n\n実行しません。"),
-    "a call in the tags of a wrapper": (f"I look.\n<answer>\n{MARKED}\n</answer>", "I look."),
+    "a call in the tags of a wrapper": (f"I look.\n<answer>\n{MARKED}\n</answer>", "I look.\n<answer>\n\n</answer>"),
 }
 
 
@@ -69,5 +67,37 @@ def test_a_call_with_text_behind_it_is_not_run_and_the_model_hears_why_in_the_sa
 @pytest.mark.parametrize("protocol", ["auto", "text"])
 def test_a_call_that_ends_the_answer_runs(protocol: str, fanout: Inside, server: WireServer) -> None:
     server.script(Answer(Text(f"मैं फ़ाइल पढ़ता हूँ।\n\n{MARKED}")), Answer(Text("It is 42.")))
-    done = fanout.run("run", *model(server), *YES, "--protocol", protocol, "go")
+    done = fanout.run("run", *model(server), *YES, "--protocol", protocol, "--dialect", "hermes_json", "go")
     assert (done.code, "→ 42" in done.err) == (0, True)
+
+
+@pytest.mark.parametrize(("then", "code"), [(Call("calculator_evaluate", '{"expression": "6*7"}'), 0), (None, 3)])
+def test_a_form_that_the_model_is_not_known_to_write_runs_only_once_it_calls_natively(
+    then: Call | None, code: int, fanout: Inside, server: WireServer
+) -> None:
+    server.script(Answer(Text(MARKED)), *([Answer(then)] if then else []), Answer(Text("So.")))
+    done = fanout.run("run", *model(server), *YES, "go")
+    assert done.code == code, done.err
+    assert ("--dialect hermes_json says that it does" in done.err) == (code == 3)
+    assert "tool calls" in json.dumps(server.requests[1].body["messages"][-1])
+
+
+@pytest.mark.parametrize(("then", "code"), [(Call("calculator_evaluate", '{"expression": "1"}'), 0), (None, 1)])
+def test_a_tool_that_a_text_names_in_no_form_that_is_read_fails_the_run_unless_it_is_called(
+    then: Call | None, code: int, fanout: Inside, server: WireServer
+) -> None:
+    server.script(
+        Answer(Text("It says:\n\n> " + MARKED.replace("\n", "\n> ") + "\n\nSo.")),
+        *([Answer(then)] if then else []),
+        Answer(Text("So.")),
+    )
+    done = fanout.run("run", *model(server), *YES, "go")
+    assert done.code == code, done.err
+    assert "seems to call calculator_evaluate" in done.err
+    assert "seems to call calculator_evaluate" in json.dumps(server.requests[1].body["messages"][-1])
+    assert ("The model seemed to call calculator_evaluate" in done.err) == (code == 1)
+
+
+def test_a_dialect_that_there_is_not_is_told(fanout: Inside, server: WireServer) -> None:
+    done = fanout.run("run", *model(server), "--dialect", "hermes_jsn", "go")
+    assert (done.code, "no dialect is called hermes_jsn. Did you mean hermes_json?" in done.err) == (2, True), done.err

@@ -6,7 +6,7 @@ import pytest
 
 from console_app.domain.chunks import Chunk, ReasoningChunk, TextChunk, TextReplaced
 from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol.reading import AnswerReader
+from console_app.providers.text_protocol.reading import AnswerReader, ReadingRule
 from console_app.textcalls import ReadingLevel
 from console_app.textcalls.dialects.table import FAMILIES, is_marked_family
 from tests.each import each
@@ -16,7 +16,7 @@ from tests.textcalls.test_quotations import CALLS
 
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_reasoning_that_nothing_opened_is_taken_from_the_text_when_it_ends(size: int) -> None:
-    reader = AnswerReader([], None)
+    reader = AnswerReader([], ReadingRule())
     text, shown, thought = "I wonder.\n</think>\n\nYes, it is.", "", ""
     seen: list[str] = []
 
@@ -53,7 +53,7 @@ def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: Read
         return
     text = f"I look.\n\n{CALLS[dialect]}\n\n{CALLS[dialect]}"
     for size in (1, 3, 7):
-        reader, shown = AnswerReader(SPECS, dialect if level == "all" else None, level), ""
+        reader, shown = AnswerReader(SPECS, ReadingRule(level)), ""
         pieces = [reader.feed(text[start : start + size]) for start in range(0, len(text), size)]
         for chunk in [chunk for chunks in [*pieces, reader.finish("stop")[0]] for chunk in chunks]:
             if isinstance(chunk, TextChunk):
@@ -64,7 +64,7 @@ def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: Read
 
 
 def test_reasoning_that_came_apart_counts_for_what_the_end_of_an_answer_looks_at() -> None:
-    reader = AnswerReader(SPECS, None)
+    reader = AnswerReader(SPECS, ReadingRule())
     reader.reasoned("I wonder. ")
     reader.feed("Yes.")
     assert reader.length == len("I wonder. Yes.")

@@ -138,7 +138,8 @@ LEADING = {
     "I'll look it up:\n{}": "the line before it is no whole sentence",
     "Zum Beispiel:\n{}": "the line before it is no whole sentence",
     ".. code::\n\n{}": "the line before it is no whole sentence",
-    "Sure.\n{}": "the line before it is no whole sentence",
+    "Sure.\n{}": "",
+    "e.g.\n{}": "the line before it is no whole sentence",
     "<answer>\nI look now.\n{}": "it stands in an element that is open",
     "<do-not-run>I look now.\n{}": "it stands in an element that is open",
     "I look now.\n  {}": "it is indented",
@@ -197,7 +198,7 @@ MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4
 WORDS = [" and so on.", ". Then it stops.", ", as the page says", " — no"]
 
 
-UNMARKED = ["bare_json_lines", "bare_json_array", "llama3_json", "openai_shape", "nested_function", "roo_xml"]
+UNMARKED = ["bare_json_lines", "bare_json_array", "llama3_json", "openai_shape", "nested_function"]
 
 
 @each("after", WORDS)

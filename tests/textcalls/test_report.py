@@ -12,10 +12,10 @@ TOOLS = [{"name": "ping", "parameters": {"type": "object", "properties": {}}}]
 
 
 def test_a_text_is_answered_with_its_calls_its_words_and_its_problems() -> None:
-    text = 'Hello.\n<tool_call>{"name": "ping"}</tool_call>\n<tool_call>\n{bad}\n</tool_call>'
+    text = 'Hello:\n<tool_call>{"name": "ping"}</tool_call>\n<tool_call>\n{bad}\n</tool_call>'
     answer = report_text(text, signatures(TOOLS))
-    assert answer["calls"] == [{"name": "ping", "arguments": {}}]
-    assert answer["content"] == "Hello."
+    assert [(one["name"], one["arguments"], one["form"]) for one in answer["calls"]] == [("ping", {}, "hermes_json")]
+    assert answer["content"] == "Hello:"
     assert answer["error"] == "invalid"
     assert answer["dialect"] == "hermes_json"
     assert [one.split(": ")[1] for one in answer["problems"]] == ["asks", "invalid"]
@@ -27,7 +27,8 @@ def test_every_case_of_the_corpus_is_answered_by_its_line() -> None:
     for case in CORPUS:
         answer = report_line(json.dumps(case), chunk=11)
         assert answer["id"] == case["id"]
-        assert identical(answer["calls"], case["expected"]["calls"])
+        calls = [{key: one[key] for key in ("name", "arguments")} for one in answer["calls"]]
+        assert identical(calls, case["expected"]["calls"])
         assert answer["error"] == case["expected"]["error"]
 
 

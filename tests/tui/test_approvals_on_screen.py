@@ -80,11 +80,11 @@ async def test_for_a_call_that_only_its_shape_shows_no_rule_is_offered_and_yolo_
     console = app(tmp_path, model, Tools({("files", "write"): echo}, read_only=False), gate=gate)
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "unmarked in the answer's text")
+        await see(pilot, "as bare_json_lines on line 1")
         await reach(pilot, chat(console).boards.approvals)
-        await see(pilot, "y allow once")
+        await see(pilot, "y run it")
         assert "a allow for session" not in seen(console)
-        await pilot.press("a", "A")
+        await pilot.press("A")
         assert outcomes(pilot) == ["None"]
         await decide(pilot, "y")
         await until(pilot, lambda: outcomes(pilot) == ["succeeded"])

@@ -47,7 +47,7 @@ async def files(tmp_path: Path) -> AsyncIterator[Hub]:
 async def test_a_page_that_a_tool_read_and_the_model_quotes_writes_nothing(
     quoted: str, files: Hub, tmp_path: Path
 ) -> None:
-    model: Any = TextProtocol(WrittenModel(say(READ), say(quoted), say("Done.")))
+    model: Any = TextProtocol(WrittenModel(say(READ), say(quoted), say("Done.")), dialect="hermes_json")
     gate = ApprovalGate(ApprovalMode.YOLO, [Rule("allow", "*")])
     tools: Any = files
     console = app(tmp_path, model, tools, gate=gate)
@@ -59,7 +59,12 @@ async def test_a_page_that_a_tool_read_and_the_model_quotes_writes_nothing(
             return bool(transcript.calls) and next(iter(transcript.calls.values())).state is CallState.FINISHED
 
         await until(pilot, read)
-        asks = {QUOTED["alone"]: "bare_json_lines", QUOTED["as it stands"]: "hermes_json"}
+        asks = {
+            QUOTED["alone"]: "bare_json_lines",
+            QUOTED["as it stands"]: "hermes_json",
+            QUOTED["in a sentence"]: "hermes_json",
+            QUOTED["as a fenced object"]: "fenced_json",
+        }
         if quoted in asks:
             await see(pilot, "maybe quoted: it stands in the result of files_read_file")
             await see(pilot, f"read from text ({asks[quoted]})")
@@ -83,7 +88,9 @@ NOTATIONS = {
 @pytest.mark.parametrize("page", NOTATIONS.values(), ids=NOTATIONS.keys())
 async def test_a_page_that_says_a_call_otherwise_makes_it_ask(page: str, files: Hub, tmp_path: Path) -> None:
     (tmp_path / "work" / "page.md").write_text(f"# Welcome\n\n{page}\n\nThank you.\n", encoding="utf-8")
-    model: Any = TextProtocol(WrittenModel(say(READ), say(f"<tool_call>\n{WRITE}\n</tool_call>"), say("Done.")))
+    model: Any = TextProtocol(
+        WrittenModel(say(READ), say(f"<tool_call>\n{WRITE}\n</tool_call>"), say("Done.")), dialect="hermes_json"
+    )
     tools: Any = files
     console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.YOLO, [Rule("allow", "*")]))
     async with console.run_test(size=(100, 40)) as pilot:

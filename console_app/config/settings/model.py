@@ -107,7 +107,7 @@ class ModelSettings(Sampling, frozen=True):
     protocol: Literal["auto", "native", "text", "xml"] | None = Field(
         default=None, description="how the model is given tools; auto: as it turns out"
     )
-    dialect: str | None = Field(default=None, description="how calls are written where tools are given as text")
+    dialect: str | None = Field(default=None, description="the form in which the model writes calls as text")
     context_window: Positive | None = Field(default=None, description="tokens that the model can read")
     fallback: ModelName | None = Field(
         default=None, description="answers in its place while it is overloaded or out of reach"
@@ -159,6 +159,7 @@ class Settings(Sampling, frozen=True):
     window_title: bool = True  # the console names its window
     ui: UiSettings = Field(default=UiSettings(), description="how the console shows itself")
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
+    dialect: str | None = None  # the same
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Dispatch = DEFAULTS.dispatch
     strategy: StrategyName = DEFAULTS.strategy

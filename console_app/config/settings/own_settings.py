@@ -38,6 +38,7 @@ MEANINGS: Mapping[str, str] = {
     "fallback": "model that answers while another is overloaded or out of reach",
     "theme": "colours of the console",
     "protocol": "how tools are offered and calls are read",
+    "dialect": "the form in which models write calls as text",
     "policy": "how the calls of one answer run",
     "dispatch": "eager: a call runs once its own arguments are complete; batch: after the answer",
     "strategy": "how a turn goes on from answer to answer",

@@ -16,6 +16,11 @@ def cancel(console: Console, rest: str) -> None:
     console.calls.cancel(console.ui.call(rest).id)
 
 
+def run_shown(console: Console, rest: str) -> None:
+    """Runs the newest call that an answer showed and did not make, or one that is typed; it asks first."""
+    console.calls.run_shown(rest)
+
+
 def retry(console: Console, rest: str) -> None:
     """Runs a call again; with none named, sends a message that had no answer, or runs what was cut off."""
     if rest:

@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +17,7 @@ from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
 from console_app.domain import Attachment, Event, FanoutError, UsageError, UserMessage
 from console_app.domain.steady_time import steady_time
-from console_app.domain.transcript import MANUAL
+from console_app.domain.transcript import MANUAL, SHOWN
 from console_app.engine import ManualCall, Turn
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ class Conversation:
 
     def _composed(self, prompt: Queued) -> Awaitable[UserMessage] | None:
         """Return what composes the message of a prompt that names something, None for one that doesn't."""
-        ready = prompt.message is not None or prompt.text.startswith(MANUAL)
+        ready = prompt.message is not None or prompt.text.startswith((MANUAL, SHOWN))
         if ready or self._attachments is None or not self._attachments.may_name(prompt.text):
             return None
         return self._compose(self._attachments, prompt)
@@ -391,10 +392,13 @@ class Conversation:
 
     def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
         """Begin the turn of a prompt; for calls made by hand, one that asks no model. Raises UsageError."""
-        if prompt.message is not None or not prompt.text.startswith(MANUAL):
+        if prompt.message is not None or not prompt.text.startswith((MANUAL, SHOWN)):
             return self.engine.start(message)
         known = {spec.label for spec in self.engine.toolset.tools()}
-        return self.engine.start_manual(prompt.text, ManualCall.read(prompt.text.removeprefix(MANUAL), known))
+        calls = ManualCall.read(prompt.text.partition(" ")[2], known)
+        if prompt.text.startswith(SHOWN):
+            calls = [replace(call, must_ask="an answer only showed it") for call in calls]
+        return self.engine.start_manual(prompt.text, calls)
 
     async def _play(self, activity: Turn | Rerun | Compacting) -> str:
         """Show all that happens in a turn, or between two, and return how a turn ended."""

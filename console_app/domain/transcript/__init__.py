@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from console_app.domain.transcript.views import GO_ON as GO_ON
     from console_app.domain.transcript.views import MANUAL as MANUAL
     from console_app.domain.transcript.views import MOST_LIMITS as MOST_LIMITS
+    from console_app.domain.transcript.views import SHOWN as SHOWN
     from console_app.domain.transcript.views import BatchView as BatchView
     from console_app.domain.transcript.views import CallView as CallView
     from console_app.domain.transcript.views import LogLine as LogLine
@@ -24,6 +25,6 @@ else:
         {
             "fold": "Transcript",
             "results": "ToModel",
-            "views": "BatchView CallView GO_ON LogLine MANUAL MOST_LIMITS StepView TurnView ends_at",
+            "views": "BatchView CallView GO_ON LogLine MANUAL MOST_LIMITS SHOWN StepView TurnView ends_at",
         },
     )

@@ -50,6 +50,7 @@ class Transcript:
         self.todo: tuple[TodoItem, ...] = ()
         self.overflowed = False  # the newest request was too large for its model, and nothing was taken out since
         self.shortened: dict[str, int] = {}  # call id -> characters of its result that requests carry
+        self.shown_call: ev.ShownCall | None = None  # the newest call that an answer showed and did not make
         self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
         self.native_callers: set[str] = set()  # models that made native calls, undone or not; "" for one not named
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
@@ -179,7 +180,9 @@ class Transcript:
                     self._keep_if_open(call)
 
     def _noticed(self, event: ev.Notice) -> None:
-        """Note reasoning and results that requests no longer carry, or carry less of."""
+        """Note reasoning and results that requests no longer carry, or carry less of, and a call that was only
+        shown."""
+        self.shown_call = event.shown or self.shown_call
         if event.shortened:
             self.shortened.update(event.shortened)
             self.usage.stale, self.overflowed = True, False
@@ -315,6 +318,7 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             _ready(call, event)
         case ev.ApprovalRequested():
             call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
+            call.form = event.form
             if not call.waits or call.waits[-1][1] is not None:  # else it is asked anew while it waits
                 call.waits.append((event.at, None))
         case ev.ApprovalResolved():

@@ -11,7 +11,8 @@ from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState
 from console_app.domain.transcript.verdicts import Verdict, verdict_of
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
-MANUAL = "/call "  # how a prompt begins that is calls made by hand
+MANUAL = "/call "  # how a prompt begins that is calls made by hand,
+SHOWN = "/run "  # and one that is a call which an answer only showed
 MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
 
 
@@ -95,6 +96,7 @@ class CallView:
     repaired: tuple[str, ...] = ()
     why: str = ""  # why it waits or is queued
     always_asks: bool = False  # no rule and no mode could let it run
+    form: str = ""  # how its text is written, where an approval may license that
     waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
     ready_at: float | None = None
     started_at: float | None = None
@@ -272,7 +274,7 @@ class TurnView:
     @property
     def without_success(self) -> list[CallView]:
         """The calls made by hand that did not succeed: no answer follows that would speak of them."""
-        if not self.prompt.startswith(MANUAL):
+        if not self.prompt.startswith((MANUAL, SHOWN)):
             return []
         return [call for call in self.calls if call.verdict is not None and not call.verdict.is_good]
 

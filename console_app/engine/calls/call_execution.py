@@ -29,6 +29,7 @@ class Resolution:
     rule: str | None = None
     definition: str | None = None  # hash of the tool and its server, as a person saw them
     displayed: str | None = None  # hash of the lines that the person was shown
+    licensed: bool = False  # the person said that the model writes calls so
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +50,8 @@ class CallExecution:
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
     left_out: tuple[str, ...] = ()  # arguments of the model that don't run
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
+    unlicensed: str = ""  # the same, until its model is known to write calls in its dialect
+    advice: str = ""  # tells the model how to write it, where nobody is there to ask
     closed: bool = False  # its arguments are complete, or known to be broken
     dispatched: bool = False
     released: bool = False  # waits for no other call any more
@@ -71,6 +74,11 @@ class CallExecution:
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=_MOST_LINES))
     heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=_MOST_LINES))  # hashes of its newest lines
+
+    @property
+    def asks(self) -> str:
+        """Return every reason why a person has to approve it; "" where there is none."""
+        return "; ".join(filter(None, (self.unlicensed, self.must_ask)))
 
     @property
     def ran(self) -> bool:
@@ -141,9 +149,9 @@ class CallExecution:
             repaired=self.repaired,
             provider_data=self.provider_data,
             left_out=self.left_out,
-            must_ask=self.must_ask,
+            must_ask=self.asks,
             closed=True,
-            resolution=None if self.must_ask and edited is None else resolution,
+            resolution=None if self.asks and edited is None else resolution,
             attempt=self.attempt + 1,
             runs_before=self.runs_before + self.ran,
         )

@@ -15,6 +15,7 @@ from console_app.engine.calls.arguments import compact
 
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
+QUOTATION = "It is a quotation, and no call."
 NO_OUTPUT = "(the tool returned no output)"
 
 _PLANNED = "plan mode is on, and this tool isn't known to be read-only."

@@ -80,12 +80,14 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class MissedApproval:
-    """A call that nobody was there to approve: its `server.tool`, the rule that asks, None where the mode does, and
-    whether it was read from text."""
+    """A call that nobody was there to approve: its `server.tool`, the rule that asks, None where the mode does, whether
+    it was read from text, its arguments in canonical form, and its dialect where only that is in question."""
 
     tool: str
     rule: str | None
     of_text: bool
+    arguments: str = ""
+    form: str = ""
 
 
 @dataclass(slots=True)
@@ -104,7 +106,7 @@ class _Waiting:
     @property
     def always(self) -> bool:
         """Tell whether nothing about this call itself lets a rule answer for the person."""
-        return bool(self.call.must_ask) or self.repeats
+        return bool(self.call.asks) or self.repeats
 
 
 class Approvals:
@@ -122,14 +124,16 @@ class Approvals:
 
     async def ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
         """Return None when the call may run, with what then are its arguments; else the result that it gets."""
+        if call.unlicensed and (known := ports.licence_of(self._provider)) and known.form == call.dialect:
+            call.unlicensed = ""  # a call of the same answer brought the licence
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
         if spec.asks and (wrong := json_schema.arguments_problem(spec.input_schema, arguments)):
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
-        verdict = self._gate.check(spec, arguments, call.must_ask)
+        verdict = self._gate.check(spec, arguments, call.asks)
         repeats = False
-        if verdict.action == "ask" and spec.builtin and not spec.asks and not call.must_ask:
+        if verdict.action == "ask" and spec.builtin and not spec.asks and not call.asks:
             verdict = Ruling("allow", "a tool of Fanout itself", ev.DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):
@@ -150,7 +154,7 @@ class Approvals:
         elif call.attempt > 1 and resolution.decision is Decision.ALLOW and arguments != args.read(call.written):
             resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
         self.record(call, resolution)
-        return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict)
+        return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict, call.advice)
 
     def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
         """Tell whether the same call of this turn has a result that still stands; one that the user runs again has
@@ -168,10 +172,11 @@ class Approvals:
             await asyncio.to_thread(self._gate.keep, rule, spec)
 
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Ruling, repeats: bool) -> Resolution:
-        always = bool(call.must_ask) or repeats
-        self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=always))
+        self._emit(_requested(call, verdict.why, always=bool(call.asks) or repeats))
         if self._gate.headless:
-            self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text"))
+            form = call.dialect if call.unlicensed and not call.must_ask else ""
+            arguments = args.canonical(call.arguments or {})
+            self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text", arguments, form))
             return Resolution(Decision.DENY, ev.DecidedBy.LIMIT)
         waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
         self._waiting[call.id] = waiting
@@ -212,11 +217,13 @@ class Approvals:
         feedback: str | None,
         shown: str | None = None,
         displayed: str | None = None,
+        licensed: bool = False,
     ) -> bool:
         """Take a person's answer for one call; False when it doesn't wait, or waits on.
 
         `shown` is the fingerprint of the tool that the person saw, None for the one that was asked about first: an
-        approval of another one than there is now counts for nothing.
+        approval of another one than there is now counts for nothing. `licensed`: the model writes its calls so, which
+        lets the calls of that form go on that wait for nothing else.
         """
         if not self.waits(call_id):
             return False
@@ -230,13 +237,36 @@ class Approvals:
                 self._emit(ev.Notice(level="warning", text=f"{waiting.spec.label} still waits: {error}."))
                 return False
         words = feedback.strip() if feedback else ""
+        if decision is Decision.DENY and waiting.call.unlicensed:
+            words = words or results.QUOTATION
         definition = waiting.first if shown is None else shown
         waiting.answer.set_result(
             Resolution(
-                decision, ev.DecidedBy.USER, edited, words or None, definition=definition or None, displayed=displayed
+                decision,
+                ev.DecidedBy.USER,
+                edited,
+                words or None,
+                definition=definition or None,
+                displayed=displayed,
+                licensed=licensed and decision is Decision.ALLOW and bool(waiting.call.unlicensed),
             )
         )
+        if licensed and waiting.call.unlicensed:
+            self._license(waiting.call.dialect)
         return True
+
+    def _license(self, form: str) -> None:
+        """Keep that the model writes so, and judge the calls of that form anew that wait: the form asks no more."""
+        if ports.speaks(self._provider, ports.ReadsText):
+            self._provider.license(form)
+        for call_id, waiting in self._waiting.items():
+            if self.waits(call_id) and waiting.call.unlicensed and waiting.call.dialect == form:
+                waiting.call.unlicensed = ""
+                verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
+                if verdict.action == "ask" or waiting.repeats:
+                    self._emit(_requested(waiting.call, verdict.why, always=waiting.always))
+                else:
+                    waiting.answer.set_result(Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule))
 
     def _checked(self, waiting: _Waiting, arguments: dict[str, Any] | None, shown: str) -> dict[str, Any] | None:
         """Return the edited arguments, None for those of the call; raises UnreadableArguments for what can't be
@@ -257,9 +287,9 @@ class Approvals:
         if spec.fingerprint == waiting.spec.fingerprint:
             return False
         waiting.spec = waiting.call.spec = spec
-        verdict = self._gate.check(spec, waiting.call.arguments or {}, waiting.call.must_ask)
+        verdict = self._gate.check(spec, waiting.call.arguments or {}, waiting.call.asks)
         why = f"{spec.label} changed while it waited" if verdict.action != "ask" else verdict.why
-        self._emit(ev.ApprovalRequested(call_id=waiting.call.id, why=why, always=waiting.always))
+        self._emit(_requested(waiting.call, why, always=waiting.always))
         return True
 
     def reconsider(self) -> int:
@@ -273,7 +303,7 @@ class Approvals:
                 continue
             if self._renew(waiting) or waiting.repeats:
                 continue
-            verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.must_ask)
+            verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
             if verdict.action != "ask" and verdict.by is ev.DecidedBy.RULE:
                 waiting.answer.set_result(Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule))
                 answered += 1
@@ -282,9 +312,6 @@ class Approvals:
     def record(self, call: CallExecution, resolution: Resolution) -> None:
         """Keep the answer and tell it."""
         call.resolution = resolution
-        approved = resolution.decision is Decision.ALLOW and resolution.by is ev.DecidedBy.USER
-        if approved and call.dialect and ports.speaks(self._provider, ports.ReadsText):
-            self._provider.approved(call.dialect)
         self._emit(
             ev.ApprovalResolved(
                 call_id=call.id,
@@ -295,8 +322,13 @@ class Approvals:
                 rule=resolution.rule,
                 definition=resolution.definition,
                 displayed=resolution.displayed,
+                licensed=call.dialect if resolution.licensed else None,
             )
         )
+
+
+def _requested(call: CallExecution, why: str, *, always: bool) -> ev.ApprovalRequested:
+    return ev.ApprovalRequested(call_id=call.id, why=why, always=always, form=call.dialect if call.unlicensed else "")
 
 
 def current(toolset: ports.Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
@@ -305,17 +337,17 @@ def current(toolset: ports.Toolset, settings: EngineSettings, spec: ToolSpec) ->
     return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
 
 
-def _refused(resolution: Resolution, verdict: Ruling) -> ToolResult:
-    """Return the result of a call that may not run: only a person's own no is told as one."""
+def _refused(resolution: Resolution, verdict: Ruling, advice: str) -> ToolResult:
+    """Return the result of a call that may not run: only a person's own no is told as one. `advice` is for the model
+    where nobody could be asked."""
     match resolution.by:
         case ev.DecidedBy.RULE:
             return results.not_approved(f"a rule forbids it: {resolution.rule}.")
         case ev.DecidedBy.LIMIT if resolution.feedback:
             return results.not_approved(f"{resolution.feedback}.")
         case ev.DecidedBy.LIMIT:
-            return results.not_approved(
-                f"it needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
-            )
+            why = f"it needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
+            return results.not_approved(f"{why} {advice}".rstrip())
         case ev.DecidedBy.MODE:
             return results.planned()
         case ev.DecidedBy.USER:

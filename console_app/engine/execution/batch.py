@@ -165,6 +165,7 @@ class Batch:
         call.written = as_written(chunk.arguments, given)
         left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
         call.raw, call.repaired, call.must_ask = chunk.raw, (*chunk.repaired, *left_out), chunk.must_ask
+        call.unlicensed, call.advice, call.dialect = chunk.unlicensed, chunk.advice, chunk.dialect or call.dialect
         if call.result is not None:
             return  # cancelled while its arguments came in
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
@@ -277,7 +278,7 @@ class Batch:
         if none does."""
         if not self._settings.dedupe or not spec.annotations.read_only or spec.builtin:
             return call
-        return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.must_ask), call)
+        return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.asks), call)
 
     def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
         """Start a call that completes: after all others, and only one of them."""

@@ -54,15 +54,16 @@ class EndpointClient:
         body: dict[str, Any] | None = None,
         *,
         on_sent: Callable[[], None] = lambda: None,
+        at_root: bool = False,
     ) -> AsyncGenerator[httpx2.Response]:
-        """Send one request and give its response, unread; `on_sent` is called once all of it has left. Raises
-        StatusFault where the answer is a refusal."""
+        """Send one request and give its response, unread; `on_sent` is called once all of it has left. `at_root`: the
+        path begins before the address's `/v1`. Raises StatusFault where the answer is a refusal."""
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._connect)
             client = self._client
         url, headers, content = self._where.url.rstrip("/"), self._headers(), None
-        if self._is_anthropic:
+        if self._is_anthropic or at_root:
             url = url.removesuffix("/v1")
 
         async def traced(event: str, _: dict[str, Any]) -> None:

@@ -2,10 +2,14 @@
 
 - `text` and `xml` describe the tools in the prompt from the start, in a dialect.
 - `auto` offers the API's own tools, with every request; when the endpoint refuses them it goes over to text, and says
-  so. Of the text it reads calls in marked dialects, and none at all once the model has made a call of its own in the
-  conversation, or where the endpoint is the vendor's own. Once a person approved a call that it read, the model at that
-  endpoint is known to write that dialect: `known` keeps it, until a native call or `choose` drops it.
+  so. It reads no text once the model has made a call of its own in the conversation, or where the endpoint is the
+  vendor's own.
 - `native` reads no calls from text.
+
+Text is a call by a licence: the form that the model was asked for, and the one that it is known to write. That is
+known from the configuration, from your word (`known` keeps it, until a native call or `choose` drops it), from the
+model's name or from the template that its endpoint shows, which is asked for once a call is in doubt. A call in any
+other form asks, and its approval may license it.
 """
 
 from __future__ import annotations
@@ -21,8 +25,15 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.models import KnownDialects
 from console_app.domain import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
-from console_app.domain import schema as json_schema
 from console_app.domain.settings import Effort, Sampling
+from console_app.providers.text_protocol.forms import (
+    XML,
+    ReadingRule,
+    form_of_model,
+    is_writable,
+    level_of,
+    usual_dialect,
+)
 from console_app.providers.text_protocol.given import (
     SaidOfTools,
     found_by_provider,
@@ -30,7 +41,7 @@ from console_app.providers.text_protocol.given import (
     known_of_before,
     stands_for_more,
 )
-from console_app.textcalls import Provenance, ReadingLevel, ToolSignature
+from console_app.textcalls import Provenance, ToolSignature
 
 if TYPE_CHECKING:
     from console_app.providers.text_protocol.reading import AnswerReader
@@ -59,27 +70,6 @@ class _Result:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How the text of an answer is to be read."""
-
-    tools: Sequence[ToolSpec]
-    dialect: str | None
-    level: ReadingLevel = "all"
-    as_is: bool = False
-
-    @property
-    def reads_calls(self) -> bool:
-        """Tell whether any call can come of it."""
-        return self.level != "none"
-
-    def open(self, provenance: Provenance) -> AnswerReader:
-        """Return the reader of one answer."""
-        from console_app.providers.text_protocol.reading import AnswerReader
-
-        return AnswerReader(self.tools, self.dialect, self.level, provenance=provenance, as_is=self.as_is)
-
-
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
     """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
     from console_app.textcalls import stop_strings, system_section
@@ -104,14 +94,14 @@ def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
 
 
 def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
-    from console_app.textcalls import render_results
-
     out: list[Message] = []
     results: list[_Result] = []
     images: list[str] = []
 
     def flush() -> None:
         if results:
+            from console_app.textcalls import render_results
+
             out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
             results.clear()
             images.clear()
@@ -130,6 +120,7 @@ def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
     """Join a prompt to the results before it, as one user turn: chat templates want the roles to alternate."""
+
     out: list[Message] = []
     for message in messages:
         last = out[-1] if out else None
@@ -177,9 +168,8 @@ def _readable(call: ToolCall) -> _Call | str:
     return _Call(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
 
 
-DEFAULT = "hermes_json"
-CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
-XML = "roo_xml"
+NATIVELY = "Call tools by the API's own tool calls: what you write as text is not run."
+BY_TEXT = "Write a call as you were told to ({dialect}), at the end of your answer and with nothing behind it."
 MUCH = 20_000  # characters that were given since, from which on they are compared in a thread
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
 
@@ -205,23 +195,35 @@ class TextProtocol:
         self._known = known
         self._at = at
         self._configured = dialect
+        self._looked = False  # at the template that the endpoint shows
+        self._without: Sampling | None = None  # with which the prompt is seen to open no reasoning
         self._conversation = ""  # the id of the one that is going on
         self._called_natively = False  # in it
         self._provenance = Provenance()
         self._said_of_tools = SaidOfTools()
-        self._unheard = ""  # why the last answer called nothing, where it seemed to
-        self._first = ""  # the first message of the request for it
+        self._licence: ports.Licence | None = None
         self._begin(mode)
-        learnt = known.get(self._place) if known is not None and mode == "auto" and not official else None
-        if learnt is not None and _writable(learnt):
-            self._by_text = self._learnt = True
-            self._dialect = learnt
 
     def _begin(self, mode: ports.ProtocolMode) -> None:
         self._mode: ports.ProtocolMode = mode
         self._by_text = mode in ("text", "xml")
-        self._learnt = False  # it goes by text because a call of its dialect was approved
         self._dialect = self._configured or (XML if mode == "xml" else None)
+        kept = self._known.get(self._place) if self._known is not None else None
+        if not self._reads_text:
+            self._licence = None
+        elif self._configured is not None:
+            self._licence = ports.Licence(self._configured, "from the configuration")
+        elif kept is not None:
+            self._licence = ports.Licence(kept, "as you said")
+        elif (named := form_of_model(self.model)) is not None:
+            self._licence = ports.Licence(named, "by the model's name")
+        else:
+            self._licence = None
+
+    @property
+    def _reads_text(self) -> bool:
+        """Tell whether any text of the model may be a call."""
+        return self._mode in ("text", "xml") or (self._mode == "auto" and (self._by_text or not self._official))
 
     def choose(self, mode: ports.ProtocolMode) -> None:
         """Choose another protocol from the next request on; what was known of the model is forgotten."""
@@ -234,22 +236,37 @@ class TextProtocol:
             self._known.drop(self._place)
         self._begin(mode)
 
-    def approved(self, dialect: str) -> None:
-        """Note that a person approved a call that was written in `dialect`: the model is known by it from now on."""
-        if self._mode != "auto" or self._by_text or self._official or self._called_natively:
-            return
-        if not _writable(dialect):
-            return
-        self._by_text = self._learnt = True
-        self._dialect = dialect
+    @property
+    def licence(self) -> ports.Licence | None:
+        """Return the form that the model is known to write, None where nothing is known or no text is read."""
+        return self._licence if self._by_text or not self._called_natively else None
+
+    def license(self, form: str) -> None:
+        """Note that a person said that the model writes its calls in `form`."""
+        self._licence = ports.Licence(form, "as you said")
         if self._known is not None:
-            self._known.keep(self._place, dialect)
+            self._known.keep(self._place, form)
+
+    async def _learn(self) -> list[ch.NoticeChunk]:
+        """Look at the template that the endpoint shows, once, where nothing else says how the model writes calls; what
+        there is to say of that."""
+        if not self._reads_text or (self._called_natively and not self._by_text):
+            return []
+        looked, self._looked = self._looked, True
+        if looked or self._official or self._licence is not None or not ports.speaks(self._inner, ports.ShowsForm):
+            return []
+        if (form := await self._inner.shown_form()) is None or self._licence is not None:
+            return []
+        self._licence = ports.Licence(form, "from the endpoint's template")
+        return [ch.NoticeChunk(f"{self._key} writes calls as {form}: {self._licence.source}.")]
 
     def _called(self) -> None:
         """Note that the model made a native call: it has no need of text."""
         self._called_natively = True
-        if self._learnt:
-            self._rewrite("auto")
+        if self._licence is not None and not self._by_text and self._configured is None:
+            self._licence = None
+            if self._known is not None:
+                self._known.drop(self._place)
 
     @property
     def _place(self) -> str:
@@ -294,7 +311,8 @@ class TextProtocol:
         """Return the dialect to ask for; where nothing is known of the model, by its name and by what its tools
         take."""
         if self._dialect is None:
-            self._dialect = CODE if "coder" in self.model.lower() or any(map(_takes_code, tools)) else DEFAULT
+            known = self._licence.form if self._licence is not None and is_writable(self._licence.form) else None
+            self._dialect = known or usual_dialect(self.model, (spec.input_schema for spec in tools))
         return self._dialect
 
     @asynccontextmanager
@@ -321,6 +339,8 @@ class TextProtocol:
                 if self._mode == "native":
                     raise
                 self._by_text = True
+                for told in await self._learn():
+                    yield told
                 dialect = self._dialect_for(request.tools)
                 yield ch.NoticeChunk(f"{self._key} takes no tools: they are offered as text ({dialect}) from now on.")
         async with aclosing(self._read(request, self._dialect_for(request.tools))) as chunks:
@@ -329,27 +349,22 @@ class TextProtocol:
 
     async def _read(self, request: ports.ModelRequest, dialect: str | None) -> AsyncGenerator[ch.Chunk]:
         """Send one request, natively when `dialect` is None; calls are read from the text while no native one came."""
-        reading = self._reading(request, dialect)
-        if reading is not None and reading.reads_calls and self._provenance.new() > MUCH:
+        rule = self._rule(request, dialect)
+        if rule is not None and rule.level != "none" and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
-        if reading is not None:
-            first = request.messages[0].content if request.messages else ""
-            if self._unheard:
-                request = _told(request, self._unheard, self._first)
-            self._first = first
         sent = as_text(request, dialect) if dialect is not None else request
-        finished = False
+        finished, begun = False, 0
         reader = pace = None
         try:
             async with self._inner.stream(sent) as chunks:
                 async for chunk in chunks:
-                    if reading is not None:  # imported meanwhile: no request waits for it
-                        from console_app.providers.text_protocol.reading import ReadingPace
+                    if rule is not None:  # imported meanwhile: no request waits for it
+                        from console_app.providers.text_protocol.reading import AnswerReader, ReadingPace
 
-                        reader, reading = reading.open(self._provenance), None
+                        reader, rule = AnswerReader(request.tools, rule, provenance=self._provenance), None
                         pace = ReadingPace(reader)
                     if reader is None or pace is None:
-                        yield chunk
+                        yield _numbered(chunk, begun)
                         continue
                     if not isinstance(chunk, ch.TextChunk):
                         for read in await pace.rest():
@@ -366,14 +381,17 @@ class TextProtocol:
                             self._called()
                             for read in reader.withdraw():
                                 yield read
-                            reader = None
-                            yield chunk
+                            begun, reader = reader.begun, None
+                            yield _numbered(chunk, begun)
                         case ch.ProviderCallFinished():
                             self._provenance.add(found_by_provider(chunk.content))
                             yield chunk
                         case ch.FinishChunk():
                             finished = True
-                            for count, read in enumerate(await self._end(reader, chunk), 1):
+                            read_out = await self._end(reader, chunk)
+                            if chunk.reason in ("stop", "tool_calls") and reader.raw.strip():
+                                self._without = None if reader.thought else request.sampling
+                            for count, read in enumerate(read_out, 1):
                                 yield read
                                 if count % AT_ONCE == 0:
                                     await asyncio.sleep(0)
@@ -385,11 +403,11 @@ class TextProtocol:
                     yield read
             raise
 
-    def _reading(self, request: ports.ModelRequest, dialect: str | None) -> _Reading | None:
+    def _rule(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule | None:
         if not request.tools or request.tool_choice == "none":
             return None
         if request.conversation != self._conversation:
-            self._conversation, self._unheard = request.conversation, ""
+            self._conversation = request.conversation
             self._forget()
             for said in known_of_before(request):
                 self._provenance.add(said)
@@ -398,12 +416,23 @@ class TextProtocol:
         ):
             self._forget()
         self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
+        return self._reading(request, dialect)
+
+    def _reading(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule:
+        """Return how the answer is read: where tools are offered in a `dialect`, that is licensed too."""
+        known = self._licence.form if self._licence is not None else None
+        asked = dialect
+        if known is not None and known == self._configured:
+            asked, known = asked or known, None  # which may run, but nothing has shown that the model writes so
+        thinks = self._without is None or self._without != request.sampling
         if dialect is not None:
-            return _Reading(request.tools, dialect)
+            advice = BY_TEXT.format(dialect=dialect)
+            return ReadingRule("all", asked, known, self.model, advice, thinks=thinks)
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
-        level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
-        return _Reading(request.tools, None, level, as_is)
+        if as_is or self._called_natively:
+            return ReadingRule("none", advice=NATIVELY, as_is=as_is)
+        return ReadingRule(level_of("auto", known or asked), asked, known, self.model, NATIVELY, thinks=thinks)
 
     def _forget(self) -> None:
         """Forget what is known of the conversation, as another begins: its requests say the rest."""
@@ -422,8 +451,19 @@ class TextProtocol:
 
     async def _end(self, reader: AnswerReader, finish: ch.FinishChunk) -> list[ch.Chunk]:
         chunks, asked = await _finished(reader, finish.reason)
-        self._unheard = reader.unheard
-        return [*chunks, ch.FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+        learnt = await self._learn() if reader.in_doubt else []
+        return [*learnt, *chunks, ch.FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+
+
+def _numbered(chunk: ch.Chunk, begun: int) -> ch.Chunk:
+    """Return a chunk of a native call numbered behind the `begun` ones that were read from the text before it."""
+    match chunk:
+        case ch.CallOpened() | ch.CallDelta() | ch.CallClosed() | ch.CallBroken() | ch.CallWithdrawn():
+            return replace(chunk, index=chunk.index + begun)
+        case ch.ProviderData(index=int(index)):
+            return replace(chunk, index=index + begun)
+        case _:
+            return chunk
 
 
 async def _finished(reader: AnswerReader, reason: ch.FinishReason | None) -> tuple[list[ch.Chunk], bool]:
@@ -432,33 +472,3 @@ async def _finished(reader: AnswerReader, reason: ch.FinishReason | None) -> tup
     if reader.length > LONG:
         return await asyncio.to_thread(reader.finish, reason)
     return reader.finish(reason)
-
-
-def _told(request: ports.ModelRequest, unheard: str, first: str) -> ports.ModelRequest:
-    """Return the request, with a note behind the newest prompt that says why the answer before it called nothing.
-    `first`: how the request for that answer began."""
-    messages = list(request.messages)
-    for place in reversed(range(len(messages))):
-        message = messages[place]
-        if isinstance(message, UserMessage) and (
-            any(isinstance(one, AssistantMessage) for one in messages[:place])
-            or (message.content != first and message.content.startswith(first))  # an empty answer is no message
-        ):
-            note = f"(Of your last answer: {unheard})"
-            messages[place] = message.model_copy(update={"content": f"{message.content}\n\n{note}"})
-            break
-    return replace(request, messages=tuple(messages))
-
-
-def _writable(dialect: str) -> bool:
-    """Tell whether tools can be offered in this dialect."""
-    from console_app.textcalls import FAMILIES
-
-    return dialect in FAMILIES
-
-
-def _takes_code(spec: ToolSpec) -> bool:
-    return not _CODE_PARAMETERS.isdisjoint(json_schema.properties(spec.input_schema))
-
-
-_CODE_PARAMETERS = frozenset({"code", "new_string", "old_string", "new_text", "old_text", "patch", "diff", "script"})

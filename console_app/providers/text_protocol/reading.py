@@ -1,56 +1,72 @@
 """An answer's text as chunks: what is meant to be seen, and the calls that were written into it.
 
 Calls are provisional until the answer has ended (a `</think>` may turn all before it into reasoning), so they are
-announced as soon as their name is sure and closed only by `finish`. What proves to be none is dropped.
+announced as soon as their name is sure and closed only by `finish`. What proves to be none is dropped. Those in the
+form that the model is known to write are closed at their own end, and may start while the answer goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Sequence
 from typing import Literal
 
-from console_app.domain import ToolSpec, plural
+from console_app.domain import ToolSpec, one_line, plural
 from console_app.domain import chunks as ch
-from console_app.textcalls import ParsedCall, Provenance, ReadingLevel, Scanner, ToolSignature, model, unread
+from console_app.domain import events as ev
+from console_app.providers.text_protocol.forms import ReadingRule
+from console_app.textcalls import ParsedCall, Provenance, Scanner, ToolSignature, model, parse, unread
 
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
+ONLY_SHOWN = "If you only showed it, end with a short answer that names no call."
+_QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
+_SHOWN = 20_000  # characters of an answer that are looked at for a call that it only shows
 
 
 class AnswerReader:
-    """Reads one answer. `raw` is all of its text so far, as it came. `level`: which calls are read from it; what is
-    not read at its level is told in a notice. `provenance` knows what the model was given.
-    `as_is`: the text is shown just as it came, with level "none".
+    """Reads one answer. `raw` is all of its text so far, as it came. A call that is not read is told in a notice.
+    `provenance` knows what the model was given.
     """
 
     def __init__(
-        self,
-        tools: Sequence[ToolSpec],
-        prefer: str | None,
-        level: ReadingLevel = "all",
-        *,
-        provenance: Provenance | None = None,
-        as_is: bool = False,
+        self, tools: Sequence[ToolSpec], reading: ReadingRule, *, provenance: Provenance | None = None
     ) -> None:
-        self._level: ReadingLevel = level
+        self._reading = reading
         self._provenance = provenance
-        self._as_is = as_is
-        self._tools = [spec.name for spec in tools]
-        self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer, level)
+        self._as_is = reading.as_is
+        self._tools = [ToolSignature(spec.name, spec.input_schema) for spec in tools]
+        self._scanner = Scanner(
+            self._tools, reading.asked, reading.level, licensed=reading.known, thinks=reading.thinks
+        )
         self._raw: list[str] = []
+        self._place = (0, 1)  # of the last call that asks: its start, and the line of that
         self.length = 0  # characters that the end looks at, reasoning included
         self._shown: list[str] = []
         self._thought = ""  # what was shown as text and turned out to be reasoning
-        self.unheard = ""
-        """Why an answer without calls called nothing, which the model has to hear; "" where nothing looked like it."""
+        self.in_doubt = False
+        """Whether a call of it was not read, or is in a form that its model isn't known to write."""
         self._names: dict[int, str] = {}  # of the calls that are announced now
+        self._final: set[int] = set()  # the calls that may have started: nothing takes them back
+
+    @property
+    def begun(self) -> int:
+        """Return how many numbers the calls take that may have started, and those before them."""
+        return max(self._final, default=-1) + 1
+
+    @property
+    def thought(self) -> bool:
+        """Tell whether reasoning ended that only the prompt can have opened."""
+        return self._scanner.thought
 
     @property
     def raw(self) -> str:
         """Return the answer's text as it came."""
-        return "".join(self._raw)
+        if len(self._raw) > 1:
+            self._raw[:] = ["".join(self._raw)]
+        return self._raw[0] if self._raw else ""
 
     def reasoned(self, text: str) -> None:
         """Take reasoning that the endpoint gave apart from the text."""
@@ -73,30 +89,31 @@ class AnswerReader:
         off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
-            left = _left_as_text(result.problems) or self._unread()
-            self.unheard = "\n".join(one.text for one in left if isinstance(one, ch.NoticeChunk))
-            return left, False
+            return self._left_as_text(result.problems) or self._unread(), False
         chunks = self._chunks(self._scanner.tail_events, ended=True)
         if reasoning := result.reasoning.strip().removeprefix(self._thought).strip():
             chunks.append(ch.ReasoningChunk(reasoning))
         calls = self._calls(result)
-        notices = [*_notices(result), *_left_as_text(result.problems)]
-        if not calls and not result.calls and not notices and not result.content and self.raw.strip():
+        called = bool(calls or result.calls)
+        notices = [*_notices(result), *self._left_as_text(result.problems, called=called)]
+        if not called and not notices and not result.content and self.raw.strip():
             notices.append(_empty(result))
-        if not calls and not result.calls and not notices:
+        if not called and not notices:
             notices += self._unread()
-        self.unheard = (
-            "\n".join(one.text for one in notices if isinstance(one, ch.NoticeChunk)) if not result.calls else ""
-        )
         return [*chunks, *calls, *notices], bool(self._names)
 
     def withdraw(self) -> list[ch.Chunk]:
-        """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
+        """No more call of this text counts: announced ones are dropped, and the text is shown as it came, but for calls
+        that may have started."""
         if self._as_is:
             return []
-        chunks: list[ch.Chunk] = [ch.CallWithdrawn(index) for index in self._names]
+        chunks: list[ch.Chunk] = [ch.CallWithdrawn(index) for index in self._names if index not in self._final]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
+        if self._final:
+            result = self._scanner.finish()
+            left = [call.raw for call in result.calls if call.index not in self._final]
+            raw = "\n".join([result.content, *left])
         if not raw.startswith(shown):
             chunks.append(ch.TextReplaced(raw))
         elif raw != shown:
@@ -115,8 +132,9 @@ class AnswerReader:
                 case model.CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(ch.CallDelta(index, text))
-                case model.CallFinal():
-                    pass  # no form is licensed
+                case model.CallFinal(call):
+                    chunks += [*self._open(call.index, call.name, call.form), self._closed(call, sure=True)]
+                    self._final.add(call.index)
                 case model.CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(ch.CallWithdrawn(index))
@@ -129,10 +147,35 @@ class AnswerReader:
                     chunks.append(ch.TextReplaced(content))
         return chunks
 
-    def _closed(self, call: ParsedCall) -> ch.CallClosed:
+    def _closed(self, call: ParsedCall, *, sure: bool = False) -> ch.CallClosed:
         arguments = json.dumps(call.arguments, ensure_ascii=False)
-        why = self._must_ask(call)
-        return ch.CallClosed(call.index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)
+        where = self._provenance.where(call) if self._provenance is not None else ""
+        unlicensed = "" if where else self._unlicensed(call)
+        place = (call.asks or "").removeprefix(f"{QUOTED}: " if where else "")
+        if unlicensed and place == model.UNMARKED:
+            place = ""  # the question of its form says more
+        return ch.CallClosed(
+            call.index,
+            arguments,
+            raw=call.raw,
+            repaired=call.repaired,
+            sure=sure,
+            must_ask="; ".join(filter(None, (where and f"{QUOTED}: {where}", place))),
+            unlicensed=unlicensed,
+            advice="" if where else self._reading.advice,
+            dialect=call.form,
+        )
+
+    def _unlicensed(self, call: ParsedCall) -> str:
+        """Say where a call stood that is in a form which its model isn't known to write; "" for one in a form that it
+        is."""
+        if call.form in (self._reading.asked, self._reading.known):
+            return ""
+        self.in_doubt = True
+        at, line = self._place
+        line += self.raw.count("\n", at, call.start) if call.start > at else 0
+        self._place, who = (max(at, call.start), line), one_line(self._reading.who, 60)
+        return f"written as {call.form} on line {line}: does {who} write so?"
 
     def _open(self, index: int, name: str, dialect: str = "") -> list[ch.Chunk]:
         if self._names.get(index) == name:
@@ -155,6 +198,8 @@ class AnswerReader:
         ]
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
+            if index in self._final:
+                continue
             if call := calls.get(index):
                 chunks += self._open(index, call.name, call.form)
                 chunks.append(self._closed(call))
@@ -166,15 +211,44 @@ class AnswerReader:
 
     def _unread(self) -> list[ch.Chunk]:
         """Return what seems to be a call although the scanner saw no mark of it."""
-        if (one := unread(self.raw, self._tools)) is None:
+        if (one := unread(self.raw, [tool.name for tool in self._tools])) is None:
             return []
-        return _left_as_text((one,)) or [ch.NoticeChunk(f"{one.message.removesuffix('.')}; nothing was run.")]
+        return self._left_as_text((one,)) or [
+            self._told(f"{one.message.removesuffix('.')}; nothing was run.", ev.ShownCall(name=""))
+        ]
 
-    def _must_ask(self, call: ParsedCall) -> str:
-        where = self._provenance.where(call) if self._provenance is not None else ""
-        if where:
-            return f"{QUOTED}: {where}"
-        return call.asks or ""
+    def _left_as_text(self, problems: Sequence[model.ScanProblem], *, called: bool = False) -> list[ch.Chunk]:
+        """Return what seems to call a tool there is, and was not read as a call: one notice for all of an answer.
+        `called`: it calls others."""
+        left = [
+            problem
+            for problem in problems
+            if problem.kind == "ignored" and problem.name is not None and not problem.is_told
+        ]
+        if not left:
+            return []
+        first, others = left[0], len(left) - 1
+        more = f" So {'does' if others == 1 else 'do'} {plural(others, 'more place')}." if others else ""
+        where = "reasoning" if first.thought else f"text (line {first.line})"
+        text = f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}"
+        return [self._told(text, self._shown_call(first), called=called)]
+
+    def _told(self, text: str, shown: ev.ShownCall, *, called: bool = False) -> ch.NoticeChunk:
+        """Return a notice of a call that was not made, which the model hears at once where it made no other."""
+        if called:
+            return ch.NoticeChunk(text, shown=shown if shown.name else None)
+        self.in_doubt = True
+        heard = f"({text} {self._reading.advice} {ONLY_SHOWN})"
+        return ch.NoticeChunk(text, "warning", shown=shown if shown.name else None, unread=heard)
+
+    def _shown_call(self, problem: model.ScanProblem) -> ev.ShownCall:
+        """Read the call that stands there, in whatever form and however it is quoted."""
+        text = problem.raw if problem.thought else self.raw[problem.start : problem.start + _SHOWN]
+        for written in (text, _QUOTE.sub("", text)):
+            for call in parse(written, self._tools, level="all").calls[:1]:
+                if call.name == problem.name:
+                    return ev.ShownCall(name=call.name, arguments=call.arguments)
+        return ev.ShownCall(name=problem.name or "")
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
@@ -205,23 +279,6 @@ def _empty(result: model.ScanResult) -> ch.Chunk:
     """Say why nothing of an answer is to be seen."""
     why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
     return ch.NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
-
-
-def _left_as_text(problems: Sequence[model.ScanProblem]) -> list[ch.Chunk]:
-    """Return what seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
-    left = [
-        problem
-        for problem in problems
-        if problem.kind == "ignored" and problem.name is not None and not problem.is_told
-    ]
-    if not left:
-        return []
-    first, others = left[0], len(left) - 1
-    more = f" So {'does' if others == 1 else 'do'} {plural(others, 'more place')}." if others else ""
-    where = "reasoning" if first.thought else f"text (line {first.line})"
-    return [
-        ch.NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
-    ]
 
 
 SLICE = 1000  # characters that are read at once: 10 ms of whatever is written

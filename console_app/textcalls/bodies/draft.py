@@ -35,7 +35,7 @@ Note: TypeAlias = tuple[int, int, str, str | None]
 """Where something was ignored, from and to; why; and the tool that it seemed to call."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallAttempt:
     """One call an answer attempted: with `arguments` when it could be read, with `failure` when not.
 
@@ -56,6 +56,11 @@ class CallAttempt:
     asks: str | None = None
     failure: ErrorKind | None = None
     why: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was read to its own end, and nothing in it had to be mended."""
+        return self.closed and not self.repaired
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | N
     """
     if not is_object(value):
         return NotACall(f"a call should be an object, not {_kind(value)}")
+    if len(value) == 2 and (plain := _plain(value.get("name"), value.get("arguments"))):
+        return plain
     if len(value) == 1:
         ((name, arguments),) = value.items()
         if is_object(arguments) and (tools.resolve(name) or (marked and name not in CALL_KEYS)):
@@ -106,6 +108,12 @@ def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | N
             return Shaped(name, value[key], exact=len(others) == 1 and isinstance(value[key], dict | str))
     arguments = {key: item for key, item in value.items() if key in others}
     return Shaped(name, arguments or None, exact=False, flat=bool(arguments))
+
+
+def _plain(name: Any, arguments: Any) -> Shaped | None:
+    """What is surely a call, as most are: a name, and arguments that are no schema."""
+    surely = isinstance(name, str) and is_object(arguments) and name.strip() and "properties" not in arguments
+    return Shaped(name, arguments, exact=True) if surely else None
 
 
 def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bool:

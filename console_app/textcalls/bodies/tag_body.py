@@ -15,6 +15,7 @@ from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.bodies.region import Region, close_region
+from console_app.textcalls.dialects.coats import CLOSE_TAG
 from console_app.textcalls.model import Arguments, Unreadable
 from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
 from console_app.textcalls.source import Match, Reading, Source
@@ -279,7 +280,7 @@ class _Call:
         depth = 0
         start, fallback, before_call, closed = src.at, None, None, False
         while True:
-            found = yield from src.find(end.tokens, self.tags.lead, patience=64)
+            found = yield from src.find(end.tokens, self.tags.lead, patience=src.patience)
             if found is None:
                 if before_call is not None and depth == 0 and self._all_read():
                     fallback = before_call
@@ -322,7 +323,7 @@ class _Call:
         missing.
         """
         rest = self.src.text(offset, self.src.length)
-        if self.region.closes and self.region.closes in self.tags.call_end:
+        if CLOSE_TAG in self.tags.call_end:
             closer = rf"(?:{self.patterns.closers})?"  # one tag ends both the call and the region
         else:
             closer = self.patterns.closers if self.region.closes else ""

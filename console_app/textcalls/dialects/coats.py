@@ -1,7 +1,7 @@
 """The marker of a call in any coat: a core word that all vendors share, in whatever prefix, bars, blanks and suffix.
 
-`<tool_call>`, `<seed:tool_call>`, `<｜tool▁call▁begin｜>`, `<｜DSML｜ calls>` and `[TOOL_CALLS]` are one marker.
-The next decoration of it needs no change here.
+`<tool_call>`, `<seed:tool_call>`, `<｜tool▁call▁begin｜>`, `<｜DSML｜ calls>` and `[TOOL_CALLS]` are one marker. The
+next decoration of it needs no change here.
 """
 
 from console_app.textcalls.patterns import any_of, lazily
@@ -34,7 +34,7 @@ OTHER_OPENS = (
 """Markers that are no coat of a core word."""
 OTHER_CLOSES = (
     "[unused12]", "<|action_end|>", "<|END_ACTION|>", "<|eom_id|>", "<|eot_id|>", "<|python_end|>", "<|tools_suffix|>",
-    "<|end_message|>", "</tools>", "</tool>", "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>",
+    "<|end_message|>", "</tools>", "</tool>", "<|plamo:end_tool_arguments:plamo|>",
 )  # fmt: skip
 """What ends them."""
 PLAIN_OPENS = frozenset({"<tools>", "<tool>", "<function_call>", "functools"})
@@ -44,6 +44,8 @@ UNPAIRED = frozenset(
 )
 """Markers whose calls have no end of their own."""
 
+OPEN_TAG = rf"<{P}{_WORD}{S}>"
+CLOSE_TAG = rf"<(?:(?:[|｜]{{0,2}}/|(?=[^<>\n]*{_END_WORD})){P}{_WORD}{S}|{_WORD}[|｜])>"
 OPEN = rf"(?:{_tag(P + _WORD + S)}|\[{_BRACKETED}\]|{any_of(OTHER_OPENS)})"
 _ENDS = rf"(?:[|｜]{{0,2}}/|(?=[^<>▷⟩\n]*{_END_WORD})){P}{_WORD}{S}"
 CLOSE = (
@@ -51,11 +53,11 @@ CLOSE = (
     rf"|\[/{_BRACKETED}\]|{any_of(OTHER_CLOSES)})"
 )
 HALF = (
-    r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
+    r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
 )
 """What may become a closing marker, at the end of a text."""
-HALF_MARK = rf"[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
+HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
 """What may become a marker, at the end of a text."""
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
 """A token between bars that ends nothing."""

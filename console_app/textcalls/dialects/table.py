@@ -10,7 +10,18 @@ from console_app.textcalls.bodies.json_body import JsonBody
 from console_app.textcalls.bodies.named_body import BracketBody, NamedBody
 from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody
-from console_app.textcalls.dialects.coats import BEGIN, CLOSE, MARK, OPEN, OTHER_OPENS, PLAIN_OPENS, SPECIAL, P, S
+from console_app.textcalls.dialects.coats import (
+    BEGIN,
+    CLOSE,
+    CLOSE_TAG,
+    MARK,
+    OPEN_TAG,
+    OTHER_OPENS,
+    PLAIN_OPENS,
+    SPECIAL,
+    P,
+    S,
+)
 from console_app.textcalls.dialects.dialect import CALL, Dialect, Family
 from console_app.textcalls.dialects.form import Form
 from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, label, tag
@@ -26,6 +37,10 @@ _KEY = (
 )
 _ARGUMENT = r"<(?:(?:parameter|param|argument|arg)\s+name\s*=\s*[\"'])?(?P<key>[\w.-]+)[\"']?>"
 _ARGUMENT_END = r"</(?:parameter|param|argument|arg|KEY)>"
+_FUNCTION = (
+    rf"<{P}(?:function\s*=\s*(?=[^<>\n]+>)|(?:invoke|function)\s*(?:\s[^<>]*?)?name\s*=\s*)"
+    r"[\"']?(?P<name>[^\"'<>=/]+)[\"']?[^<>]*>"
+)
 _QWEN = "<parameter=$key>\n$value\n</parameter>\n"
 _GLM = "<arg_key>$key</arg_key>\n<arg_value>$value</arg_value>\n"
 
@@ -51,10 +66,8 @@ DIALECTS: tuple[Dialect, ...] = (
         "qwen3_coder_xml",
         "Qwen3-Coder, Qwen3.5, MiMo, Nemotron 3 Nano, Step-3.5, Nanbeige",
         TagBody(
-            call=(
-                rf"(?:function\s*{SPECIAL}\s*)?<{P}(?:function\s*=\s*(?=[^<>\n]+>)|(?:invoke|function)\s*(?:\s[^<>]*?)?"
-                r"name\s*=\s*)[\"']?(?P<name>[^\"'<>=/]+)[\"']?[^<>]*>"
-            ),
+            call=rf"(?:function\s*{SPECIAL}\s*)?{_FUNCTION}",
+            inner=_FUNCTION,
             param=(
                 rf"<{P}(?:param(?:eter)?\s*=\s*(?=[^<>\n]+>)|param(?:eter)?\s*(?:\s[^<>]*?)?name\s*=\s*(?=[\"']))"
                 r"(?:(?=[^<>]*\sstring\s*=\s*[\"'](?P<string>true|false))|)[\"']?(?P<key>[^\"'<>]+)[\"']?[^<>]*>"
@@ -75,8 +88,8 @@ DIALECTS: tuple[Dialect, ...] = (
                 r"(?:<invoke>\s*|<use_mcp_tool>\s*(?:<server_name>\s*(?P<server>[^<>]*?)\s*</server_name>\s*)?)?"
                 r"<(?:tool_)?name>\s*(?P<name>[^<>]+?)\s*</(?:tool_)?name>"
             ),
-            inner=rf"(?:{OPEN}|<invoke>)\s*<(?:tool_)?name>",
-            call_end=rf"(?:</{_AROUND}>\s*)?(?:</invoke>|</use_mcp_tool>|{CLOSE})",
+            inner=rf"(?:{OPEN_TAG}|<invoke>)\s*<(?:tool_)?name>",
+            call_end=rf"(?:</{_AROUND}>\s*)?(?:</invoke>|</use_mcp_tool>|{CLOSE_TAG})",
             json=True,
             wrapper=rf"<{_AROUND}>",
             param=_ARGUMENT,
@@ -106,10 +119,10 @@ DIALECTS: tuple[Dialect, ...] = (
         TagBody(
             call=rf"(?P<name>{_NAME})\s*(?:\\n\s*)?(?:<{P}tool_sep{S}>)?\s*"
             rf"(?=<{P}arg_key{S}>|<\|tool_arg:start\|>|{CLOSE})",
-            inner=rf"{OPEN}\s*{_NAME}",
+            inner=rf"{OPEN_TAG}\s*{_NAME}",
             param=_KEY,
             param_end=rf"(?:</{P}arg_value{S}>|<\|tool_arg:end\|>)",
-            call_end=CLOSE,
+            call_end=CLOSE_TAG,
             exact=True,
         ),
         Form("<tool_call>$name\n$arguments</tool_call>", values="raw", param=_GLM, keeps=True),
@@ -127,7 +140,7 @@ DIALECTS: tuple[Dialect, ...] = (
         "fine-tunes that put the name before the object, GLM 5.3 Flash, Step-Audio 2",
         NamedBody(
             rf"\s*(?:(?:\w[\w.:-]*\s*)?{SPECIAL}\s*|function\s*\n\s*)?(?P<name>{_NAME}(?::\d+)?)\s*"
-            rf"(?:(?:>|\\n|\[CALL_ID\]\s*[\w-]*|\[ARGS\]|{SPECIAL})\s*){{0,4}}(?:```\w*\s*)?(?=[\{{\"`]|{CLOSE})",
+            rf"(?:(?:>|\\n|\[CALL_ID\]\s*[\w-]*|\[ARGS\]|{SPECIAL})\s*){{0,4}}(?:```\w*\s*)?(?=[\{{\"]|(?:```\s*)?{CLOSE})",
             bare_names=True,
         ),
         Form("<tool_call>$name\n$arguments\n</tool_call>"),

@@ -81,7 +81,7 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
-    state.conclude(draft, shown=shown)
+    state.conclude(draft, shown=shown, place=place)
 
 
 def _closes(row: Dialect) -> str:
@@ -240,7 +240,7 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     label_read = "" if chosen or after is None else after.group()
     src.pos += len(label_read)
     opens = re.escape(label_read)
-    draft = yield from state.read_body(row, Region(start, label_read, opens, row.closes, pretty=True))
+    draft = yield from state.read_body(row, Region(start, label_read, opens, row.closes, pretty=True, required=False))
     if not chosen and found["fence"]:
         langchain = '"action"' in src.text(start, min(src.at, start + 600))
         draft.relabel("langchain_action_fence" if langchain else "command_r")

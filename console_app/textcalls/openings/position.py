@@ -31,15 +31,17 @@ _CLOSING_OF = {
     "<!--": "-->", "<![CDATA[": r"\]\]>", "/*": r"\*/",
 }  # fmt: skip
 """What ends the construct that a token began; any other is an element, which its own end tag ends."""
+NO_SENTENCE = "the line before it is no whole sentence"
 IN_ELEMENT = "in an element that is open"
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _STOP = r"[.!?…。！？؟।۔።။។॥︒｡]"
 _SENTENCE = lazily(
-    rf"(?=.*\w\S*\s+\S*\w|.*[^\W\d_!-~])(?:\*\*(?=\w)|(?![-=*_+.$:^@\[{{<|%&!#~─━═])).*{_STOP}[\"'”’»)\]*_」』]*"
+    rf"(?=.*\w\S*\s+\S*\w|.*[^\W\d_!-~]|[^\W\d_]{{3,}}[.!?]+\Z)"
+    rf"(?:\*\*(?=\w)|(?![-=*_+.$:^@\[{{<|%&!#~─━═])).*{_STOP}[\"'”’»)\]*_」』]*"
 )
 """A line that says something and ends as a sentence does, in whatever script, and begins as none of a markup's."""
-_ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z|\w[\"'|/｜-]?>\s*\Z")
+_ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Place:
     def lead_doubt(self) -> str:
         """Return why the last line before the place may lead to a quotation."""
         lead = (self.before + self.line).rstrip().rpartition("\n")[2].strip()
-        return "" if not lead or _SENTENCE.fullmatch(lead) else "the line before it is no whole sentence"
+        return "" if not lead or _SENTENCE.fullmatch(lead) else NO_SENTENCE
 
 
 _place = lru_cache(maxsize=64)(Place)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.region import Region
-from console_app.textcalls.dialects.coats import CLOSE, HALF
+from console_app.textcalls.dialects.coats import BEGIN, CLOSE, HALF, HALF_BEGIN, HALF_MARK, OPEN
 from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.dialects.table import FAMILIES, family_of
+from console_app.textcalls.dialects.table import FAMILIES, family_of, is_marked_family
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
 from console_app.textcalls.openings.openers import THINK_ENDS
@@ -19,10 +19,19 @@ from console_app.textcalls.tool_schemas import ToolSchemas
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
+_FENCED = ("fenced_json", "gemma_tool_code")
+"""Forms of which a fence is a part."""
 _ANYTHING = lazily(r"[\s\S]*")
 _ENDS = any_of({*THINK_ENDS, *CHAT_TOKENS})
 
 
+_LINE_ENDS = lazily(
+    lambda: (
+        rf"(?:[^\S\n]*+{CLOSE})*+[^\S\n]*+(?:\n|(?:{OPEN}|{BEGIN})"
+        rf"|(?P<words>[^\s<\[◁⟨]|(?!(?:{HALF_MARK}|{HALF_BEGIN})\Z)[<\[◁⟨]))"
+    )
+)
+"""What stands behind a call on its line: the end of the line or another call; or words."""
 _BEHIND = lazily(
     lambda: (
         rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
@@ -35,14 +44,14 @@ _BEHIND = lazily(
 
 @dataclass
 class ScanState:
-    """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
-    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on calls are made
+    """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`: the
+    text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on calls are made
     up. `licensed` is the form in which the model is known to write, `thinks`: reasoning that the prompt opened may
-    still go on, `inner`: the answer is in reasoning that may hold calls. `section`: the token that began a section of
-    calls, `shown_section`: such a one that is only shown. `level`: which calls count. `idle`: how many openers opened
-    no call. `running`: what comes is running text, until something opens. `unended`: before this offset the call that
-    may be reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that proved to
-    be those of no tool.
+    still go on, `thought`: such ended, `inner`: the answer is in reasoning that may hold calls. `section`: the
+    token that began a section of calls, `shown_section`: such a one that is only shown. `level`: which calls count.
+    `idle`: how many openers opened no call. `running`: what comes is running text, until something opens.
+    `unended`: before this offset the call that may be reopened does not end. `gave_up`: why something that is too
+    much is not read. `foreign`: names that proved to be those of no tool.
     """
 
     src: Source
@@ -52,6 +61,7 @@ class ScanState:
     level: ReadingLevel = "all"
     licensed: str | None = None
     thinks: bool = False
+    thought: bool = False
     inner: bool = False
     held: bool = False
     in_fence: bool = False
@@ -108,7 +118,9 @@ class ScanState:
         yield from row.body.read(self.src, region, draft)
         return draft
 
-    def conclude(self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "") -> None:
+    def conclude(
+        self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "", place: Place | None = None
+    ) -> None:
         """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
         text in any case, "" when it isn't; `fenced` and `alone` as in a segment.
         """
@@ -134,7 +146,10 @@ class ScanState:
             self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
             self.output.drop(self.src.at)
         else:
-            doubt = self.structure.at(self.output.mark).doubt(licensed=self.licensed == draft.dialect)
+            place = place or self.structure.at(self.output.mark)
+            doubt = place.doubt(licensed=self.licensed == draft.attempts[0].dialect)
+            if fenced and self.licensed and self.licensed not in _FENCED:
+                doubt = doubt or "it stands in a fence"
             self.reopening = None if alone else self.reopening
             self.unended = self.src.at
             self.output.take(draft, self.src.at, fenced=fenced, alone=alone, doubt=doubt)
@@ -149,6 +164,23 @@ class ScanState:
             found = yield from self.src.match(_BEHIND)
             shown = IN_SENTENCE if found and found["words"] else ""
         self.conclude(draft, alone=alone, shown=shown)
+
+    def start_calls(self) -> Reading[None]:
+        """Make the newest calls final, if they are the model's own: in its form, with an end of their own, at a clean
+        place, and with only white space or another call behind them on their line.
+        """
+        newest, output = self.output.newest, self.output
+        if newest is None or newest.final or output.lonely or newest.doubt or self.thinks:
+            return
+        own = self.licensed and not is_marked_family(FAMILIES[self.licensed])  # whose calls have no marker
+        if all(
+            one.dialect == self.licensed and one.failure is None and one.whole and (one.marked or own)
+            for one in newest.attempts
+        ):
+            found = yield from self.src.match(_LINE_ENDS)
+            if found and not found["words"]:
+                self.reopening = None
+                output.make_final(newest)
 
     def _withheld(self, draft: Draft) -> str:
         """Return why the text that was read is no call at this level; "" when it is one, as far as is known by now."""

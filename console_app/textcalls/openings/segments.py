@@ -32,6 +32,8 @@ class Segment:
 
 def closed_up(text: str, before: list[str]) -> str:
     """The text without line breaks that would make more than one blank line of those that end what is before it."""
+    if text[:1] not in ("\n", "\r"):
+        return text
     shown = 0
     for piece in reversed(before):
         kept = piece.rstrip("\r\n")

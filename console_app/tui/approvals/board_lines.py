@@ -161,7 +161,7 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", 
     if not sizes.replayed:
         line += _risk(approval, many)
     lines = [line]
-    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" else ""
+    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" and not call.form else ""
     runs = f"runs {one_line(approval.runs)}" if approval.runs and not approval.server_lines else ""
     if source := " · ".join(filter(None, (written, runs))):
         if line.cell_length + len(source) + 3 <= sizes.width:
@@ -202,7 +202,7 @@ def _risk(approval: Pending, many: bool) -> Content:
     dot = Content.styled(" · ", "$muted")
     line = Content() if many else dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
     line += dot + Content.styled(approval.risk.by, "$muted")
-    if not approval.rules and not approval.changed:
+    if not approval.rules and not approval.changed and not approval.form:
         line += dot + Content.styled("always asks", "$warning")
     return line
 
@@ -247,9 +247,17 @@ def keys(
         stage, _CHOOSING_LOW if low else _CHOOSING
     )
     if stage == "choosing":
-        rules = selection.current is not None and bool(selection.current.rules)
+        current = selection.current
+        rules = current is not None and bool(current.rules)
+        if current is not None and current.form:
+            words = {"y": current.answers["once"], "a": current.answers["form"], "n": current.answers["deny"]}
+            shown = [(key, words.get(key, said)) for key, said in shown]
         reads = many and any(approval.only_reads for approval in selection.waiting)
-        none = {*(() if rules else "aA"), *(() if many else ("Y", "N", "j/k")), *(() if reads else "R")}
+        none = {
+            *(() if rules else "A" if current is not None and current.form else "aA"),
+            *(() if many else ("Y", "N", "j/k")),
+            *(() if reads else "R"),
+        }
         shown = [pair for pair in shown if pair[0] not in none]
     typing = stage in ("words", "comment")
     counts: bool | frozenset[str] = (selection.keys.settled or typing) and selection.keys.holds is None

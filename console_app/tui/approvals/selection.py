@@ -113,6 +113,8 @@ class ApprovalSelection:
     def refusal(self, what: str) -> str:
         """Return the reason why a key can't do here what it is for; "" where it can."""
         approval = self.current
+        if what == "session" and approval is not None and approval.form:
+            return ""
         if what in ("session", "always") and approval is not None and not approval.rules:
             return f"{one_line(approval.call.label, 60)} always asks: no rule can change that."
         if what == "reads" and not any(one.only_reads for one in self.waiting):
@@ -146,8 +148,11 @@ class ApprovalSelection:
         return self._approve(self._meant("reads"), "once")
 
     def session(self) -> bool:
-        """Run it, and calls of its tool without asking until the console is left."""
+        """Run it, and calls of its tool without asking until the console is left; where the form of its text is in
+        question, have the model known to write so."""
         approval = self.current
+        if approval is not None and approval.form:
+            return self._approve(self._meant("session"), "form")
         return bool(approval and approval.rules) and self._approve(self._meant("session"), "session")
 
     def always(self) -> bool:

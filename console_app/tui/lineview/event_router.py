@@ -98,7 +98,7 @@ class EventRouter:
             case ev.RetryScheduled():
                 self._retrying(event)
             case ev.Notice():
-                self._view.add_notice(event.level, event.text)
+                self._view.add_notice(event.level, event.to_user)
             case ev.TurnFinished():
                 self._turn_finished(event)
             case ev.TurnUndone():

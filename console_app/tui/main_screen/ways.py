@@ -161,6 +161,7 @@ def screen_ways(
         "unsend": Key("prompt.older"),
         "draft": Cannot("a message that is given back stands in the prompt"),
         "read": Cannot("the conversation stands on the screen"),
+        "run": shared,
         "retry": shared,
         "results": Key("panel.send"),
         "approve": Key("board.once"),

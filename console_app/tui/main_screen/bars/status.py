@@ -24,7 +24,7 @@ def read_status(services: Services, transcript: Transcript) -> Status:
         servers_starting=states.count("starting") + states.count("reconnecting"),
         servers_failed=states.count("failed"),
         tools=len(engine.toolset.tools()),
-        protocol=ports.protocol_label(engine.provider),
+        protocol=ports.protocol_label(engine.provider).removeprefix("native, "),
         context=_context(services, transcript),
         context_window=services.models.window,
         cost=transcript.usage.cost,

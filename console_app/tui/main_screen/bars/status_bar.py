@@ -55,8 +55,8 @@ class Room:
     address: bool = True  # the provider's whole
     how: bool = True  # strategy and policy
     words: bool = True  # `servers`, `context`
-    protocol: bool = True
     provider: bool = True
+    protocol: bool = True
     cost: bool = True
     servers: bool = True
     bar: bool = True
