@@ -1,4 +1,4 @@
-"""Docstrings are sentences: those that have to be decoded may only become fewer."""
+"""Docstrings are sentences."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 CODE = Path(__file__).parents[1] / "console_app"
-LEFT = {"See": 4, "Of": 54, "By": 3, "Around": 2, "With": 3}
-"""How many begin with each word still. Whoever rewrites some lowers the number."""
+NO_SUBJECT = ("See", "Of", "By", "Around", "With", "Whether")  # first words of what is no sentence
 
 
 def first_words() -> Counter[str]:
@@ -25,5 +24,4 @@ def first_words() -> Counter[str]:
 
 def test_no_docstring_begins_with_a_word_that_leaves_its_subject_out() -> None:
     found = first_words()
-    now = {word: found[word] for word in LEFT}
-    assert all(now[word] <= most for word, most in LEFT.items()), now
+    assert {word: found[word] for word in NO_SUBJECT if found[word]} == {}

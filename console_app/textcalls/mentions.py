@@ -1,4 +1,4 @@
-"""What looks like a call of a tool that exists, in an answer without any: so that none is lost in silence.
+"""Finds what looks like a call of a tool that exists, in an answer without any: so that none is lost in silence.
 
 It calls nothing, it is told of: a mark of some dialect that a tool's name follows, or what was meant as one. Marks are
 compared without what Markdown or a tokenizer adds to them: backslashes, blanks beside brackets and bars, other letters
@@ -66,7 +66,7 @@ WHY = "it is quoted, or its mark is not written as in any dialect"
 
 @dataclass(frozen=True)
 class SeemingCall:
-    """What seems to be a call of the tool `name`: its mark from `start`, up to the `end` of the name behind it."""
+    """Find what seems to be a call of the tool `name`: its mark from `start`, up to the `end` of the name behind it."""
 
     start: int
     end: int

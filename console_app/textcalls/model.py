@@ -76,12 +76,12 @@ class ScanProblem:
 
     @property
     def thought(self) -> bool:
-        """Whether it stands in reasoning."""
+        """Tell whether it stands in reasoning."""
         return self.message.startswith(IN_REASONING)
 
     @property
     def is_told(self) -> bool:
-        """Whether people are told of it although it may name no tool."""
+        """Tell whether people are told of it although it may name no tool."""
         return self.message.lower().startswith((GAVE_UP, IS_PYTHON))
 
 
@@ -150,12 +150,12 @@ ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetrac
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a JSON value is an object."""
+    """Tell whether a JSON value is an object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a JSON value is a list."""
+    """Tell whether a JSON value is a list."""
     return isinstance(value, list)
 
 

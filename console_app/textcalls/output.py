@@ -154,7 +154,7 @@ class ScanOutput:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the answer's end cut off the last of its calls."""
+        """Tell whether the answer's end cut off the last of its calls."""
         last = self.segments[-1].attempts if self.segments else ()
         return bool(last) and last[-1].failure == "truncated"
 
@@ -185,7 +185,7 @@ class ScanOutput:
         self._shows = self._shows or name is not None
 
     def noted_since(self, offset: int) -> bool:
-        """Whether something from `offset` on was told of."""
+        """Tell whether something from `offset` on was told of."""
         return bool(self._notes) and self._notes[-1][0] >= offset
 
     def forget(self, upto: int) -> None:
@@ -314,7 +314,7 @@ class ScanOutput:
         return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else "")))
 
     def _no_call(self, segment: Segment) -> str:
-        """Why calls are text after all."""
+        """Says why calls are text after all."""
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
         started = any(one.final for one in self.segments)  # which keep their numbers

@@ -76,7 +76,7 @@ def held_back(literals: Iterable[str]) -> str:
 
 
 def lead_word(literal: str) -> str:
-    """What to look for where a literal may begin: a rare character stands for all that begins with it; of letters,
+    """Patterns to look for where a literal may begin: a rare character stands for all that begins with it; of letters,
     which prose is full of, the literal itself.
     """
     return literal if literal[0].isalpha() or literal[0] in " ~>*" else literal[0]

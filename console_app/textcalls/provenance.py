@@ -1,4 +1,4 @@
-"""Whether a call that was read from text also stands in something the model was given, and where.
+"""Tell whether a call that was read from text also stands in something the model was given, and where.
 
 Whoever writes a page, a file or a tool's result may write calls into it, in any layout and notation: texts are compared
 as `fold` makes them. A call names its tool: each text is searched once for the names of tools, and only texts that
@@ -111,7 +111,7 @@ class _Dictated:
         """Characters that were gone through."""
 
     def stands_in(self, near: _Near) -> bool:
-        """Whether words near to the tool's name say half of it."""
+        """Tell whether words near to the tool's name say half of it."""
         if self._whole < _FEWEST or near.words.isdisjoint(self._words):
             return False
         held = sum(size for size, parts in self._values if any(self._is_told(part, near) for part in parts))
@@ -129,11 +129,11 @@ class _Dictated:
         return bool(part) and f" {' '.join(part)} " in near.text
 
     def _is_address(self, word: str, near: _Near) -> bool:
-        """Whether a word is a path that ends, or an address that begins, as the text says."""
+        """Tell whether a word is a path that ends, or an address that begins, as the text says."""
         return any(one in near.words for one in _ways(word) if one != word or _ADDRESS.match(one))
 
     def _most_of(self, part: Sequence[str], near: _Near) -> bool:
-        """Whether the text says half of it in one."""
+        """Tell whether the text says half of it in one."""
         whole, at = _letters("".join(part)), 0
         while at < len(part):
             end = at
@@ -227,8 +227,8 @@ class _Names:
 
 @cache
 def _spelt(wire: str, tool: str) -> re.Pattern[str]:
-    """How a text names a tool where it means no other word: as on the wire, or by its own name of several words; one
-    of a single word is followed by a bracket."""
+    """Return a pattern that finds a tool named where no other word is meant: as on the wire, or by its own name of
+    several words; one of a single word is followed by a bracket."""
     parts = [re.split(r"[_.-]+", name.lower()) for name in (wire, tool)]
     ways = [r"[-_.:/]{0,3}".join(map(re.escape, part)) for part in parts if len(part) > 1]
     alone = [re.escape(name.lower()) + r"(?=[(\[{])" for name in (wire, tool)]
@@ -249,7 +249,7 @@ def _places_of(folded: str, names: _Names) -> dict[str, list[int]]:
 
 
 def _is_called(text: str, start: int, end: int, named: _Named) -> bool:
-    """Whether a word stands where the name of a tool does in a call."""
+    """Tell whether a word stands where the name of a tool does in a call."""
     before = text[max(0, start - 40) : start]
     server = before.rstrip("-.:/_")
     return (
@@ -380,7 +380,7 @@ class Provenance:
         return TOO_MUCH if sum(one.size for one in self._given) > MOST or self._compared > MOST_COMPARED else ""
 
     def _stands_in(self, given: _Folded, wanted: _Wanted) -> bool:
-        """Whether a text says by itself what is wanted."""
+        """Tell whether a text says by itself what is wanted."""
         if not wanted.pieces:
             return wanted.stands_near(given)
         most = _size(wanted.pieces) * (1 - _ENOUGH)
@@ -390,7 +390,8 @@ class Provenance:
         return _size(left) <= most or self._holds_arguments(given, wanted)
 
     def _holds_halves(self, letters: str, piece: str) -> bool:
-        """Whether a text holds a piece in two parts: words may stand between them, as where a result has two blocks."""
+        """Tell whether a text holds a piece in two parts: words may stand between them, as where a result has two
+        blocks."""
         there, too_long = 0, len(piece)
         while too_long - there > 1:
             half = (there + too_long) // 2
@@ -399,7 +400,7 @@ class Provenance:
         return piece[there:] in letters
 
     def _begins_in(self, given: _Folded, wanted: _Wanted) -> bool:
-        """Whether a text says a part of it, and others the rest."""
+        """Tell whether a text says a part of it, and others the rest."""
         whole = _size(wanted.pieces)
         left = self._missing(wanted.pieces, given, whole * (1 - _A_PART))
         if not whole or _size(left) > whole * (1 - _A_PART):
@@ -411,7 +412,7 @@ class Provenance:
         return _size(left) <= whole * (1 - _ENOUGH)
 
     def _dictates(self, given: GivenText, folded: _Folded, dictated: _Dictated) -> bool:
-        """Whether words of others near to the tool's name say what the call says."""
+        """Tell whether words of others near to the tool's name say what the call says."""
         tool = next((tool for wire, tool, _ in self._tools if wire == dictated.name), "")
         held = not given.again and dictated.stands_in(folded.near(dictated.name, tool, given))
         self._compared += dictated.compared
@@ -419,7 +420,7 @@ class Provenance:
         return held
 
     def _holds_arguments(self, given: _Folded, wanted: _Wanted) -> bool:
-        """Whether a text holds two whole arguments, whatever others the model writes beside them."""
+        """Tell whether a text holds two whole arguments, whatever others the model writes beside them."""
         held = 0
         for pieces in wanted.telling:
             held += not self._missing(pieces, given, 0)
@@ -496,8 +497,8 @@ def _size(pieces: Sequence[str]) -> int:
 
 
 class _Wanted:
-    """What is looked for of a call: `pieces` of its values, without signs; where they are all too short to say
-    anything alone, its values by their names.
+    """The parts of a call that are looked for: `pieces` of its values, without signs; where they are all too short to
+    say anything alone, its values by their names.
     """
 
     def __init__(self, call: ParsedCall) -> None:
@@ -512,18 +513,18 @@ class _Wanted:
         self.telling = telling if len(of) > _TOLD and len(telling) >= _TOLD else []
 
     def stands_near(self, given: _Folded) -> bool:
-        """Whether a call without arguments, or each short value behind its name, stands in a text."""
+        """Tell whether a call without arguments, or each short value behind its name, stands in a text."""
         bare = not self._saying and any(_NO_ARGUMENTS.match(given.text, at) for at in given.places[self.name])
         return bare or self._short_in(given.text)
 
     def stands_in(self, part: str) -> bool:
-        """Whether a part of a text holds something of what is looked for."""
+        """Tell whether a part of a text holds something of what is looked for."""
         folded = fold(part)
         letters = signless(folded)
         return any(piece in letters for piece in self.pieces) or (not self.pieces and self._short_in(folded))
 
     def _short_in(self, folded: str) -> bool:
-        """Whether half of the short values, or more, stand behind their names."""
+        """Tell whether half of the short values, or more, stand behind their names."""
         values = self._saying or self._values
         stand = sum(bool(re.search(_short(name, value), folded)) for name, value in values)
         return 0 < len(values) <= 2 * stand

@@ -133,8 +133,8 @@ class Scanner:
         self._state.output.show(self._state.src.at)
 
     def work(self, chunk: str) -> Literal["none", "some", "much"]:
-        """What reading `chunk` next may cost: it may end something long that is then read as a whole ("much"), or open
-        something after much text whose structure was not looked at yet ("some"); "none" where it is soon done.
+        """Tell what reading `chunk` next may cost: it may end something long that is then read as a whole ("much"), or
+        open something after much text whose structure was not looked at yet ("some"); "none" where it is soon done.
         """
         state = self._state
         if state.src.length - state.output.mark > UNREAD:
@@ -281,7 +281,7 @@ def _hold_back(state: ScanState, held: int) -> None:
 
 
 def _is_foreign(state: ScanState, found: Match) -> bool:
-    """Whether it looks like the call of a tool, but there is no such tool."""
+    """Tell whether it looks like the call of a tool, but there is no such tool."""
     name = found["tag"] or found["callee"]
     if name is None or name in state.foreign:
         return name is not None

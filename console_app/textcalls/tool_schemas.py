@@ -1,4 +1,4 @@
-"""What the tools' schemas say about names and values: which tool is meant, and which type a written value has."""
+"""Reads what the tools' schemas say about names and values: which tool is meant, and which type a written value has."""
 
 import html
 import re
@@ -55,7 +55,7 @@ class ToolSchemas:
         return self._folded.get(bare.casefold())
 
     def begins(self, half: str) -> bool:
-        """Whether the beginning of a tool's name, or one in another form, is written here."""
+        """Tell whether the beginning of a tool's name, or one in another form, is written here."""
         return self.resolve(half) is not None or any(name.startswith(half) for name in self._schemas)
 
     def properties(self, name: str) -> Mapping[str, Any]:
@@ -83,8 +83,8 @@ class ToolSchemas:
         return found
 
     def accepts(self, name: str, arguments: Arguments) -> bool:
-        """Whether these arguments are the tool's: all that are required, none that it does not declare, each of the
-        type that its schema says.
+        """Tell whether these arguments are the tool's: all that are required, none that it does not declare, each of
+        the type that its schema says.
         """
         known, more = self.properties(name), json_schema.others(self._schemas.get(name, {}))
         open_ended = not known if more is None else bool(more)

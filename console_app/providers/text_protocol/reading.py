@@ -47,7 +47,7 @@ class AnswerReader:
         self._shown: list[str] = []
         self._thought = ""  # what was shown as text and turned out to be reasoning
         self.in_doubt = False
-        """Whether a call of it was not read, or is in a form that its model isn't known to write."""
+        """Tell whether a call of it was not read, or is in a form that its model isn't known to write."""
         self._names: dict[int, str] = {}  # of the calls that are announced now
         self._final: set[int] = set()  # the calls that may have started: nothing takes them back
 

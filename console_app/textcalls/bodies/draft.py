@@ -59,7 +59,7 @@ class CallAttempt:
 
     @property
     def whole(self) -> bool:
-        """Whether it was read to its own end, and nothing in it had to be mended."""
+        """Tell whether it was read to its own end, and nothing in it had to be mended."""
         return self.closed and not self.repaired
 
 

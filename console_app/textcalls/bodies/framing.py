@@ -24,8 +24,9 @@ _PAIRS = {"{": "}", "[": "]", "(": ")"}
 
 @dataclass(frozen=True)
 class Notation:
-    """What the lexer must know of a way to write values: its strings, brackets and what may follow a string. `run` is
-    what is passed over at once within brackets: whole values, of which one match says sooner what the lexer would say.
+    """Holds what the lexer must know of a way to write values: its strings, brackets and what may follow a string.
+    `run` is what is passed over at once within brackets: whole values, of which one match says sooner what the lexer
+    would say.
     """
 
     strings: dict[str, re.Pattern[str]]
@@ -197,7 +198,7 @@ def _next_token(src: Source, notation: Notation) -> str:
 
 
 def _fits(src: Source, allowed: str) -> Reading[bool]:
-    """Whether the next character, if there is one, is among `allowed`."""
+    """Tell whether the next character, if there is one, is among `allowed`."""
     yield from src.skip()
     char = yield from src.peek()
     return char == "" or char in allowed

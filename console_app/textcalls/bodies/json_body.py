@@ -102,7 +102,7 @@ class JsonBody:
 
 
 def lists_calls(text: str) -> bool:
-    """Whether what may be incomplete is a list, or an object whose first key lists calls."""
+    """Tell whether what may be incomplete is a list, or an object whose first key lists calls."""
     return text.startswith("[") or _OPENS_LIST.match(text) is not None
 
 

@@ -29,14 +29,14 @@ class Region:
     required: bool = True
 
     def at_close(self, src: Source) -> Reading[bool]:
-        """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
+        """Tell whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
         if not self.closes:
             return False
         found = yield from src.match(_close_or_not(self.closes))
         return found is not None and found["close"] is not None
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
-        """Whether the model ended its turn here, or the answer ended within a tag."""
+        """Tell whether the model ended its turn here, or the answer ended within a tag."""
         if _HALF_TAG.fullmatch(src.tail() or "x"):
             return True
         found = yield from src.match(_TURN_END, 96)

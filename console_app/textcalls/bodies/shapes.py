@@ -117,7 +117,8 @@ def _plain(name: Any, arguments: Any) -> Shaped | None:
 
 
 def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bool:
-    """Whether the object describes a tool (it has a description, or its parameters are a schema) and calls none."""
+    """Tell whether the object describes a tool (it has a description, or its parameters are a schema) and calls
+    none."""
     if "inputSchema" in value or "input_schema" in value:
         return True
     arguments = [value[key] for key in ARGUMENT_KEYS if key in value]
@@ -162,7 +163,7 @@ def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) 
 
 
 def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:
-    """Whether every argument is a parameter of the tool and none that is required is missing."""
+    """Tell whether every argument is a parameter of the tool and none that is required is missing."""
     return set(arguments) <= set(tools.properties(name)) and set(tools.required(name)) <= set(arguments)
 
 

@@ -121,7 +121,7 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _ValueEnd:
-    """What ends a value: `follow` is its closing tag and what may legally follow, `tokens` all that
+    """Tells what ends a value: `follow` is its closing tag and what may legally follow, `tokens` all that
     matters within the value, `next_call` the tag directly before the opening of another call, `call` such an opening,
     `reopens` the tag and then the end of the call.
     """
@@ -313,13 +313,13 @@ class _Call:
             src.pos += found.end() - found.start() if kind != "call" else 1
 
     def _all_read(self) -> bool:
-        """Whether the answer ended with the end of a call: nothing in it was cut off."""
+        """Tell whether the answer ended with the end of a call: nothing in it was cut off."""
         src = self.src
         rest = src.text(max(self.begin, src.length - 200), src.length)
         return compiled(rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$").search(rest) is not None
 
     def _ends_there(self, offset: int) -> bool:
-        """Whether the end of the call stands at `offset` and then that of the region: only the value's end is
+        """Tell whether the end of the call stands at `offset` and then that of the region: only the value's end is
         missing.
         """
         rest = self.src.text(offset, self.src.length)
@@ -330,12 +330,12 @@ class _Call:
         return compiled(rf"(?:{self.patterns.done})\s*{closer}\s*(?:$|{self.patterns.inner})").match(rest) is not None
 
     def _is_next(self, found: Match, start: int) -> bool:
-        """Whether the opening of a parameter inside a value means that the value's end was forgotten."""
+        """Tell whether the opening of a parameter inside a value means that the value's end was forgotten."""
         key = found.group("key").strip()
         return key in self.draft.tools.properties(self.name) and key not in self.arguments and self.src.at > start
 
     def _is_legal(self, end: _ValueEnd) -> Reading[bool]:
-        """Whether what stands after a closing tag here may follow one."""
+        """Tell whether what stands after a closing tag here may follow one."""
         src = self.src
         found = yield from src.match(end.follow)
         if found:
@@ -346,8 +346,8 @@ class _Call:
 
 
 def _by_coat(head: str, token: str) -> bool | None:
-    """Whether the values of a call are exact, as `exact` of its tags: the templates of coats with a prefix keep line
-    breaks, at least in a call that has values beside their tags.
+    """Tell whether the values of a call are exact, as `exact` of its tags: the templates of coats with a prefix keep
+    line breaks, at least in a call that has values beside their tags.
     """
     if _SPACED.match(head):
         return True

@@ -75,15 +75,15 @@ _ENDING = lazily(rf"[<◁⟨]{{1,2}}[|｜]{{0,2}}/|\[/|[<◁⟨]{{1,2}}[^<>]*{_E
 
 
 def is_end(mark: str) -> bool:
-    """Whether a marker ends what another one opened."""
+    """Tell whether a marker ends what another one opened."""
     return _ENDING.match(mark) is not None
 
 
 def is_inner(mark: str) -> bool:
-    """Whether it only looks like a marker: it stands within a call, or around a result."""
+    """Tell whether it only looks like a marker: it stands within a call, or around a result."""
     return _INNER.search(mark) is not None
 
 
 def is_marked(mark: str) -> bool:
-    """Whether nobody writes this marker, or the beginning of this tag, by accident."""
+    """Tell whether nobody writes this marker, or the beginning of this tag, by accident."""
     return mark not in PLAIN_OPENS and _PLAIN_BEGIN.match(mark) is None

@@ -35,7 +35,7 @@ class Dialect:
 
     @property
     def marked(self) -> bool:
-        """Whether nobody writes by accident how its calls open."""
+        """Tell whether nobody writes by accident how its calls open."""
         return self.coated or bool(self.opens or self.begins)
 
 

@@ -302,7 +302,7 @@ def _by_mark() -> dict[tuple[str, str], str]:
 
 
 def is_marked_family(family: Family) -> bool:
-    """Whether nobody writes by accident how the calls of a family open."""
+    """Tell whether nobody writes by accident how the calls of a family open."""
     opening = family.form.around.replace("$calls", family.form.call).strip()
     return family.row.marked and not opening.startswith((*PLAIN_OPENS, "<function name"))
 

@@ -131,7 +131,8 @@ def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: st
 
 
 def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
-    """Whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is none."""
+    """Tell whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is
+    none."""
     if not isinstance(found, Shaped):
         return ""
     if found.name in NO_CALL and found.exact:
@@ -223,7 +224,7 @@ def read_call_lines(state: ScanState) -> Reading[None]:
 
 
 def _at_known_call(state: ScanState) -> Reading[bool]:
-    """Whether the Python call of a known tool begins here."""
+    """Tell whether the Python call of a known tool begins here."""
     src = state.src
     while not src.ended and _half_name(state):
         yield
@@ -234,7 +235,7 @@ def _at_known_call(state: ScanState) -> Reading[bool]:
 
 
 def _half_name(state: ScanState) -> bool:
-    """Whether all that is unread may become the opening of a known tool's call."""
+    """Tell whether all that is unread may become the opening of a known tool's call."""
     found = HALF_LINE.match(state.src.buf, state.src.pos)
     if found is None:
         return False

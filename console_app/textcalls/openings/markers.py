@@ -1,4 +1,4 @@
-"""What a marker or a label opens: which dialect follows it, and what to make of one that none follows.
+"""Tells what a marker or a label opens: which dialect follows it, and what to make of one that none follows.
 
 Labels stand at the start of a line: `Action:` and what may follow it, `Observation:`, and the recipients of Functionary
 and Muse, with which an answer may begin.
@@ -142,7 +142,7 @@ def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Readin
 
 
 def _looks_cut(rest: str, inside: bool) -> bool:
-    """Whether the rest of an answer after a marker may be the beginning of a call."""
+    """Tell whether the rest of an answer after a marker may be the beginning of a call."""
     if compiled(CLOSE).search(rest):
         return False
     if inside:
@@ -282,8 +282,8 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
 
 
 def _may_name(text: str, names: tuple[str, ...]) -> bool:
-    """Whether more of an answer that begins like this may name who it is for, where the prompt holds the first token
-    of its turn."""
+    """Tell whether more of an answer that begins like this may name who it is for, where the prompt holds the first
+    token of its turn."""
     half = _HALF_NAME.fullmatch(text)
     known = (*names, "all")
     named = half is not None and (half[1] in known if half[2] else any(one.startswith(half[1]) for one in known))

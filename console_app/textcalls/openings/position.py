@@ -1,4 +1,5 @@
-"""Where in an answer a place stands, by the structure of the text before it: only at the top level is a call meant.
+"""Tells where in an answer a place stands, by the structure of the text before it: only at the top level is a call
+meant.
 
 What opens and closes (quotation marks, elements, comments) is followed through the text, and only when somebody asks,
 so that prose costs nothing; what a line begins with is looked at where it matters. No word and no name decides
@@ -63,7 +64,7 @@ class Place:
 
     @cached_property
     def blockquote(self) -> bool:
-        """Whether the line is quoted, or Markdown takes it as the rest of the quoted paragraph above it."""
+        """Tell whether the line is quoted, or Markdown takes it as the rest of the quoted paragraph above it."""
         if self.line.lstrip().startswith(">"):
             return True
         return _QUOTED_LINE.search(_PARAGRAPH.split(self.before)[-1]) is not None

@@ -1,4 +1,5 @@
-"""What everything that reads one answer shares: the source, the tools, the output, and how a region is concluded."""
+"""Holds what everything that reads one answer shares: the source, the tools, the output, and how a region is
+concluded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
