@@ -11,22 +11,12 @@ if TYPE_CHECKING:
     from console_app.console.console import Console
 
 
-def cancel(console: Console, rest: str) -> None:
-    """Ends a call; its siblings go on."""
-    console.calls.cancel(console.ui.call(rest).id)
-
-
 def retry(console: Console, rest: str) -> None:
     """Runs a call again; with none named, sends a message that had no answer, or runs what was cut off."""
     if rest:
         console.calls.run_again(console.ui.call(rest).id)
     else:
         console.calls.run_cut_off_again()
-
-
-def extend(console: Console, rest: str) -> None:
-    """Gives a running call its whole time again."""
-    console.calls.extend(console.ui.call(rest).id)
 
 
 def send_now(console: Console, _rest: str) -> None:
