@@ -1,7 +1,7 @@
 """Everything that a user can do, once: each command and key of every face is an entry, in the order of its use.
 
-A face gives an entry a way (`Slash`, `Key`, or `Cannot` with its reason) and says nothing of what it means. An entry that
-says what it does is a slash command wherever a face gives no other way.
+A face gives an entry a way (`Slash`, `Key`, or `Cannot` with its reason) and says nothing of what it means. Where a
+face gives none, an entry that says what it does is a slash command there.
 """
 
 from __future__ import annotations
