@@ -23,7 +23,7 @@ def _is_there(path: str, beside: set[Path]) -> bool:
 
 
 def _missing(page: Path) -> list[str]:
-    """The names that stand for nothing. A row of a table names its room first; a section may name one for what follows."""
+    """The names that stand for nothing. A row of a table names its room first, a section one for what follows."""
     missing: list[str] = []
     section: set[Path] = set()
     row: set[Path] | None = None
