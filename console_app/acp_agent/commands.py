@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from acp import schema
 
 from console_app.console import Around, turn_of
-from console_app.console.intents import INTENTS, Cannot, Commands, Slash, Ways, parse
+from console_app.console.intents import INTENTS, Cannot, Commands, Ways, parse
 from console_app.console.servers import intent_of
 from console_app.domain import one_line
 
@@ -26,13 +26,14 @@ _PROTOCOL = Cannot("the protocol has it: the editor asks, and shows it in its ow
 
 
 def editor_ways() -> Ways:
-    """Map each intent to the way in which an editor offers it: as a command, by the protocol, or not at all."""
+    """Say how an editor has intents that are no command there by themselves: by the protocol, or not at all."""
     return {
-        **dict.fromkeys(INTENTS, _TERMINAL),
+        **{name: _TERMINAL for name, one in INTENTS.items() if one.run is None},
+        **dict.fromkeys(("policy", "protocol", "reload", "trust", "call", "rename", "fork", "rewind"), _TERMINAL),
+        **dict.fromkeys(("undo", "export", "log", "doctor", "steer"), _TERMINAL),
         **dict.fromkeys(("model", "effort", "mode", "plan", "sessions", "resume", "new", "stop"), _PROTOCOL),
         **dict.fromkeys(("approve", "deny", "allow", "answer", "decline", "calls", "show", "inspect"), _PROTOCOL),
         **dict.fromkeys(("help", "keys", "copy", "find", "clear", "editor", "files", "quit", "theme"), _EDITOR),
-        **dict.fromkeys(("context", "request", "cost", "compact", "retry", "results", "protocol", "run"), Slash()),
     }
 
 

@@ -52,7 +52,7 @@ class ApprovalDecision:
     """A decision, the same for each of `call_ids`. With `rule`, that rule is written as well.
 
     `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
-    `displayed` has the hash (`console.displayed`) of the lines that were displayed of each.
+    `displayed` has the hash (`domain.displayed`) of the lines that were displayed of each.
     `comments` are words for the model by call id, for those that have some of their own.
     """
 

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    (*ROOT.glob("docs/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))),
+    (*ROOT.glob("docs/*.md"), *(ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"))),
 )
 
 

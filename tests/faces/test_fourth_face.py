@@ -5,12 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from console_app.console.console import Console
-from console_app.console.intents.commands import Commands
-from console_app.console.intents.intent import Cannot, Slash
-from console_app.console.intents.table import INTENTS
-from console_app.console.permissions import ApprovalDecision
-from console_app.console.ui_port import UiPort
+from console_app.console import ApprovalDecision, Console, UiPort
+from console_app.console.intents import INTENTS, Cannot, Commands, Slash
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import ApprovalRequested, Decision, Event, Level
 from console_app.domain.transcript import Transcript

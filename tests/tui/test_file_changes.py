@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from textual.app import App
 from textual.color import Color
 
-from console_app.console.files import change_of
-from console_app.console.files.file_changes import NEW
+from console_app.console.files.file_changes import NEW, change_of
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
 from console_app.engine import ApprovalGate

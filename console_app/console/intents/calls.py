@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from console_app.console.console import Console
 
 
-def cancel(console: Console, rest: str) -> None:
-    """Ends a call; its siblings go on."""
-    console.calls.cancel(console.ui.call(rest).id)
-
-
 def run_shown(console: Console, rest: str) -> None:
     """Runs the newest call that an answer showed and did not make, or one that is typed; it asks first."""
     console.calls.run_shown(rest)
@@ -27,11 +22,6 @@ def retry(console: Console, rest: str) -> None:
         console.calls.run_again(console.ui.call(rest).id)
     else:
         console.calls.run_cut_off_again()
-
-
-def extend(console: Console, rest: str) -> None:
-    """Gives a running call its whole time again."""
-    console.calls.extend(console.ui.call(rest).id)
 
 
 def send_now(console: Console, _rest: str) -> None:

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.console.calls import Calls
     from console_app.console.console import Console
 
 _LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
@@ -33,7 +34,8 @@ def no_choices(_console: Console) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An entry of the table. Where `run` is None, each face does it in a way of its own, by a dialog or a board."""
+    """An entry of the table. Without `run` and `act`, each face that has it does it in a way of its own, a dialog or a
+    board. `act` is for one call, by its id."""
 
     name: str
     about: str
@@ -43,6 +45,14 @@ class Intent:
     moment: Moment = Moment.ALWAYS
     asks: bool = False  # it may open a dialog, which takes the place of another
     same_as: str = ""  # the intent that this is another name of
+    act: Callable[[Calls, str], None] | None = None
+
+    @property
+    def does(self) -> Run | None:
+        """How every face does it that says nothing else: an act is for the call that the text behind the name names."""
+        if (act := self.act) is None:
+            return self.run
+        return lambda console, rest: act(console.calls, console.ui.call(rest).id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Everything that a user can do, once: each command and key of every face is an entry, in the order of its use.
 
-A face gives each entry a way (`Slash`, `Key`, or `Cannot` with its reason) and says nothing of what it means.
+A face gives an entry a way (`Slash`, `Key`, or `Cannot` with its reason) and says nothing of what it means. Where a
+face gives none, an entry that says what it does is a slash command there.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from console_app.console.calls import Calls
 from console_app.console.intents import calls, reports, settings, talk
 from console_app.console.intents.intent import Choices, Intent, Moment, Run, Slash, Ways, no_choices
 from console_app.console.talk.sessions import EXPORTS_ABOUT
@@ -105,9 +107,9 @@ INTENTS: Mapping[str, Intent] = {
         # One call
         Intent("calls", "the calls of the newest turn; with a state only those", argument="[STATE]"),
         Intent("show", "the whole result of a call, or all of one that waits", argument="CALL"),
-        Intent("cancel", "end a call; the others go on", calls.cancel, "CALL"),
+        Intent("cancel", "end a call; the others go on", argument="CALL", act=Calls.cancel),
         Intent("edit", "run a call with other arguments", argument="CALL"),
-        Intent("extend", "give a running call its whole time again", calls.extend, "CALL"),
+        Intent("extend", "give a running call its whole time again", argument="CALL", act=Calls.extend),
         Intent("inspect", "everything known of a call, what was sent and got too", calls.inspect, "CALL"),
         Intent("files", "the files of a call's result, and opens one", argument="CALL"),
     )
@@ -125,10 +127,11 @@ class Bound:
 
 def slash_commands(ways: Ways) -> Mapping[str, Bound]:
     """Return the slash commands of a face, in the table's order. Raises ValueError where face and table differ."""
-    if differ := set(ways) ^ set(INTENTS):
+    nowhere = [name for name, intent in INTENTS.items() if name not in ways and intent.does is None]
+    if differ := [*nowhere, *(ways.keys() - INTENTS.keys())]:
         raise ValueError(f"these have no entry, or no way: {', '.join(sorted(differ))}")
     return {
         name: Bound(intent, run, way.choices or intent.choices)
         for name, intent in INTENTS.items()
-        if isinstance(way := ways[name], Slash) and (run := way.run or intent.run) is not None
+        if isinstance(way := ways.get(name, Slash()), Slash) and (run := way.run or intent.does) is not None
     }

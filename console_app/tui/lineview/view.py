@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -24,8 +24,6 @@ from console_app.tui.lineview.panel_keys import KEYS
 from console_app.tui.lineview.results.json_tree import FOLD_META
 from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
 from console_app.tui.lineview.scrolling.cursor import Cursor
-
-Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send", "retry_all"]
 
 
 class ConversationView(BlockScroll, can_focus=True):
@@ -48,7 +46,7 @@ class ConversationView(BlockScroll, can_focus=True):
         """Something was asked for on a call's panel, by key."""
 
         call_id: str
-        action: Action
+        action: str
 
     @dataclass
     class CopyRequested(Message):
@@ -287,7 +285,7 @@ class ConversationView(BlockScroll, can_focus=True):
         if (block := self._acts_on()) is not None and block.opens:
             self.turn_block(block)
 
-    def action_call(self, action: Action) -> None:
+    def action_call(self, action: str) -> None:
         """Asks the app for something on the call under the cursor."""
         block = self._acts_on()
         if isinstance(block, CallBlock):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from console_app.console import Console
-from console_app.console.intents import RUNNING, Cannot, Key, Slash, Ways
+from console_app.console.intents import INTENTS, RUNNING, Cannot, Key, Slash, Ways
 from console_app.domain import CallState, UsageError
 from console_app.tui.lineview import CallBlock, ConversationView
 from console_app.tui.main_screen.board_area import BoardArea
@@ -33,8 +33,6 @@ def act_on_call(
     if call is None:
         return
     match event.action:
-        case "cancel":
-            console.calls.cancel(call.id)
         case "inspect":
             ui.open(dialogs.inspect, call)
         case "retry":
@@ -45,10 +43,11 @@ def act_on_call(
             boards.edit_waiting(call)
         case "edit":
             ui.open(dialogs.edit_arguments, call, "runs it again with these", console.calls.run_again)
-        case "extend":
-            console.calls.extend(call.id)
         case "send":
             console.calls.send_now()
+        case name:
+            if (act := INTENTS[name].act) is not None:
+                act(console.calls, call.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +111,12 @@ def screen_ways(
         await dialogs.settings(themes, console.permissions.use_mode, rest)
 
     help_, servers = _waiting(lambda _: dialogs.help(commands.own, places)), _waiting(dialogs.servers)
-    shared = Slash()
     return {
+        **{name: Key(f"panel.{name}") for name, one in INTENTS.items() if one.act is not None},
         "help": help_,
         "keys": help_,
         "model": Slash(model),
         "connect": _waiting(lambda _: dialogs.connect()),
-        "effort": shared,
-        "policy": shared,
-        "protocol": shared,
         "mode": Key("chat.mode"),
         "plan": _at_once(lambda _: keys.toggle_plan()),
         "permissions": Slash(permissions),
@@ -129,30 +125,16 @@ def screen_ways(
         ),
         "mcp": servers,
         "tools": servers,
-        "reload": shared,
-        "trust": shared,
         "call": Slash(call),
         "timeline": Slash(timeline),
-        "new": shared,
         "sessions": Slash(sessions),
         "resume": Slash(resume),
-        "rename": shared,
-        "fork": shared,
-        "rewind": shared,
-        "undo": shared,
-        "export": shared,
         "find": _at_once(keys.find),
         "clear": Slash(clear),
         "copy": Slash(copy),
         "config": Slash(config),
         "todo": _at_once(lambda _: boards.todo.open()),
         "editor": _waiting(lambda _: dialogs.editor()),
-        "context": shared,
-        "request": shared,
-        "cost": shared,
-        "compact": shared,
-        "log": shared,
-        "doctor": shared,
         "status": Cannot("the line at the top shows it all the time"),
         "quit": _at_once(lambda _: ui.app.exit(0)),
         "stop": Key("chat.stop"),
@@ -161,8 +143,6 @@ def screen_ways(
         "unsend": Key("prompt.older"),
         "draft": Cannot("a message that is given back stands in the prompt"),
         "read": Cannot("the conversation stands on the screen"),
-        "run": shared,
-        "retry": shared,
         "results": Key("panel.send"),
         "approve": Key("board.once"),
         "deny": Key("board.deny"),
@@ -171,9 +151,7 @@ def screen_ways(
         "decline": Key("asked.no"),
         "calls": Key("panel.filter"),
         "show": Key("panel.toggle"),
-        "cancel": Key("panel.cancel"),
         "edit": Key("panel.edit"),
-        "extend": Key("panel.extend"),
         "inspect": Key("panel.inspect"),
         "files": Key("panel.files"),
     }
