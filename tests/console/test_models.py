@@ -191,8 +191,8 @@ async def test_while_the_fallback_answers_the_window_is_its_own(server: WireServ
     assert await talk.says("2 + 2?") == "4"
     assert (talk.models.name, talk.models.window) == ("lab/second", 900)
     assert talk.models.window == talk.engine.window(), "what is compacted by"
-    assert await talk.says("and you?") == "I am first."
-    assert (talk.models.name, talk.models.window) == ("lab/first", 5000)
+    assert await talk.says("and you?") == "I am second.", "the first one wants to be left alone for ten minutes"
+    assert (talk.models.name, talk.models.window) == ("lab/second", 900)
     await talk.close()
 
 
