@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from acp import schema
 
 from console_app.console import Around, turn_of
-from console_app.console.intents import INTENTS, Cannot, Commands, Ways, parse
-from console_app.console.servers import intent_of
+from console_app.console.intents import INTENTS, Cannot, Commands, Ways, intent_of, parse
 from console_app.domain import one_line
 
 if TYPE_CHECKING:

@@ -18,10 +18,13 @@ State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
 
 
 class ParsedCallReport(Output):
-    """A call that a text holds. `asks`: why a session would ask before it runs, null where it wouldn't."""
+    """A call that a text holds: the `form` it is written in and where it `stood`. `asks` says why a session would ask
+    before it runs, null where it wouldn't."""
 
     name: str
     arguments: dict[str, Any]
+    form: str = ""
+    stood: str = ""
     asks: str | None = None
 
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from console_app.providers.catalog import cost as cost
     from console_app.providers.endpoint.address import is_official as is_official
     from console_app.providers.endpoint.rate_limiter import EndpointLimits as EndpointLimits
-    from console_app.providers.endpoint.rate_limiter import RateLimiter as RateLimiter
     from console_app.providers.factory import list_models as list_models
     from console_app.providers.factory import open_provider as open_provider
     from console_app.providers.factory import preload as preload
@@ -40,7 +39,7 @@ else:
             "ahead": "load_reading",
             "catalog": "context_window cost",
             "endpoint.address": "is_official",
-            "endpoint.rate_limiter": "EndpointLimits RateLimiter",
+            "endpoint.rate_limiter": "EndpointLimits",
             "factory": "list_models open_provider preload",
             "fallback": "WithFallback",
             "offline.provider": "OfflineProvider",

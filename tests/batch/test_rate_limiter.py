@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from console_app.providers import RateLimiter
+from console_app.providers.endpoint.rate_limiter import RateLimiter
 from tests.tui.quiet import quiet
 
 

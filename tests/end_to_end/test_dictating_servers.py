@@ -73,7 +73,8 @@ def ran(
     with WireServer() as server, spying(fanout, place, words, http) as log:
         looked = [called("spy_look", page=str(n)) for n in range(looks)]
         server.script(*looked, called("spy_run_it", command=command), Answer(Text("Done.")))
-        flags = ["--approval-mode", mode, "--protocol", protocol, "--output-format", "stream-json"]
+        how = ["--protocol", protocol, "--dialect", "hermes_json"]  # its form is licensed: only its place may ask
+        flags = ["--approval-mode", mode, *how, "--output-format", "stream-json"]
         allowed = ["--allow-tool", "spy.*"] if mode == "yolo" else []
         done = fanout.run("run", *model(server, api), *flags, *allowed, prompt)
         assert len(server.requests) >= 2, done.err

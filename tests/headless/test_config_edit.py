@@ -82,9 +82,9 @@ def test_what_cannot_be_is_one_line_and_exit_code_2(
 
 
 def test_the_projects_file_and_what_outranks_it(tmp_path: Path, config: Callable[..., Done]) -> None:
-    assert config("set", "max_steps", "3", "--project").code == 0
-    assert (tmp_path / "work" / ".fanout" / "config.toml").read_text() == "max_steps = 3\n"
-    assert "outranks it" in config("set", "max_steps", "9").out
+    assert config("set", "dispatch", "batch", "--project").code == 0
+    assert (tmp_path / "work" / ".fanout" / "config.toml").read_text() == 'dispatch = "batch"\n'
+    assert "outranks it" in config("set", "dispatch", "eager").out
 
 
 def test_a_file_that_is_broken_can_be_edited(tmp_path: Path, config: Callable[..., Done]) -> None:

@@ -121,11 +121,12 @@ async def test_structured_content_that_was_cut_says_so_and_is_not_judged(start_h
         await bench.hub.close()
 
 
-@pytest.mark.parametrize(("last", "refused"), [(f"{MARK}9 bytes]", False), ("another text", True)])
-async def test_words_in_place_of_what_was_cut_are_no_fault_of_the_tool(last: str, refused: bool) -> None:
+@pytest.mark.parametrize(("last", "marked"), [(f"{MARK}9 bytes]", False), ("another text", True)])
+async def test_words_in_place_of_what_was_cut_are_no_fault_of_the_tool(last: str, marked: bool) -> None:
     schemas = OutputSchemas()
     said = {"type": "object", "properties": {"rows": {"items": {"type": "integer"}}}}
     schemas.listed([Tool.model_validate({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": said})])
     result = CallToolResult.model_validate({"content": [], "structuredContent": {"rows": [1, last]}})
     await schemas.validate_tool_result("t", result)
-    assert result.is_error is refused
+    assert not result.is_error
+    assert bool(result.meta) is marked

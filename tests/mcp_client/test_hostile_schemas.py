@@ -49,10 +49,10 @@ async def test_a_result_is_judged_within_a_bound_by_whatever_schema_its_tool_has
     assert result.structured["text"] == GIVEN["text"]
 
 
-async def test_a_result_that_is_not_what_its_tool_said_fails_its_call(start_hub: StartHub) -> None:
+async def test_a_result_that_is_not_what_its_tool_said_counts_and_says_so(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("hostile-schemas", "gives_wrong", timeout=PATIENCE))
     result = await bench.call("gives_wrong")
-    assert result.outcome is Outcome.FAILED
+    assert result.outcome is Outcome.SUCCEEDED
     assert "is not of type 'integer'" in result.content
 
 

@@ -44,7 +44,7 @@ def test_the_main_job_runs_without_key_or_network(fanout: Fanout) -> None:
     assert len(calls) == 3
 
 
-def test_headless_never_loads_textual_or_the_other_sdk(fanout: Fanout, server: WireServer, tmp_path: Path) -> None:
+def test_headless_never_loads_textual_or_a_vendors_sdk(fanout: Fanout, server: WireServer, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(DUMP_MODULES)
     path = f"{tmp_path / 'site'}{os.pathsep}{fanout.environment()['PYTHONPATH']}"
@@ -52,8 +52,8 @@ def test_headless_never_loads_textual_or_the_other_sdk(fanout: Fanout, server: W
     done = fanout.run("run", *model(server), "go", env={"PYTHONPATH": path, "MODULES": str(tmp_path / "modules")})
     assert done.code == 0
     loaded = set((tmp_path / "modules").read_text().split())
-    assert {"openai", "mcp"} <= loaded
-    assert not loaded & {"textual", "rich", "anthropic", "console_app.tui", "console_app.commands.console"}
+    assert "mcp" in loaded
+    assert not loaded & {"textual", "rich", "openai", "anthropic", "console_app.tui", "console_app.commands.console"}
 
 
 def test_logs_go_to_a_file_and_only_with_debug_to_standard_error(fanout: Fanout, server: WireServer) -> None:

@@ -26,7 +26,8 @@ from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
-from console_app.providers import RateLimiter, open_provider
+from console_app.providers import open_provider
+from console_app.providers.endpoint.rate_limiter import RateLimiter
 from console_app.providers.faults.fault import RetryPolicy
 from console_app.providers.wire_provider import WireProvider
 from tests.wire_bytes import Api

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from console_app.console.intents.intent import Key as Key
     from console_app.console.intents.intent import Slash as Slash
     from console_app.console.intents.intent import Ways as Ways
+    from console_app.console.intents.intent import intent_of as intent_of
     from console_app.console.intents.intent import parse as parse
     from console_app.console.intents.table import INTENTS as INTENTS
     from console_app.console.intents.table import Bound as Bound
@@ -21,7 +22,7 @@ else:
         __name__,
         {
             "commands": "Commands RUNNING",
-            "intent": "Cannot Key Slash Ways parse",
+            "intent": "Cannot Key Slash Ways intent_of parse",
             "table": "Bound INTENTS",
         },
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from console_app.config.trust import CustomCommand
 from console_app.console.console import Console
-from console_app.console.intents.intent import Cannot, Intent, Moment, Ways
+from console_app.console.intents.intent import LONGEST_ABOUT, Cannot, Intent, Moment, Ways
 from console_app.console.intents.table import Bound, slash_commands
 from console_app.console.talk.sessions import READ_ONLY
 from console_app.domain import FanoutError, UsageError, one_line
@@ -61,7 +61,6 @@ def _rule(command: CustomCommand, text: str) -> Rule:
 
 
 RUNNING = "A turn is running. Esc stops it"
-LONGEST_ABOUT = 200  # characters of a description
 
 
 class Commands:

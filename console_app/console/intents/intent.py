@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from console_app.domain import one_line
+
 if TYPE_CHECKING:
     from console_app.console.calls import Calls
     from console_app.console.console import Console
+    from console_app.mcp_client import ServerPrompt
+
+LONGEST_ABOUT = 200  # characters of a description
 
 _LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
@@ -79,6 +84,14 @@ class Cannot:
 
 Way = Slash | Key | Cannot
 Ways = Mapping[str, Way]
+
+
+def intent_of(typed: str, prompt: ServerPrompt) -> Intent:
+    """Return the command for a prompt, which is typed as `server:prompt`."""
+    parts = dict.fromkeys(part for part in (prompt.title, prompt.description) if part)
+    about = one_line(": ".join(parts), LONGEST_ABOUT) or "a prompt of the server"
+    words = ((one_line(one.name, 30), one.required) for one in prompt.arguments)
+    return Intent(typed, about, argument=" ".join(word if needed else f"[{word}]" for word, needed in words))
 
 
 def parse(text: str) -> tuple[str, str] | None:

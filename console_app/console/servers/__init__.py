@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from console_app.console.servers.switches import Offered as Offered
     from console_app.console.servers.switches import ServerSwitches as ServerSwitches
     from console_app.console.servers.switches import facts_of as facts_of
-    from console_app.console.servers.switches import intent_of as intent_of
     from console_app.console.servers.tools_in_words import facts_of_tool as facts_of_tool
     from console_app.console.servers.watching import Watching as Watching
 else:
@@ -20,7 +19,7 @@ else:
         __name__,
         {
             "pings": "Pings",
-            "switches": "HubSwitches Offered ServerSwitches facts_of intent_of",
+            "switches": "HubSwitches Offered ServerSwitches facts_of",
             "tools_in_words": "facts_of_tool",
             "watching": "Watching",
         },

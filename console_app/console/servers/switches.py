@@ -24,25 +24,14 @@ from console_app.config.servers import (
     mcp_edit,
     read_mcp_config,
 )
-from console_app.console.intents.intent import Intent
 from console_app.console.permissions import traits
-from console_app.domain import amounts, errors, one_line
-from console_app.mcp_client import HubSwitch, Resource, ResourceTemplate, ServerPrompt
+from console_app.domain import amounts, errors
+from console_app.mcp_client import HubSwitch, Resource, ResourceTemplate
 
 if TYPE_CHECKING:
     from console_app.config.trust import Changes
     from console_app.domain import Level, ToolSpec
     from console_app.mcp_client import Hub, ServerStatus
-
-LONGEST_ABOUT = 200  # characters of what a prompt says about itself
-
-
-def intent_of(typed: str, prompt: ServerPrompt) -> Intent:
-    """Return the command for a prompt, which is typed as `server:prompt`."""
-    parts = dict.fromkeys(part for part in (prompt.title, prompt.description) if part)
-    about = one_line(": ".join(parts), LONGEST_ABOUT) or "a prompt of the server"
-    words = ((one_line(one.name, 30), one.required) for one in prompt.arguments)
-    return Intent(typed, about, argument=" ".join(word if needed else f"[{word}]" for word, needed in words))
 
 
 def uri_of(one: Resource | ResourceTemplate) -> str:

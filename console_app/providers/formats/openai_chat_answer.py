@@ -197,7 +197,7 @@ class ChatAnswer(WireAnswer):
                 choice = next(filter(self._is_ours, map(obj, choices)), _NOTHING)
                 for other in choices:
                     if other is not choice:
-                        self._other(obj(other))
+                        self._other(other)
             if delta := choice.get("delta"):
                 self._delta(obj(delta))
             if not isinstance(delta, dict) or not _PLAIN_CHOICE.issuperset(choice):
@@ -216,14 +216,15 @@ class ChatAnswer(WireAnswer):
         if "usage" in data or "x_groq" in data:
             self.take_usage(data)
 
-    def _other(self, choice: dict[str, Any]) -> None:
+    def _other(self, given: Any) -> None:
         """Keep the calls of another choice: some endpoints write text and calls into two choices of one answer."""
-        self.account(choice, _CHOICE, at="choices", objects=False)
-        delta = obj(choice.get("delta")) or obj(choice.get("message"))
-        if arr(delta.get("tool_calls")):
+        choice = obj(given)
+        self.account(given, _CHOICE, at="choices", objects=False)
+        delta: Any = choice.get("delta") or choice.get("message")
+        if arr(obj(delta).get("tool_calls")):
             self._others.append(delta)
             self._other_ended = False
-            delta = {name: value for name, value in delta.items() if name != "tool_calls"}
+            delta = {name: value for name, value in obj(delta).items() if name != "tool_calls"}
         self.account(delta, _TEXTS, at="choices")
         self._other_ended = self._other_ended or text(choice.get("finish_reason")).lower() in CALLS_END
 

@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from console_app.console import Console
-from console_app.console.intents import Bound
-from console_app.console.servers import intent_of
+from console_app.console.intents import Bound, intent_of
 from console_app.domain import FanoutError, one_line
 from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.offering import typed_names
