@@ -15,7 +15,7 @@ from console_app.commands.asking import agreed
 from console_app.config.models import KnownEndpoints
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
-from console_app.providers import REQUESTS, TOKENS, Observation, probe
+from console_app.providers import COST, Observation, probe
 from console_app.wiring import Setup
 
 # A change in one of these means another server, or another version of it.
@@ -32,7 +32,8 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     choice = await interrupts.race(source.named(choice))
     assert choice.config is not None
     where = f"{choice.name} at {choice.config.url}"
-    costs = f"This sends {REQUESTS} requests, more where a field is refused, of about {TOKENS:,} tokens together"
+    requests, tokens = COST
+    costs = f"This sends {requests} requests, more where a field is refused, of about {tokens:,} tokens together"
     if not arguments.yes:
         question = one_line(f"{costs}, to {where}. Go on?")
         if not await agreed(question, "fanout endpoint test --yes", output, interrupts):

@@ -11,7 +11,7 @@ from typing import Any
 from console_app.commands.standard_output import write_out
 from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
-from console_app.providers import XML, checked_dialect, level_of, usual_dialect
+from console_app.providers import checked_dialect, level_of, usual_dialect
 from console_app.textcalls import ReadingLevel, ToolSignature, report_line, report_text, signatures
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
@@ -48,7 +48,7 @@ class _Reads:
         """Return the form whose calls run by the usual rules; "" where it isn't known."""
         if self._dialect is not None or self._protocol == "auto":
             return self._dialect or ""
-        return XML if self._protocol == "xml" else usual_dialect("", (tool.parameters for tool in tools))
+        return usual_dialect("", (tool.parameters for tool in tools), self._protocol)
 
 
 def _print(value: Any) -> None:

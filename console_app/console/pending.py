@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from console_app.console.permissions import Scope, helpful_rules, misfit
 from console_app.domain import CallState, ToolSpec, displayed, one_line
-from console_app.domain.tools import UNKNOWN, Risk, risk_of
+from console_app.domain.tools import Risk
 from console_app.domain.transcript import CallView
 from console_app.engine import OtherServer
 
@@ -24,7 +24,7 @@ class Pending:
 
     call: CallView
     spec: ToolSpec | None = None
-    risk: Risk = UNKNOWN
+    risk: Risk = field(default_factory=Risk)
     rules: tuple[str, ...] = ()  # that would let it run, the closest first; none for a call that always asks
     until: float | None = None  # when it is denied by itself, as `at` of events
     runs: str = ""  # the program or address of its server; "" where that is Fanout itself
@@ -147,7 +147,7 @@ class PendingCalls:
         return Pending(
             call,
             spec,
-            risk_of(spec, arguments),
+            Risk.of(spec, arguments),
             () if call.always_asks else helpful_rules(engine.gate, spec, arguments),
             until,
             engine.runs(spec, arguments),

@@ -191,26 +191,23 @@ RiskWord = Literal["reads", "changes", "may destroy", "network", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """One word, and where it comes from."""
+    """One word for what a call may do, and where the word comes from."""
 
-    word: RiskWord
-    by: str
+    word: RiskWord = "unknown"
+    by: str = "the server declares nothing"
 
-
-UNKNOWN = Risk("unknown", "the server declares nothing")
-
-
-def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
-    """Return what a call with these arguments may do. Of annotations only what the server wrote itself counts."""
-    if spec is not None and spec.builtin and not spec.annotations.read_only:
-        return Risk("changes", "by Fanout itself")
-    if spec is None or not spec.annotations.declares_effect:
-        reaches = any(
-            isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
-        )
-        return Risk("network", "an argument is a web address") if reaches else UNKNOWN
-    by = "by Fanout itself" if spec.builtin else "declared by server"
-    notes = spec.annotations
-    if notes.read_only:
-        return Risk("reads", by)
-    return Risk("may destroy" if notes.says_destructive else "changes", by)
+    @staticmethod
+    def of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
+        """Return the risk of a call with these arguments. Of annotations only what the server wrote itself counts."""
+        if spec is not None and spec.builtin and not spec.annotations.read_only:
+            return Risk("changes", "by Fanout itself")
+        if spec is None or not spec.annotations.declares_effect:
+            reaches = any(
+                isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
+            )
+            return Risk("network", "an argument is a web address") if reaches else Risk()
+        by = "by Fanout itself" if spec.builtin else "declared by server"
+        notes = spec.annotations
+        if notes.read_only:
+            return Risk("reads", by)
+        return Risk("may destroy" if notes.says_destructive else "changes", by)

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
     from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
     from console_app.providers.pictures import picture_type as picture_type
-    from console_app.providers.probing import REQUESTS as REQUESTS
-    from console_app.providers.probing import TOKENS as TOKENS
+    from console_app.providers.probing import COST as COST
     from console_app.providers.probing import Observation as Observation
     from console_app.providers.probing import probe as probe
     from console_app.providers.script import Script as Script
     from console_app.providers.script import read_script as read_script
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
-    from console_app.providers.text_protocol.forms import XML as XML
     from console_app.providers.text_protocol.forms import checked_dialect as checked_dialect
     from console_app.providers.text_protocol.forms import level_of as level_of
     from console_app.providers.text_protocol.forms import usual_dialect as usual_dialect
@@ -44,10 +42,10 @@ else:
             "fallback": "WithFallback",
             "offline.provider": "OfflineProvider",
             "pictures": "LARGEST_FILE MOST_PIXELS picture_type",
-            "probing": "REQUESTS TOKENS Observation probe",
+            "probing": "COST Observation probe",
             "script": "Script read_script",
             "scripted": "ScriptedProvider",
-            "text_protocol.forms": "XML checked_dialect level_of usual_dialect",
+            "text_protocol.forms": "checked_dialect level_of usual_dialect",
             "text_protocol.provider": "TextProtocol",
         },
     )

@@ -35,8 +35,7 @@ from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.wire_provider import WireProvider
 
 Kind = TypeVar("Kind")
-REQUESTS: Final = 7  # and more where a field is refused
-TOKENS: Final = 3_000  # about, of all requests together, prompts and answers
+COST: Final = (7, 3_000)  # requests, more where a field is refused; and about how many tokens they all take
 UNKNOWN_FIELD = "fanout_test_of_an_unknown_field"
 _LONG = 120  # numbers to count, one a line
 _SHORT = 16  # tokens of an answer that is to be cut

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from console_app.textcalls.bodies.literals import decode_json as decode_json
     from console_app.textcalls.dialects.table import DIALECTS as DIALECTS
     from console_app.textcalls.dialects.table import FAMILIES as FAMILIES
-    from console_app.textcalls.dialects.table import is_marked_family as is_marked_family
     from console_app.textcalls.mentions import unread as unread
     from console_app.textcalls.model import ParsedCall as ParsedCall
     from console_app.textcalls.model import ReadingLevel as ReadingLevel
@@ -41,7 +40,7 @@ else:
             "provenance": "GivenText Provenance",
             "report": "report_line report_text signatures",
             "scanner": "Scanner parse",
-            "dialects.table": "DIALECTS FAMILIES is_marked_family",
+            "dialects.table": "DIALECTS FAMILIES",
             "tool_schemas": "ToolSchemas",
         },
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Literal
 
 from console_app.textcalls.bodies.draft import CallAttempt, Draft, Note, Reopening, concluded, parsed
-from console_app.textcalls.dialects.table import FAMILIES, is_marked_family
+from console_app.textcalls.dialects.table import FAMILIES
 from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.model import (
     UNMARKED,
@@ -363,4 +363,4 @@ def _bare(attempt: CallAttempt, level: ReadingLevel, licensed: str | None) -> bo
     """Tell whether only its shape shows that this is a call, in no form that has no marker."""
     if level == "all" or attempt.marked:
         return False
-    return attempt.dialect != licensed or is_marked_family(FAMILIES[attempt.dialect])
+    return attempt.dialect != licensed or FAMILIES[attempt.dialect].marked

@@ -20,7 +20,6 @@ from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
 from console_app.textcalls import FAMILIES, ToolSignature, render_calls
-from console_app.textcalls.dialects.table import is_marked_family
 from tests.each import each
 from tests.patience import PATIENCE
 from tests.textcalls.quotations import LEADS, MACHINES
@@ -47,7 +46,7 @@ class Written:
 
 READ = render_calls("hermes_json", [Written("files_read_file", {"path": "page.html"})], SIGNATURES)
 HARM = Written("files_write_file", {"path": "harm.txt", "content": "x"})
-HARMFUL = {row.name: render_calls(row.name, [HARM], SIGNATURES) for row in FAMILIES.values() if is_marked_family(row)}
+HARMFUL = {row.name: render_calls(row.name, [HARM], SIGNATURES) for row in FAMILIES.values() if row.marked}
 REFUSED_TOOLS = [False, True]
 """Whether the endpoint refused the tools: they are offered as text then, and every dialect counts."""
 QUOTES = [

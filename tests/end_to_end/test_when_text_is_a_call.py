@@ -25,7 +25,6 @@ from console_app.mcp_client import Hub, HubSwitch
 from console_app.providers import TextProtocol, is_official, open_provider
 from console_app.providers.text_protocol.provider import MUCH
 from console_app.textcalls import FAMILIES, ToolSignature, render_calls
-from console_app.textcalls.dialects.table import is_marked_family
 from tests.each import each
 from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Reasoning, Text
@@ -169,7 +168,7 @@ UNMARKED = {
     "a fence of a marked call": f"```\n{MARKED}\n```",
     "definitions that are echoed": f"<tools>\n{BARE}\n</tools>",
     "after a thought": f"<think>I should.</think>\n{BARE}",
-    **{row.name: written(row.name) for row in FAMILIES.values() if not is_marked_family(row)},
+    **{row.name: written(row.name) for row in FAMILIES.values() if not row.marked},
 }
 
 
@@ -210,7 +209,7 @@ async def test_where_nobody_is_there_an_unmarked_call_is_denied(hub: Hub) -> Non
     assert [event.by for event in of(events, ev.ApprovalResolved)] == [DecidedBy.LIMIT]
 
 
-@each("dialect", [row.name for row in FAMILIES.values() if is_marked_family(row)])
+@each("dialect", [row.name for row in FAMILIES.values() if row.marked])
 async def test_a_call_in_a_known_form_runs_under_the_normal_rules(dialect: str, hub: Hub) -> None:
     text = f"I will calculate.\n{written(dialect)}"
     with WireServer() as server:

@@ -8,7 +8,7 @@ from console_app.domain.chunks import Chunk, ReasoningChunk, TextChunk, TextRepl
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader, ReadingRule
 from console_app.textcalls import ReadingLevel
-from console_app.textcalls.dialects.table import FAMILIES, is_marked_family
+from console_app.textcalls.dialects.table import FAMILIES
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
@@ -49,7 +49,7 @@ LEVELS: list[ReadingLevel] = ["marked", "all"]
 @each("level", LEVELS)
 @each("dialect", CALLS)
 def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: ReadingLevel) -> None:
-    if level == "marked" and not is_marked_family(FAMILIES[dialect]):
+    if level == "marked" and not FAMILIES[dialect].marked:
         return
     text = f"I look.\n\n{CALLS[dialect]}\n\n{CALLS[dialect]}"
     for size in (1, 3, 7):

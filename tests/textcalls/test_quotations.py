@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import FAMILIES, ReadingLevel, parse, render_calls, unread
-from console_app.textcalls.dialects.table import is_marked_family
 from console_app.textcalls.model import ScanResult
 from tests.each import each
 from tests.textcalls.answers import TOOLS, watched
@@ -25,7 +24,7 @@ class Written:
 
 CALL = Written("read_file", {"path": "a b"})
 CALLS = {name: render_calls(name, [CALL], TOOLS) for name in FAMILIES}
-MARKED_CALLS = {name: CALLS[name] for name, family in FAMILIES.items() if is_marked_family(family)}
+MARKED_CALLS = {name: CALLS[name] for name, family in FAMILIES.items() if family.marked}
 ALIKE = [
     {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript", "a fence with a title"},
     {"low quotation marks", "low quotation marks around a block", "curly quotation marks"}

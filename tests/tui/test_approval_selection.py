@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from console_app.console.pending import Pending
 from console_app.domain.events import Decision
-from console_app.domain.tools import UNKNOWN, CallState, Risk, ToolAnnotations, ToolSpec, risk_of
+from console_app.domain.tools import CallState, Risk, ToolAnnotations, ToolSpec
 from console_app.domain.transcript import CallView
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
 
+NOT_KNOWN = Risk()
 
-def case(name: str, *, rules: tuple[str, ...] = ("files.write",), risk: Risk = UNKNOWN) -> Pending:
+
+def case(name: str, *, rules: tuple[str, ...] = ("files.write",), risk: Risk = NOT_KNOWN) -> Pending:
     call = CallView(name, 0, "files_write", "files", "write", "native", 0.0, CallState.WAITING)
     call.arguments = {"path": name}
     return Pending(call, rules=rules, risk=risk)
@@ -307,12 +309,12 @@ def test_one_key_allows_all_that_only_read_and_nothing_else() -> None:
 def test_the_risk_is_what_the_server_wrote_itself_or_unknown() -> None:
     def word(arguments: dict[str, str] | None = None, **notes: bool) -> str:
         spec = ToolSpec(name="a", server="s", tool="t", annotations=ToolAnnotations.model_validate(notes))
-        return risk_of(spec, arguments or {}).word
+        return Risk.of(spec, arguments or {}).word
 
     assert word(read_only=True, destructive=False) == "reads"
     assert word(says_destructive=True) == "may destroy"
     assert word(destructive=False) == "changes"
-    assert word() == word(idempotent=True) == risk_of(None, {}).word == "unknown"
+    assert word() == word(idempotent=True) == Risk.of(None, {}).word == "unknown"
     assert word({"url": "https://example.org"}) == "network"
 
 

@@ -71,9 +71,11 @@ def _words(name: str) -> tuple[str, ...]:
 _BEGINS = {form: [_words(name) for name in names.split(", ")] for form, names in FORMS.items()}
 
 
-def usual_dialect(model: str, schemas: Iterable[Mapping[str, Any]]) -> str:
+def usual_dialect(model: str, schemas: Iterable[Mapping[str, Any]], protocol: str = "text") -> str:
     """Return the dialect that a model is asked to write of which nothing is known but its name and its tools'
     parameters."""
+    if protocol == "xml":
+        return XML
     codes = any(not _CODE_PARAMETERS.isdisjoint(json_schema.properties(schema)) for schema in schemas)
     return CODE if codes or "coder" in model.lower() else DEFAULT
 
@@ -102,9 +104,9 @@ def level_of(protocol: str, known: str | None) -> ReadingLevel:
         return "none" if protocol == "native" else "all"
     if known is None:
         return "marked"
-    from console_app.textcalls import FAMILIES, is_marked_family
+    from console_app.textcalls import FAMILIES
 
-    return "marked" if known in FAMILIES and is_marked_family(FAMILIES[known]) else "all"
+    return "marked" if known in FAMILIES and FAMILIES[known].marked else "all"
 
 
 def is_writable(dialect: str) -> bool:

@@ -7,6 +7,7 @@ from console_app.textcalls.bodies.json_body import JsonBody
 from console_app.textcalls.bodies.named_body import BracketBody, NamedBody
 from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody
+from console_app.textcalls.dialects.coats import PLAIN_OPENS
 from console_app.textcalls.dialects.form import Form
 
 CALL = '{"name": "$name", "arguments": $arguments}'
@@ -47,3 +48,9 @@ class Family:
     row: Dialect
     models: str
     form: Form
+
+    @property
+    def marked(self) -> bool:
+        """Tell whether nobody writes by accident how the calls of the family open."""
+        opening = self.form.around.replace("$calls", self.form.call).strip()
+        return self.row.marked and not opening.startswith((*PLAIN_OPENS, "<function name"))

@@ -17,7 +17,6 @@ from console_app.textcalls.dialects.coats import (
     MARK,
     OPEN_TAG,
     OTHER_OPENS,
-    PLAIN_OPENS,
     SPECIAL,
     P,
     S,
@@ -299,12 +298,6 @@ def _by_mark() -> dict[tuple[str, str], str]:
             if found := mark.match(text.strip()):
                 known.setdefault((family.row.name, found.group()), family.name)
     return known
-
-
-def is_marked_family(family: Family) -> bool:
-    """Tell whether nobody writes by accident how the calls of a family open."""
-    opening = family.form.around.replace("$calls", family.form.call).strip()
-    return family.row.marked and not opening.startswith((*PLAIN_OPENS, "<function name"))
 
 
 def family_of(row: Dialect, *marks: str) -> str:

@@ -8,7 +8,7 @@ from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.region import Region
 from console_app.textcalls.dialects.coats import BEGIN, CLOSE, HALF, HALF_BEGIN, HALF_MARK, OPEN
 from console_app.textcalls.dialects.dialect import Dialect
-from console_app.textcalls.dialects.table import FAMILIES, family_of, is_marked_family
+from console_app.textcalls.dialects.table import FAMILIES, family_of
 from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
 from console_app.textcalls.openings.openers import THINK_ENDS
@@ -173,7 +173,7 @@ class ScanState:
         newest, output = self.output.newest, self.output
         if newest is None or newest.final or output.lonely or newest.doubt or self.thinks:
             return
-        own = self.licensed and not is_marked_family(FAMILIES[self.licensed])  # whose calls have no marker
+        own = self.licensed and not FAMILIES[self.licensed].marked  # whose calls have no marker
         if all(
             one.dialect == self.licensed and one.failure is None and one.whole and (one.marked or own)
             for one in newest.attempts
