@@ -43,9 +43,10 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         output.error_line(one_line(f"{costs}, to {where}."))
     began = time.monotonic()
     config = replace(choice.config, max_tries=2)
-    found = await interrupts.race(probe(config, source.refusals, lambda what: output.error_line(f"Asking: {what}")))
-    seconds = time.monotonic() - began
     clean = setup.redactor.clean
+    asking = probe(config, source.refusals, lambda what: output.error_line(f"Asking: {what}"), clean)
+    found = await interrupts.race(asking)
+    seconds = time.monotonic() - began
     found = [Observation(one.name, clean(one.seen), clean(one.breaks)) for one in found]
     key = f"{config.identity} {config.model}"
     known = KnownEndpoints(setup.paths.endpoints, __version__)

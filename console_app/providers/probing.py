@@ -63,8 +63,9 @@ class Observation:
 
 @dataclass(slots=True)
 class _Played:
-    """One request and all that came of it."""
+    """One request and all that came of it. `clean` takes secrets out of a text."""
 
+    clean: Callable[[str], str]
     chunks: list[ch.Chunk] = field(default_factory=list[ch.Chunk])
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
     headers: dict[str, str] = field(default_factory=dict[str, str])
@@ -72,12 +73,16 @@ class _Played:
     first: float = 0.0  # seconds until the first chunk
     seconds: float = 0.0
 
+    def line(self, text: str, limit: int) -> str:
+        """One line of `text`, cut once no secret is in it: of one that was cut, the beginning would be left."""
+        return one_line(self.clean(text), limit)
+
     def of(self, kind: type[Kind]) -> list[Kind]:
         return [chunk for chunk in self.chunks if isinstance(chunk, kind)]
 
     @property
     def problem(self) -> str:
-        return one_line(self.error.line, 300) if self.error is not None else ""
+        return self.line(self.error.line, 300) if self.error is not None else ""
 
     @property
     def calls(self) -> list[tuple[ch.CallOpened, str]]:
@@ -107,17 +112,17 @@ class _Played:
 
 
 async def probe(
-    config: ProviderConfig, known: KnownRefusals, tell: Callable[[str], None] = lambda _: None
+    config: ProviderConfig, known: KnownRefusals, tell: Callable[[str], None], clean: Callable[[str], str]
 ) -> list[Observation]:
-    """Play all requests; `known` learns what the endpoint refuses, `tell` hears what is asked. Raises ProviderError
-    where not even the first one is answered."""
+    """Play all requests; `known` learns what the endpoint refuses, `tell` hears what is asked, `clean` takes secrets
+    out of what is told. Raises ProviderError where not even the first one is answered."""
     found: list[Observation] = []
     told: list[str] = []
 
     async def play(provider: WireProvider, what: str, request: ports.ModelRequest) -> _Played:
         tell(what)
-        played = await _play(provider, request)
-        told.extend(one_line(chunk.text, 160) for chunk in played.of(ch.NoticeChunk))
+        played = await _play(provider, request, clean)
+        told.extend(played.line(chunk.text, 160) for chunk in played.of(ch.NoticeChunk))
         return played
 
     async with _opened(config, known) as provider:
@@ -138,7 +143,7 @@ async def probe(
     async with _opened(config, KnownRefusals()) as provider:  # whose concessions nobody keeps
         tell("an unknown field")
         odd = Sampling(extra_body={UNKNOWN_FIELD: True}, max_tokens=_SHORT)
-        found.append(_of_unknown_field(await _play(provider, _asked("Say yes.", tools=False, sampling=odd))))
+        found.append(_of_unknown_field(await _play(provider, _asked("Say yes.", tools=False, sampling=odd), clean)))
     refused = "; ".join(dict.fromkeys(told)) or "nothing that is usually sent"
     return [*found, Observation("refused", refused)]
 
@@ -157,8 +162,8 @@ def _asked(prompt: str, *, tools: bool = True, sampling: Sampling | None = None)
     return ports.ModelRequest((message,), tools=(_TOOL,) if tools else (), sampling=sampling or Sampling())
 
 
-async def _play(provider: WireProvider, request: ports.ModelRequest) -> _Played:
-    played = _Played()
+async def _play(provider: WireProvider, request: ports.ModelRequest, clean: Callable[[str], str]) -> _Played:
+    played = _Played(clean)
     provider.watch = lambda name, data: played.events.append((name, data))
     provider.watch_headers = lambda headers: played.headers.update(headers)
     began = time.monotonic()
@@ -184,7 +189,7 @@ def _of_one_call(one: _Played, api: str) -> list[Observation]:
         breaks = "tools can't be called natively: try /protocol text"
         return [Observation("one call", _text_of(one) or "no call came", breaks)]
     word = calls[0][1]
-    found = [Observation("one call", f"arguments {one_line(word, 60)}" if not one.of(ch.CallBroken) else seen)]
+    found = [Observation("one call", f"arguments {one.line(word, 60)}" if not one.of(ch.CallBroken) else seen)]
     found.append(_labels(one, api, "labels of one call"))
     found.append(_ends(one, api))
     usage = [
@@ -192,7 +197,7 @@ def _of_one_call(one: _Played, api: str) -> list[Observation]:
     ]
     found.append(Observation("usage", (usage or ["none"])[-1], "" if usage else "tokens and costs can't be counted"))
     limits = {name: value for name, value in one.headers.items() if any(part in name for part in _LIMIT_HEADERS)}
-    listed = ", ".join(f"{name} {one_line(value, 30)}" for name, value in sorted(limits.items())[:8])
+    listed = ", ".join(f"{name} {one.line(value, 30)}" for name, value in sorted(limits.items())[:8])
     found.append(Observation("limits", listed or "no headers say"))
     found.append(_gives(one))
     return found
@@ -203,7 +208,7 @@ def _of_four_calls(four: _Played, api: str) -> list[Observation]:
     seen = f"{len(calls)} of 4 in one answer" if not four.problem else four.problem
     breaks = ""
     if broken:
-        breaks = f"{len(broken)} can't be run: {one_line(broken[0].problem, 120)}"
+        breaks = f"{len(broken)} can't be run: {four.line(broken[0].problem, 120)}"
     elif len(calls) < 2:
         breaks = "calls come one an answer, so nothing runs in parallel"
     return [Observation("four calls", seen, breaks), _labels(four, api, "labels of four calls")]
@@ -240,7 +245,7 @@ def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
     given = ", ".join(filter(None, [_plural(results, "result"), "reasoning" if answer.reasoning else ""]))
     if back.error is not None:
         return Observation("given back", f"{given}: {back.problem}", "a turn ends at its first call")
-    changed = "; ".join(one_line(chunk.text, 160) for chunk in back.of(ch.NoticeChunk))
+    changed = "; ".join(back.line(chunk.text, 160) for chunk in back.of(ch.NoticeChunk))
     return Observation("given back", f"{given}: taken{f'; {changed}' if changed else ''}")
 
 
@@ -291,7 +296,7 @@ def _gives(one: _Played) -> Observation:
     named = ", ".join(sorted(kinds & _OF_REASONING))
     parts = [f"reasoning ({named or 'text'})"] if blocks or one.of(ch.ReasoningChunk) else []
     parts += sorted({name for chunk in one.of(ch.ProviderData) for name in chunk.data} - {"id"})
-    return Observation("gives", ", ".join(one_line(part, 80) for part in parts) or "text and calls alone")
+    return Observation("gives", ", ".join(one.line(part, 80) for part in parts) or "text and calls alone")
 
 
 # -- labels and ends, as they stand in the events
@@ -338,7 +343,7 @@ def _labels(played: _Played, api: str, name: str) -> Observation:
     if api == "openai-responses" and {one[1] for one in later if one[1]} - {*ids}:
         words.append("ids that differ between events")
     broken = played.of(ch.CallBroken)
-    return Observation(name, "; ".join(words), one_line(broken[0].problem, 160) if broken else "")
+    return Observation(name, "; ".join(words), played.line(broken[0].problem, 160) if broken else "")
 
 
 def _worn(fragments: list[_Label]) -> str:
@@ -378,7 +383,7 @@ def _ends(one: _Played, api: str) -> Observation:
 
 
 def _text_of(played: _Played) -> str:
-    return one_line("".join(chunk.text for chunk in played.of(ch.TextChunk)), 60)
+    return played.line("".join(chunk.text for chunk in played.of(ch.TextChunk)), 60)
 
 
 def _plural(count: int, what: str, several: str = "") -> str:

@@ -173,8 +173,11 @@ class Browser:
 
     opened: list[str] = field(default_factory=list[str])
     pages: list[str] = field(default_factory=list[str])
+    statuses: list[int] = field(default_factory=list[int])
 
     async def __call__(self, url: str) -> None:
         self.opened.append(url)
         async with httpx2.AsyncClient(follow_redirects=True) as client:
-            self.pages.append((await client.get(url)).text)
+            page = await client.get(url)
+        self.pages.append(page.text)
+        self.statuses.append(page.status_code)

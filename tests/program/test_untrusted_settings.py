@@ -13,7 +13,9 @@ import pytest
 from tests.headless.inside import Inside, process_restored
 from tests.program.process import Done, Fanout
 from tests.program.terminal import Terminal
+from tests.providers.live_endpoint import LiveEndpoint
 from tests.security.every_command import ENDING, lines, newest_session, prepare
+from tests.wire_server import WireServer
 
 DENIES = '[rules]\ndeny = ["calculator.*"]\n'
 BROKEN = {
@@ -62,12 +64,14 @@ def done_by(fanout: Inside, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[D
     """What came of every command that ends by itself, one after the other."""
     prepare(fanout, TOOL)
     found, session = dict[str, list[Done]](), ""
-    for name in ENDING:
-        if name.startswith("sessions") and not session:
-            session = newest_session(fanout)
-        monkeypatch.setattr(sys, "stdin", io.StringIO("a-key-that-is-typed\n" if name == "auth set" else ""))
-        words = lines(name, session=session, server="calculator", tool=TOOL)
-        found[name] = [fanout.run(*one, env={"EDITOR": "true"}) for one in words]
+    with WireServer(LiveEndpoint()) as endpoint:
+        url = endpoint.base_url("openai-chat")
+        for name in ENDING:
+            if name.startswith("sessions") and not session:
+                session = newest_session(fanout)
+            monkeypatch.setattr(sys, "stdin", io.StringIO("a-key-that-is-typed\n" if name == "auth set" else ""))
+            words = lines(name, session=session, server="calculator", tool=TOOL, url=url)
+            found[name] = [fanout.run(*one, env={"EDITOR": "true"}) for one in words]
     return found
 
 

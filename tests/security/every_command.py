@@ -9,12 +9,13 @@ from console_app.command_line import COMMANDS
 from tests.program.process import Done, Fanout
 
 MODEL = ("-m", "offline/rehearsal")
+ENDPOINT_MODEL = ("-m", "openai/test-model")
 LEAVES = {
     "console",
     *(name for name, one in COMMANDS.items() if not one.actions),
     *(f"{name} {action.name}" for name, one in COMMANDS.items() for action in one.actions),
 }
-# Behind each name; ID stands for a kept session, SERVER and TOOL for those of `lines`.
+# Behind each name; ID stands for a kept session, SERVER, TOOL and URL (of an endpoint) for those of `lines`.
 ENDING: dict[str, Sequence[Sequence[str]]] = {
     "run": [[*MODEL, "--mcp", "SERVER", "TOOL {}"]],
     "batch": [["items.txt", "-o", "r.jsonl", *MODEL, "--no-mcp"]],
@@ -36,6 +37,10 @@ ENDING: dict[str, Sequence[Sequence[str]]] = {
     "sessions fork": [["ID"]],
     "sessions delete": [["ID"]],
     "models": [["--json"]],
+    "endpoint test": [
+        ["URL", *ENDPOINT_MODEL, "--yes"],
+        ["URL", *ENDPOINT_MODEL, "--yes", "--json", "--junit", "e.xml"],
+    ],
     "themes": [[]],
     "auth set": [["openai"]],
     "auth remove": [["openai"]],
@@ -69,9 +74,9 @@ def prepare(fanout: Fanout, tool: str) -> None:
     fanout.write("tools.json", "[]")
 
 
-def lines(name: str, *, session: str, server: str, tool: str) -> list[list[str]]:
+def lines(name: str, *, session: str, server: str, tool: str, url: str) -> list[list[str]]:
     """The command lines of a command that ends by itself."""
-    words = {"ID": session, "SERVER": server, "TOOL": tool, "TOOL {}": f"{tool} {{}}"}
+    words = {"ID": session, "SERVER": server, "TOOL": tool, "TOOL {}": f"{tool} {{}}", "URL": url}
     return [[*name.split(), *(words.get(word, word) for word in given)] for given in ENDING[name]]
 
 

@@ -7,8 +7,9 @@ import json
 import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -19,6 +20,7 @@ from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.settings import Settings
 from console_app.sessions.export import FORMATS, MOVING
 from tests.program.process import Fanout
+from tests.providers.live_endpoint import LiveEndpoint
 from tests.security.canaries import (
     ARGUMENTS,
     AUTH,
@@ -41,7 +43,7 @@ from tests.security.conftest import full_of_secrets
 from tests.security.every_command import ENDING, LEAVES, RUNNING, lines, prepare
 from tests.security.test_canaries import calls, printed
 from tests.wire_bytes import Answer, Call, Text
-from tests.wire_server import WireServer
+from tests.wire_server import Reply, Request, WireServer
 
 
 @pytest.mark.parametrize("name", servers(Path("x"), "h"))
@@ -105,20 +107,38 @@ def test_there_is_a_canary_for_each_source_of_secrets(tmp_path: Path) -> None:
     assert {*CANARIES} == {one for _, canaries in SOURCES.values() for one in canaries} | {*KEPT}
 
 
+class Telling(LiveEndpoint):
+    """Says every secret in the name of a limit, in a refusal, in an answer cut short and in what it sees."""
+
+    def __call__(self, request: Request) -> Reply | Answer:
+        asked = json.dumps(request.body) if request.raw else ""
+        everything = " ".join(CANARIES)
+        if "1 to 120" in asked:
+            return Reply.json({"error": {"message": f"no such plan: {everything}"}}, 403)
+        if "image_url" in asked:
+            return Answer(Text(everything))
+        answer = super().__call__(request)
+        if isinstance(answer, Reply) and request.raw:
+            return replace(answer, headers={"x-ratelimit-limit-requests": quote(everything)})
+        return answer
+
+
 @dataclass(frozen=True)
 class Used:
     """A program full of secrets with a session in which servers said all of them, under a rule that allows it; and as
-    it is once the model said them too, in its words and in the arguments of a call."""
+    it is once the model said them too, in its words and in the arguments of a call. `endpoint` is the URL of one that
+    says all of them where it is tested."""
 
     before: Path
     first: str
+    endpoint: str
     after: Fanout
     said: str
 
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
-    with echo() as host, WireServer() as server:
+    with echo() as host, WireServer() as server, WireServer(Telling()) as telling:
         fanout = asyncio.run(full_of_secrets(tmp_path_factory.mktemp("used"), host))
         before = tmp_path_factory.mktemp("before")
         prepare(fanout, "spy.environment")
@@ -131,9 +151,12 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
         assert done.code == 0, done.err
         assert any("stands for" in event.get("text", "") for event in done.events)
         listed = fanout.run("mcp", "list", env=VARIABLES_SET)  # keeps the names of the tools
+        url = telling.base_url("openai-chat")
+        tested = fanout.run(*lines("endpoint test", session="", server="", tool="", url=url)[0], env=VARIABLES_SET)
+        assert "no such plan: (hidden)" in tested.out, tested.err  # its fingerprint is kept
         stored = files(fanout)
         assert str(Paths.find(fanout.environment()).sessions) in stored
-        assert leaks({**printed("run", done), **printed("list", listed), **stored}) == []
+        assert leaks({**printed("run", done), **printed("list", listed), **printed("endpoint", tested), **stored}) == []
         shutil.copytree(fanout.home.parent, before, dirs_exist_ok=True)
         arguments = Call("calculator_evaluate", json.dumps({"expression": " ".join(CANARIES)}, ensure_ascii=False))
         server.script(
@@ -142,7 +165,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
         bundled = ("--mcp-config", str(resources.bundled_mcp()), "--mcp", "calculator")
         said = fanout.run(*modes[:-1], *bundled, "--", "two", env=env)
         assert said.code == 0, said.err
-        yield Used(before, done.events[0]["session_id"], fanout, said.events[0]["session_id"])
+        yield Used(before, done.events[0]["session_id"], url, fanout, said.events[0]["session_id"])
 
 
 @pytest.mark.parametrize("form", [*FORMATS, *MOVING])
@@ -160,7 +183,7 @@ def test_no_form_of_export_has_a_secret_that_was_said(used: Used, form: str, env
 def test_no_command_says_a_secret_and_no_file_keeps_one(used: Used, tmp_path: Path, name: str) -> None:
     shutil.copytree(used.before, tmp_path, dirs_exist_ok=True)
     fanout = Fanout(tmp_path)
-    for words in lines(name, session=used.first, server="spy", tool="spy.environment"):
+    for words in lines(name, session=used.first, server="spy", tool="spy.environment", url=used.endpoint):
         typed = f"{KEPT[3]}\n".encode() if name == "auth set" else b""
         done = fanout.run(*words, stdin=typed, env={**VARIABLES_SET, "EDITOR": "true"})
         assert "usage:" not in done.err

@@ -26,6 +26,7 @@ from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 
 AWAY = "as.elsewhere.test"
+Back = Callable[[dict[str, str]], dict[str, str]]
 
 
 async def data_of(response: Response) -> dict[str, Any]:
@@ -74,7 +75,7 @@ class Hostile(Site):
 
     async def authorize(self, request: Request) -> Response:
         response = await super().authorize(request)
-        back: Callable[[dict[str, str]], dict[str, str]] | None = self.changes.get("back")
+        back: Back | None = self.changes.get("back")
         if back is None:
             return response
         query = dict(request.query_params)
@@ -96,8 +97,6 @@ def streamed(pause: float = 0) -> Callable[[], Response]:
 
 
 ATTACKS: dict[str, tuple[dict[str, Any], str]] = {
-    "the state is another": ({"back": lambda back: back | {"state": "x"}}, "[Ss]tate"),
-    "the state is missing": ({"back": lambda back: {"code": back["code"]}}, "[Ss]tate"),
     "the code comes of another issuer": ({"back": lambda back: back | {"iss": "https://evil.test"}}, "iss mismatch"),
     "the issuer was promised and is missing": (
         {"metadata": {"authorization_response_iss_parameter_supported": True}},
@@ -188,6 +187,35 @@ async def test_an_attack_is_refused_with_one_line(
         assert AWAY not in "".join(browser.opened)
         if "token" not in attack:
             assert not site.valid, "no code was exchanged"
+
+
+OTHERS: dict[str, Back] = {
+    "the state is another": lambda back: back | {"state": "x"},
+    "the state is missing": lambda back: {"code": back["code"]},
+    "an error of another state": lambda back: {"error": "access_denied", "state": "x"},
+    "an error without a state": lambda back: {"error": "access_denied"},
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+async def test_an_answer_to_another_sign_in_changes_nothing(start_hub: StartHub, other: str) -> None:
+    """It is refused with 400, and the right answer after it signs in."""
+    site, browser = Hostile(back=OTHERS[other]), Browser()
+
+    async def visit(url: str) -> None:
+        await browser(url)
+        del site.changes["back"]
+        await browser(url)
+
+    async with running_site(site):
+        config = ServerConfig(name="web", url=site.mcp, transport="http")
+        bench = await start_hub(config, asking=Asking(open_url=visit))
+        assert (await bench.hub.sign_in("web")).state is ServerState.READY
+    assert browser.statuses == [400, 200]
+    assert "no answer to the sign-in" in browser.pages[0]
+    assert site.happened.count("authorize") == 2
+    assert site.happened.count("authorization_code") == 1
+    assert len(site.codes) == 1, "the code that came with the wrong answer was never exchanged"
 
 
 class Honest(Site):

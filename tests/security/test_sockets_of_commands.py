@@ -24,8 +24,10 @@ from tests.headless.test_mcp_command import Site, site
 from tests.patience import PATIENCE, until_there
 from tests.program.process import ROOT, Fanout
 from tests.program.terminal import Terminal
+from tests.providers.live_endpoint import LiveEndpoint
 from tests.security.every_command import ENDING, LEAVES, MODEL, RUNNING, lines, newest_session, prepare
 from tests.web.parts import TOKEN
+from tests.wire_server import WireServer
 
 __all__ = ["site"]
 
@@ -137,12 +139,15 @@ def test_a_command_that_ends_by_itself_listens_nowhere(fanout: Fanout, name: str
     if name.startswith("sessions"):
         assert fanout.run("run", *MODEL, "--no-mcp", "one").code == 0
         session = newest_session(fanout)
-    for words in lines(name, session=session, server="calculator", tool=TOOL):
-        process = fanout.start(*words, env={"EDITOR": "true"}, stdin=subprocess.PIPE)
-        watch = Watch(process.pid)
-        _, told = process.communicate(b"a-key-that-is-typed\n", timeout=PATIENCE)
-        assert watch.end() == set(), name
-        assert b"usage:" not in told
+    with WireServer(LiveEndpoint()) as endpoint:
+        url = endpoint.base_url("openai-chat")
+        for words in lines(name, session=session, server="calculator", tool=TOOL, url=url):
+            process = fanout.start(*words, env={"EDITOR": "true"}, stdin=subprocess.PIPE)
+            watch = Watch(process.pid)
+            _, told = process.communicate(b"a-key-that-is-typed\n", timeout=PATIENCE)
+            assert watch.end() == set(), name
+            assert b"usage:" not in told
+            assert not (url in words and process.returncode), told
 
 
 @pytest.mark.parametrize("words", [("call", "demo.long_task", SLOW), ("run", *MODEL, f"demo.long_task {SLOW}")])
