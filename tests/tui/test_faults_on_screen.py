@@ -190,7 +190,7 @@ def test_a_message_without_an_answer_is_neither_lost_nor_sent_twice(tmp_path: Pa
         assert said(server) == "apples"
         # Another message goes out with it; typed again, that stands once in the request.
         server.script(
-            error(400, "Refused third"), Reply.json({"error": {"message": "Down"}}, 503, {"Retry-After": "60"})
+            error(400, "Refused third"), Reply.json({"error": {"message": "Down"}}, 503, {"Retry-After": "15"})
         )
         terminal.type("pears\r")
         terminal.expect("Refused third")
