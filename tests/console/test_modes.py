@@ -200,9 +200,12 @@ class OnScreen(Face):
 
     async def deny_all(self) -> None:
         board = chat(self._pilot.app).boards.approvals
-        if board.is_waiting:
-            board.focus()
-            await decide(self._pilot, "N")
+        asked = {event.call_id for event in self.kept.events if isinstance(event, ev.ApprovalRequested)}
+        asked -= {event.call_id for event in self.kept.events if isinstance(event, ev.ApprovalResolved)}
+        # The store hears of a call before the board shows it.
+        await until(self._pilot, lambda: {one.call.id for one in board.selection.waiting} >= asked)
+        board.focus()
+        await decide(self._pilot, "N")
 
     async def until(self, fact: Callable[[], bool]) -> None:
         await until(self._pilot, fact)

@@ -12,6 +12,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from console_app.console.files import file_changes, text_of
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import Chunk
 from console_app.domain.ports import ModelRequest
@@ -99,14 +102,21 @@ async def test_an_approval_typed_before_the_call_was_said_approves_nothing(tmp_p
         await shown.see("Done")
 
 
-async def test_a_call_whose_file_is_still_read_is_not_approved_and_is_said_once(tmp_path: Path) -> None:
+async def test_a_call_whose_file_is_still_read_is_not_approved_and_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begin, read = asyncio.Event(), threading.Event()
+
+    def held(path: Path) -> str | None:
+        read.wait(PATIENCE)
+        return text_of(path)
+
+    monkeypatch.setattr(file_changes, "text_of", held)
+    monkeypatch.setattr(file_changes, "LONGEST_LOOK", 2 * PATIENCE)
     edit = '{"path": "a.txt", "old_text": "a", "new_text": "b"}'
     async with opened(tmp_path, WrittenModel([begin, *calls(("lab_do", edit))], say("Over."))) as shown:
         shown.type("go")
         await shown.see("Turn 1 begins")
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        held = asyncio.ensure_future(asyncio.to_thread(read.wait))
         begin.set()
         try:
             for times in itertools.count(1):
@@ -120,7 +130,6 @@ async def test_a_call_whose_file_is_still_read_is_not_approved_and_is_said_once(
             shown.type("/approve")
         finally:
             read.set()
-            await held
         await shown.see("Which?")
         shown.type("1")
         await shown.see("Call 1 is approved by you")

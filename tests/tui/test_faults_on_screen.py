@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from console_app.domain import events as ev
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
@@ -19,18 +21,18 @@ def error(status: int, message: str, code: str = "", **headers: str) -> Reply:
     return Reply.json({"error": {"message": message, "code": code}}, status, headers)
 
 
-# Each with what the screen says; True where the console would try again by itself and Esc ends that.
-FAULTS: list[tuple[str, Any, str, bool]] = [
-    ("401", error(401, "Incorrect API key"), "key", False),
-    ("403", error(403, "Not for you"), "403", False),
-    ("404", error(404, "The model does not exist"), "404|does not exist", False),
-    ("413", error(413, "Too big"), "413", False),
-    (
-        "429 soon",
-        error(429, "Slow down", **{"Retry-After": "20"}),
-        r"Retrying: attempt 2",
-        True,
-    ),
+# Each with what the screen says.
+FAULTS: list[tuple[str, Any, str]] = [
+    ("401", error(401, "Incorrect API key"), "key"),
+    ("403", error(403, "Not for you"), "403"),
+    ("404", error(404, "The model does not exist"), "404|does not exist"),
+    ("413", error(413, "Too big"), "413"),
+]
+
+# Each states a wait, till whose end nobody asks the endpoint; True where the console would try again by itself and Esc
+# ends that.
+WAITS: list[tuple[str, Any, str, bool]] = [
+    ("429 soon", error(429, "Slow down", **{"Retry-After": "20"}), r"Retrying: attempt 2", True),
     ("429 much later", error(429, "Slow down", **{"Retry-After": "900"}), "15 min|900", False),
     ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500, {"Retry-After": "30"}), r"Retrying: attempt", True),
     ("503", error(503, "Down", **{"Retry-After": "30"}), r"Retrying: attempt 2", True),
@@ -49,23 +51,41 @@ def open_console(folder: Path, server: WireServer) -> Terminal:
 
 def test_each_fault_is_told_and_the_console_goes_on(tmp_path: Path) -> None:
     with WireServer() as server, open_console(tmp_path, server) as terminal:
-        for name, reply, says, again in FAULTS:
+        for name, reply, says in FAULTS:
             asked = len(server.requests)
             server.script(reply)
             terminal.type(f"{name}\r")
             terminal.expect(says)
-            if again:
-                terminal.press("escape")
-            terminal.expect(r"(failed|stopped) ·")
+            terminal.expect("failed ·")
             assert len(server.requests) == asked + 1, name  # never the same request again
             terminal.type("/clear\r")
-            terminal.expect_gone("(failed|stopped) ·")
+            terminal.expect_gone("failed ·")
         # The context overflows, so what was said is summed up and the request goes out again.
         asked, overflow = len(server.requests), error(400, TOO_LONG, "context_length_exceeded")
         server.script(overflow, Answer(Text("A summary.")), Answer(Text("All is well.")))
         terminal.type("and now\r")
         terminal.expect(r"All is well\.")
         assert len(server.requests) == asked + 3
+
+
+@pytest.mark.parametrize(("name", "reply", "says", "again"), WAITS, ids=[name for name, *_ in WAITS])
+def test_each_fault_that_states_a_wait_is_told_and_the_console_goes_on(
+    tmp_path: Path, name: str, reply: Any, says: str, again: bool
+) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(reply)
+        terminal.type(f"{name}\r")
+        terminal.expect(says)
+        if again:
+            terminal.press("escape")
+        terminal.expect(r"(failed|stopped) ·")
+        terminal.type("/clear\r")
+        terminal.expect_gone("(failed|stopped) ·")
+        if not again:
+            terminal.type("and now\r")
+            terminal.expect(says)
+            terminal.expect("failed ·")
+        assert len(server.requests) == 1
 
 
 def test_a_context_that_is_full_from_the_start_is_told_with_what_makes_room(tmp_path: Path) -> None:
@@ -170,7 +190,7 @@ def test_a_message_without_an_answer_is_neither_lost_nor_sent_twice(tmp_path: Pa
         assert said(server) == "apples"
         # Another message goes out with it; typed again, that stands once in the request.
         server.script(
-            error(400, "Refused third"), Reply.json({"error": {"message": "Down"}}, 503, {"Retry-After": "60"})
+            error(400, "Refused third"), Reply.json({"error": {"message": "Down"}}, 503, {"Retry-After": "15"})
         )
         terminal.type("pears\r")
         terminal.expect("Refused third")
