@@ -67,6 +67,7 @@ class ScanOutput:
         """The text that was told of, in order."""
         self._pending = 0
         """Segments whose calls may be text after all: what stands behind them is told of later."""
+        self._started = False  # a call may have started: calls keep their numbers
         self._gap = False
         """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
@@ -146,7 +147,7 @@ class ScanOutput:
 
     def make_final(self, segment: Segment) -> None:
         """The calls of a segment may start: nothing takes them back."""
-        segment.final = True
+        segment.final = self._started = True
         for number, attempt in enumerate(segment.attempts, self.attempts - len(segment.attempts)):
             if attempt.failure is None:
                 told = replace(attempt, stood=self._stood(segment))
@@ -192,7 +193,7 @@ class ScanOutput:
         """All before the mark was reasoning, which what stands from there to here ended: no text, no calls, unless
         some have started.
         """
-        if any(segment.final for segment in self.segments):
+        if self._started:
             self.drop(upto)
             return
         self._retract()
@@ -317,8 +318,7 @@ class ScanOutput:
         """Says why calls are text after all."""
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
-        started = any(one.final for one in self.segments)  # which keep their numbers
-        return EXAMPLE if segment.fenced and self.unfenced and not started else ""
+        return EXAMPLE if segment.fenced and self.unfenced and not self._started else ""
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
