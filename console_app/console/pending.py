@@ -39,7 +39,7 @@ class Pending:
 
     @property
     def answers(self) -> Mapping[Scope | Literal["deny"], str]:
-        """What may be decided, in words: an approval for once or for more, and a no."""
+        """Return the decisions that may be made, in words: an approval for once or for more, and a no."""
         if self.form:
             return {"once": "run it", "form": "run it, the model writes so", "deny": "it is a quotation"}
         more: dict[Scope | Literal["deny"], str] = {"session": "allow for session", "always": "always allow"}

@@ -36,7 +36,7 @@ _LAST_WORD = lazily(r"\w[\w.\-]{0,100}\s*\Z")
 _ADDED = lazily(r"\\(?=[^\w\s]|_)|(?<=[<\[|])[ \t]{1,2}|[ \t]{1,2}(?=[>\]|])")
 _BARRED = lazily(r"(?<=\|)\w+(?: \w+)+(?=\|)")
 _SEPARATOR = "<|tool_sep|>"
-"""What stands behind a tool's name, or before it, in calls between bars: these may come without their opening."""
+"""Patterns around a tool's name in calls between bars, which may come without their opening."""
 _AT_ONCE = lazily(
     r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))|\[(?=\w[\w.\-]*\Z)"
     r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w)|>>>(?=\w))",
@@ -139,8 +139,8 @@ def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
-    """What an answer without calls seems to have meant as one, where no dialect's mark stands before a tool's name:
-    misspelt, as code, or an end alone.
+    """Find the part of an answer without calls that seems to be meant as one, where no dialect's mark stands before a
+    tool's name: misspelt, as code, or an end alone.
     """
     known = {_letters(name): name for name in names} if len(raw) <= _LONG else {}
     for at, name, why in _meant(raw, known):
@@ -189,6 +189,6 @@ def _lone_end(raw: str) -> tuple[int, int] | None:
 
 @cache
 def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What ends an answer as a call ends, and what ends calls wherever it stands."""
+    """Return patterns of the end of an answer that ends like a call, and of marks that end calls anywhere."""
     last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
     return re.compile(last), re.compile(rf"(?=<[|｜]|</[|｜]){CLOSE}")

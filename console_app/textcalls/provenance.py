@@ -36,7 +36,7 @@ _PLACES = 100  # of one tool's name in one text
 _NO_ARGUMENTS = re.compile(
     r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
 )
-"""What a call without arguments has behind its name."""
+"""A pattern of the text behind the name of a call without arguments."""
 _LEADS_TO_NAME = re.compile(
     r"(?:name|tool|functions?|action|invoke|recipient)[:=.(\[{]{1,4}\Z|call[:<(\[{]?\Z|[<=\]]\Z"
 )
@@ -94,8 +94,8 @@ def _near(name: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
 
 
 class _Dictated:
-    """What of a call may be dictated: of what its tool needs, or takes where it needs nothing, the texts; where there
-    are none, the numbers.
+    """Holds the arguments of a call that may be dictated: of what its tool needs, or takes where it needs nothing, the
+    texts; where there are none, the numbers.
     """
 
     def __init__(self, call: ParsedCall, needed: Collection[str]) -> None:
@@ -181,7 +181,7 @@ def _letters(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What a name in a text may mean: a tool's name on the wire, or its own, which without its server's may be a word
+    """The meanings of a name in a text: a tool's name on the wire, or its own, which without its server's may be a word
     like any other."""
 
     tool: str

@@ -33,10 +33,10 @@ _TAG = re.compile(
 )
 _BBCODE = re.compile(r"\[/?(?:b|color|font|i|quote|s|size|u|url)(?:=[^\[\]\n]{0,100})?\]")
 _UNSHOWN = re.compile(r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|[^\x08]\x08")
-"""What moves or colours a terminal's letters, and letters that others are written over, as in a page of `man`."""
+"""A pattern of signs that move or colour a terminal's letters, and of overwritten letters, as in a page of `man`."""
 _NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」ʺʹ′ˮʼ\\*>|+"
 _BETWEEN = "()[]{}<,;="
-"""What else stands between words; `_AT_ENDS` at the beginning or the end of one."""
+"""A pattern of other signs between words; `_AT_ENDS` at the beginning or the end of one."""
 _AT_ENDS = ".:!?-_/~#$@%&"
 _ALIKE = (
     "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜᎪᏴᏟᎠᎬᎶᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏆɑɡıɩʋɾᴦη"
@@ -60,7 +60,7 @@ _NUMBER = re.compile(
     r"(?m)^\[?\d{4}-\d\d-\d\d[T ]\d\d:[\d:.,+Z]{4,20}\]?[ \t]+(?:\[?[A-Z]{3,8}\]?[ \t:]+)?(?:\[[\w.-]{1,40}\][ \t:]*)?"
     r"|^[ \t]*(?:[\w./-]{1,80}[:-])?[\[(L]{0,2}(?:\d{1,7}|[0-9a-f]{8})[\])]?[ \t]*[:.|→│-]?(?:[ \t]|(?<=\W))"
 )
-"""What stands before each line: its number, or when it was logged."""
+"""A pattern of the text before each line: its number, or when it was logged."""
 _RUN = re.compile(r"(?<![^\W_])(?:[^\W_][\W_]{1,12}){5,}[^\W_]?")
 _GAP = re.compile(r"[\W_]+")
 _NUMBERS = re.compile(
@@ -176,8 +176,8 @@ def _apart() -> dict[int, str | None]:
 
 @cache
 def _unseen() -> dict[int, str | None]:
-    """What can't be seen or only marks a letter, to nothing; letters of invisible tags and those that look like others,
-    to what they stand for."""
+    """Map signs that can't be seen or only mark a letter to nothing; letters of invisible tags and those that look like
+    others, to what they stand for."""
     codes = (*range(128, 0x3100), *range(0xFE00, 0x10000), *range(0xE0000, 0xE01F0))
     unseen: dict[int, str | None] = {
         code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")
@@ -248,8 +248,8 @@ def _codes(found: Sequence[str], decode: Callable[[str], bytes]) -> str:
 
 
 def _tight(text: str) -> str:
-    """What base64 says whose signs stand apart, or in lines that are shorter than a word may be: where its first word
-    begins no one can tell.
+    """Return the text of base64 whose signs stand apart, or in lines that are shorter than a word may be: where its
+    first word begins no one can tell.
     """
     runs = [run for apart in _APART.findall(text) for run in _TIGHT.findall(apart.translate(_FILLERS))]
     return "\n".join(_text(_of_base64(run[first:])) for run in runs for first in range(4))

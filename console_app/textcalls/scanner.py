@@ -90,7 +90,7 @@ class Scanner:
         self._result: ScanResult | None = None
         self._apart: list[str] = []
         self.tail_events: list[ScanEvent] = []
-        """What `finish` had to tell beside the result."""
+        """Events that `finish` had to tell beside the result."""
 
     def feed(self, chunk: str) -> list[ScanEvent]:
         """Read on; the events that this piece of the answer causes."""

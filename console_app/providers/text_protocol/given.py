@@ -16,7 +16,7 @@ _LITTLE = 200  # characters of a result from which on it is looked at with its n
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
 """Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
 _OF_SERVERS = '<server name="'
-"""What stands before the words of a server in the instructions; before those of an attachment in a message:"""
+"""The words that introduce what a server says in the instructions, and an attachment in a message:"""
 _ATTACHED = "<attachment "
 _OF_PROVIDER = "a result of the provider's own tool"
 _FOUND = ("content", "output", "outputs", "results", "tools", "citations", "annotations")

@@ -100,7 +100,7 @@ class Draft:
         self.ignored: list[tuple[int, int, str]] = []
         self.reopening: Reopening | None = None
         self.answer: str | None = None
-        """What the model said by calling nothing, in dialects that answer so."""
+        """The answer of the model in dialects that answer by a call of nothing."""
         self._events = events
         self._panels: list[_Panel | None] = []
         """The panels by the places of their calls."""

@@ -127,7 +127,7 @@ class Frame:
 
 _COMMENT_ENDS = {"//": lazily(r"\n"), "/*": lazily(r"\*/")}
 _LISTS = (["["], ["{", "["])
-"""What is open around the members of a list, or of one in an object."""
+"""The brackets that are open around the members of a list, or of a list in an object."""
 
 
 def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | None" = None) -> Reading[Frame]:

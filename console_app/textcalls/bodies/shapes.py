@@ -111,7 +111,7 @@ def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | N
 
 
 def _plain(name: Any, arguments: Any) -> Shaped | None:
-    """What is surely a call, as most are: a name, and arguments that are no schema."""
+    """Return the call that an object surely is, as most are: it has a name, and arguments that are no schema."""
     surely = isinstance(name, str) and is_object(arguments) and name.strip() and "properties" not in arguments
     return Shaped(name, arguments, exact=True) if surely else None
 

@@ -9,9 +9,9 @@ from console_app.textcalls.patterns import any_of, lazily
 _PART = r"[^\s<>\"'={}()\[\]\\`]"
 _SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
 P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))?[ ]?"
-"""What may stand between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
+"""A pattern of the signs between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
 S = rf"[ ]?(?:(?:{_SIGN}|_){_PART}{{0,30}})?"
-"""What may stand behind the core word of a tag."""
+"""A pattern of the signs behind the core word of a tag."""
 _WORD = r"(?:(?i:(?:tool|function)[ _▁-](?:call|request)s?|(?<=[:|｜ ])calls)|TOOLCALLS?)"
 _BRACKETED = r"(?:TOOL|FUNCTION|tool|function)_(?:CALL|call)[Ss]?"
 
@@ -36,9 +36,9 @@ OTHER_CLOSES = (
     "[unused12]", "<|action_end|>", "<|END_ACTION|>", "<|eom_id|>", "<|eot_id|>", "<|python_end|>", "<|tools_suffix|>",
     "<|end_message|>", "</tools>", "</tool>", "<|plamo:end_tool_arguments:plamo|>",
 )  # fmt: skip
-"""What ends them."""
+"""Marks that end the calls which the other marks open."""
 PLAIN_OPENS = frozenset({"<tools>", "<tool>", "<function_call>", "functools"})
-"""What people, or programs, write without meaning a call."""
+"""Opening marks that people and programs also write without meaning a call."""
 UNPAIRED = frozenset(
     {"[TOOL_CALLS]", "<|tool_call|>", "<|function_call|>", "function call<|role_sep|>", "functools", "<function_call>"}
 )
@@ -56,9 +56,9 @@ HALF = (
     r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
 )
-"""What may become a closing marker, at the end of a text."""
+"""A pattern of the end of a text that may become a closing marker."""
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
-"""What may become a marker, at the end of a text."""
+"""A pattern of the end of a text that may become a marker."""
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
 """A token between bars that ends nothing."""
 _NAMED = r"[^<>]{0,80}?name\s*="

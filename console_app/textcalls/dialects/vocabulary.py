@@ -33,7 +33,7 @@ name.
 """
 
 FINAL = "[BEGIN FINAL RESPONSE]"
-"""What ends reasoning that nothing opened."""
+"""Marks that end reasoning which nothing opened."""
 
 FABRICATED = (
     "<tool_response>", "<tool_response ", "<tool_result>", "<tool_results>", "<|tool_response>",
@@ -43,7 +43,7 @@ FABRICATED = (
     "<|START_TOOL_RESULT|>", "<｜tool▁outputs▁begin｜>", "<|tool_outputs_begin|>", "<|start|>user",
     "<|start|>tool", "<|start|>system", "<|start|>developer", "<|start|>functions.",
 )  # fmt: skip
-"""What only an endpoint or a person writes: from there on a model makes up the rest of the conversation."""
+"""Marks that only an endpoint or a person writes: from there on a model makes up the rest of the conversation."""
 
 SILENT = (
     "<|START_RESPONSE|>", "<|START_TEXT|>", "<|im_start|>assistant", "<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>",

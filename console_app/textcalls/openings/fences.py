@@ -17,14 +17,14 @@ INFOS = frozenset((
     "tool_code", "tool_use", "function", "function_call", "function_calls", "functions", "action", "tools",
     "call",
 ))  # fmt: skip
-"""What may stand after the ticks of a fence that holds calls: no program language."""
+"""Words that may stand after the ticks of a fence that holds calls; none is a program language."""
 
 _RESULTS = frozenset(("tool_output", "tool_outputs"))
-"""What an endpoint writes before the results of calls in fences: a model that does makes them up."""
+"""Words that an endpoint writes before the results of calls in fences: a model that does makes them up."""
 
 _INFO = lazily(r"[^\n`]*\n")
 _LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
-"""What ends the line of a fence that follows words, as in `For example: ```json`."""
+"""A pattern of the end of a line with a fence that follows words, as in `For example: ```json`."""
 _CALL_LIKE = lazily(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
 _HALF_NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")

@@ -108,7 +108,7 @@ HELD = lazily(
         rf"|{_OBJECT_HELD}"
     )
 )
-"""What may become a TOKEN, at the end of a text."""
+"""A pattern of the end of a text that may become a TOKEN."""
 LINE = lazily(
     rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?(?P<callee>{_NAME})\s{{0,8}}\("
 )

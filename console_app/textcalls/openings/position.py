@@ -31,7 +31,7 @@ _CLOSING_OF = {
     '"': rf"(?<![=\"])\"{{1,2}}(?![\">])|{_PARAGRAPH.pattern}",
     "<!--": "-->", "<![CDATA[": r"\]\]>", "/*": r"\*/",
 }  # fmt: skip
-"""What ends the construct that a token began; any other is an element, which its own end tag ends."""
+"""The mark that ends the construct that a token began; any other is an element, which its own end tag ends."""
 NO_SENTENCE = "the line before it is no whole sentence"
 IN_ELEMENT = "in an element that is open"
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")

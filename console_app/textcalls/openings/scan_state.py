@@ -32,7 +32,7 @@ _LINE_ENDS = lazily(
         rf"|(?P<words>[^\s<\[◁⟨]|(?!(?:{HALF_MARK}|{HALF_BEGIN})\Z)[<\[◁⟨]))"
     )
 )
-"""What stands behind a call on its line: the end of the line or another call; or words."""
+"""A pattern of the text behind a call on its line: the end of the line or another call; or words."""
 _BEHIND = lazily(
     lambda: (
         rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
@@ -40,7 +40,7 @@ _BEHIND = lazily(
         rf"|(?:[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{{])(?!</|<\Z|\[\^?\Z))(?!{CLOSE}|{HALF}\Z))"
     )
 )
-"""What stands behind an unmarked call on its line: words; or what separates it from the next; or nothing."""
+"""A pattern of the text behind an unmarked call on its line: words; or what separates it from the next; or nothing."""
 
 
 @dataclass
