@@ -28,9 +28,11 @@ class Gated:
         self.most = most
         self.gate = Gate()
         self.answered: Counter[str] = Counter()
+        self.waiting = 0
 
     def __call__(self, prompt: str, request: Request) -> Answer | Reply | None:
         if sum(self.answered.values()) >= self.most:
+            self.waiting += 1
             return Reply([self.gate])
         self.answered[prompt] += 1
         return Answer(Text(f"answer to {prompt}"))
@@ -44,6 +46,15 @@ def arguments(server: WireServer, *more: str) -> tuple[str, ...]:
 def write_items(program: Fanout) -> Path:
     program.write("items.txt", "".join(f"p{n}\n" for n in range(COUNT)))
     return program.cwd / "r.jsonl"
+
+
+def wait_until_held(path: Path, gated: Gated) -> None:
+    """Waits until all that may be answered is written and each of the four jobs waits at the gate.
+
+    A request that the server reads only after its process was killed would count as answered.
+    """
+    wait_for_lines(path, gated.most)
+    until_there(lambda: gated.waiting == 4, "four requests at the gate")
 
 
 def wait_for_lines(path: Path, count: int) -> None:
@@ -73,7 +84,7 @@ def test_kill_minus_9_loses_what_was_in_flight_and_runs_nothing_twice(program: F
     gated = Gated(11)
     with WireServer(calculating(gated)) as server:
         process = program.start(*arguments(server))
-        wait_for_lines(path, 11)
+        wait_until_held(path, gated)
         process.send_signal(signal.SIGKILL)
         end(process)
         done = set(results(path))
@@ -96,7 +107,7 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_the_rest_for_the_next_time(p
     gated = Gated(5)
     with WireServer(calculating(gated)) as server:
         process = program.start(*arguments(server))
-        wait_for_lines(path, 5)
+        wait_until_held(path, gated)
         process.send_signal(signal.SIGINT)
         code, said = end(process)
         assert code == 130

@@ -56,7 +56,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent(
             "call", "call tools yourself, without a model", talk.call, "[SERVER.TOOL [JSON] ...]", talk.tools, asks=True
         ),
-        Intent("run", "run a call that an answer only showed; it asks first", calls.run_shown, "[SERVER.TOOL JSON]"),
+        Intent("run", "run a call an answer only showed; it asks first", calls.run_shown, "[SERVER.TOOL JSON]"),
         Intent("retry", "run a call again; alone, what was cut off", calls.retry, "[CALL]"),
         Intent("timeline", "the calls of a turn in time", argument="[TURN]", asks=True),
         Intent("new", "start a new session; the model forgets this one", talk.new, moment=_SETTLED),
