@@ -475,7 +475,7 @@ def _estimate(
     """Return an estimate for each model. It loads the price table (0.3 s): for a thread."""
     from console_app.providers import cost
 
-    offered = sum(len(one.description) + len(json.dumps(one.input_schema)) + len(one.name) for one in tools)
+    offered = sum(one.characters for one in tools)
     found: dict[str, _Estimate] = {}
     for item in items:
         chosen = choice(item.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -120,6 +121,7 @@ class ToolSpec(Frozen):
     server_limit: int | None = None  # calls of its server that may run at once
     tool_limit: int | None = None  # calls of this tool that may run at once
     parallel: bool = True  # False: never beside another call of the same tool
+    offer: Literal["auto", "always", "search"] = "auto"  # when its definition stands in requests
     destructive_in_line: bool = False  # one destructive call of its server at a time, in the order they came
     builtin: bool = False  # a tool of Fanout itself: it takes no slot, and needs no approval
     asks: bool = False  # of a built-in one: it needs an approval all the same
@@ -128,6 +130,11 @@ class ToolSpec(Frozen):
     def label(self) -> str:
         """`server.tool`, as people write it in rules and commands."""
         return f"{self.server}.{self.tool}"
+
+    @property
+    def characters(self) -> int:
+        """About how many characters its definition adds to a request."""
+        return len(self.name) + len(self.description) + len(json.dumps(self.input_schema))
 
     @property
     def fingerprint(self) -> str:

@@ -8,7 +8,6 @@ depend on newer ones once every call in them has its result. So those turns are 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +95,7 @@ def breakdown(
     """Return what the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
         "instructions": [len(system)],
-        "tools": [len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema)) for tool in tools],
+        "tools": [tool.characters for tool in tools],
         "summary": [],
         "you": [],
         "the model": [],

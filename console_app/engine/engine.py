@@ -22,6 +22,7 @@ from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, ses
 from console_app.engine.rerun import Rerun, prepare
 from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
+from console_app.engine.tool_search import Offer, searched
 from console_app.engine.turn import ManualTurn, Turn, as_message
 
 Activities = Turn | Rerun | Compacting
@@ -154,7 +155,7 @@ class Engine:
         settings = self.settings
         return breakdown(
             settings.system_prompt,
-            self.toolset.tools(),
+            tuple(self.offer.shown.values()),
             transcript.history,
             transcript.compaction,
             settings.max_result_chars,
@@ -166,7 +167,8 @@ class Engine:
         settings, transcript = self.settings, self._session.transcript
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
-        return ports.ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
+        tools = self._with_builtins(self.offer)
+        return ports.ModelRequest(messages, settings.system_prompt, tuple(tools.values()))
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return the tool that is offered under this wire name now, a built-in one too."""
@@ -230,7 +232,19 @@ class Engine:
 
     @property
     def _offered(self) -> Mapping[str, ToolSpec]:
-        return offered(self.toolset, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
+        return self._with_builtins(self._session.offer("all"))
+
+    @property
+    def offer(self) -> Offer:
+        """The servers' tools that the next request holds, and those behind a search."""
+        return self._session.offer(self.settings.tools)
+
+    def searches(self, tokens: int) -> bool:
+        """Tell whether the model would search for tools that take so many tokens."""
+        return searched(self.settings.tools, self.window(), tokens)
+
+    def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
+        return offered(offer.shown, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:

@@ -10,12 +10,13 @@ from typing import TypeVar
 
 from console_app.domain import Event, Message, UserMessage, ports
 from console_app.domain import events as ev
-from console_app.domain.settings import EngineSettings
+from console_app.domain.settings import EngineSettings, ToolOffer
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
+from console_app.engine.tool_search import Offer, ToolSearch
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -65,6 +66,7 @@ class Session:
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
     wire: WireHistory = field(default_factory=WireHistory)
+    search: ToolSearch = field(default_factory=ToolSearch)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -78,6 +80,10 @@ class Session:
             call_id = f"{made}_{number}"
             number += 1
         return call_id
+
+    def offer(self, plan: ToolOffer) -> Offer:
+        """Return which of the servers' tools the next request holds, and which are behind a search."""
+        return self.search.offer(self.toolset.tools(), plan, self.window(), self.transcript.history)
 
     def messages(self, note: UserMessage | None = None) -> tuple[Message, ...]:
         """Return what the next request carries, `note` at its end."""

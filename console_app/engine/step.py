@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolSpec, UserMessage, errors, ports
+from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolResult, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
 from console_app.domain.settings import Sampling, ToolChoice
 from console_app.engine.activity import Activity
@@ -30,6 +31,7 @@ from console_app.engine.execution.executor import Executor
 from console_app.engine.rerun import Restarts
 from console_app.engine.session import Session
 from console_app.engine.strategies import Ending, StepResult
+from console_app.engine.tool_search import not_loaded
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class Step:
         self._ask = ask
         self._sealed = self._joined = False
         self._settings = settings = session.settings
+        self._behind: Mapping[str, ToolSpec] = {}  # tools that the model has to search for
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
         self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls)
@@ -84,16 +87,23 @@ class Step:
             executor=self.executor,
             emit=turn.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
-            why_missing=lambda tool: why_not_offered(tool, session.servers),
+            missing=self._missing,
         )
         self._restarts = Restarts(session, self.batch, turn.emit)
 
     def _offered(self) -> dict[str, ToolSpec]:
         settings, session = self._settings, self._session
+        offer = session.offer("all" if self._ask.given else settings.tools)
+        self._behind = offer.behind
         return {
             name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(session.toolset, self._ask.builtins, session.servers).items()
+            for name, spec in offered(offer.shown, self._ask.builtins, session.servers).items()
         }
+
+    def _missing(self, tool: str) -> ToolResult:
+        if (spec := self._behind.get(tool)) is not None:
+            return not_loaded(spec)
+        return results.unknown_tool(tool, self._specs, why_not_offered(tool, self._session.servers))
 
     async def run(self) -> StepResult:
         """Send the request; return when the answer has ended and each of its calls has its result."""

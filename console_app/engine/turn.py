@@ -279,6 +279,8 @@ class Turn(Activity):
         self._repetition.next_step()
         self.emit(ev.StepStarted())
         await self._make_room()
+        if self._session.search.is_new(offer := self._session.offer(self.settings.tools)):
+            self.notice("info", offer.saving)
         ask = Ask(tool_choice, note, label, self._builtins | self.settings.builtin_tools)
         answered = await self._run_step(self._session, ask)
         while answered.too_large and (await self._make_room(refused=True) or self._shorten()):

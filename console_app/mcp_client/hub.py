@@ -425,6 +425,7 @@ class Hub:
             identity=connection.identity,
             timeout=config.timeout,
             server_limit=config.max_concurrency,
+            offer=config.tools,
             destructive_in_line=annotations.says_destructive and not config.parallel_destructive,
         )
 

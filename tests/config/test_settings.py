@@ -193,6 +193,7 @@ LOOSER = [
     'dispatch = "eager"',
     'strategy = "react"',
     "finish_todos = true",
+    'tools = "search"',
     'builtin_tools = ["finished"]',
     "[extra_body]\nx = 1",
     "temperature = 2",

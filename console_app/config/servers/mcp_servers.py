@@ -107,6 +107,8 @@ class ServerConfig(BaseModel):
     max_concurrency: int | None = Field(default=None, ge=1)
     # Folders that it is told it may work in; None: the working folder, or none where its arguments name folders.
     roots: Annotated[Roots | None, BeforeValidator(_roots)] = None
+    # Whether requests hold its tools' definitions, or the model searches for them; auto: as the setting `tools` says.
+    tools: Literal["auto", "always", "search"] = "auto"
     parallel_destructive: bool = False  # its destructive calls may run side by side
     description: str = ""
     short_description: str = ""

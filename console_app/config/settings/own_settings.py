@@ -43,6 +43,7 @@ MEANINGS: Mapping[str, str] = {
     "dispatch": "eager: a call runs once its own arguments are complete; batch: after the answer",
     "strategy": "how a turn goes on from answer to answer",
     "builtin_tools": "Fanout's own tools that the model is offered",
+    "tools": "auto: the model searches for tools that would fill a tenth of its window; all; search",
     "tool_choice": "whether requests leave calling to the model, forbid or demand it",
     "dedupe": "equal calls that only read run once",
     "finish_todos": "open to-do items keep a turn from completing",

@@ -109,6 +109,8 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         lines.append(
             f"{engine.provider.model} writes calls as {licence.form}: {licence.source}; /protocol auto forgets it."
         )
+    if saving := engine.offer.saving:
+        lines.append(saving)
     usage = transcript.usage
     if usage.cached_tokens:
         share = usage.cached_tokens / max(usage.input_tokens, 1)

@@ -50,7 +50,7 @@ class Batch:
         executor: Executor,
         emit: Callable[[ev.Event], None],
         new_id: Callable[[str, int], str],
-        why_missing: Callable[[str], str],
+        missing: Callable[[str], ToolResult],
     ) -> None:
         self._settings = settings
         self._policy = policy
@@ -59,7 +59,7 @@ class Batch:
         self._executor = executor
         self._emit = emit
         self._new_id = new_id
-        self._why_missing = why_missing
+        self._missing = missing
         self._by_index: dict[int, CallExecution] = {}
         self._beyond: set[int] = set()  # of those, the calls that are too many
         self._sizes: dict[int, int] = {}  # characters of arguments that arrived
@@ -170,7 +170,7 @@ class Batch:
             return  # cancelled while its arguments came in
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
         if call.spec is None:
-            self._executor.finish(call, results.unknown_tool(call.name, self._specs, self._why_missing(call.name)))
+            self._executor.finish(call, self._missing(call.name))
         elif chunk.index in self._beyond:
             self._executor.finish(call, results.too_many(self._settings.max_calls))
         elif self._closed is not None:

@@ -130,6 +130,10 @@ def _option(entry: Any) -> Any:
     return next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), fields)
 
 
+class FindTools(_Arguments):
+    query: Annotated[str, Field(min_length=1)]
+
+
 class Finished(_Arguments):
     final_answer: str
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
 from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
+from console_app.engine import tool_search
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
@@ -26,6 +27,7 @@ from console_app.engine.execution.builtin_specs import (
     TODO,
     AskFollowupQuestion,
     EnableServer,
+    FindTools,
     Finished,
     UpdateTodoList,
     as_checklist,
@@ -77,15 +79,14 @@ logger = logging.getLogger(__name__)
 
 
 def offered(
-    toolset: ports.Toolset, wanted: Iterable[str], servers: ports.ServerSwitch | None = None
+    tools: Mapping[str, ToolSpec], wanted: Iterable[str], servers: ports.ServerSwitch | None = None
 ) -> Mapping[str, ToolSpec]:
-    """Return what a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
+    """Return what a request offers, by wire name: the servers' `tools`, and of the built-in ones those `wanted`.
 
     Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
     But a server that is off can be asked for.
     """
-    specs = {spec.name: spec for spec in toolset.tools()}
-    names = set(wanted)
+    specs, names = dict(tools), set(wanted)
     builtins = [spec for tool, spec in SPECS.items() if tool in names] if specs else []
     if ENABLE in names and servers is not None and (off := servers.off()):
         builtins.append(enable_spec(off))
@@ -129,6 +130,10 @@ class AnswerTools:
                 return self._finish(Finished.model_validate(arguments))
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
+            if tool == tool_search.FIND:
+                offer = self._session.offer(self._session.settings.tools)
+                query = FindTools.model_validate(arguments).query
+                return await tool_search.found(query, offer.searched)
             if tool == ENABLE:
                 return await self._enable(EnableServer.model_validate(arguments))
             if tool == QUESTION:

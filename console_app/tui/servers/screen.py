@@ -76,12 +76,13 @@ class ServersScreen(Dialog[bool]):
         clock: Callable[[], float],
         on_server: str = "",
         offers: ServerOffers | None = None,
+        searches: Callable[[int], bool] = lambda tokens: False,
     ) -> None:
         super().__init__()
         self._switches = switches
         self._offers = offers
         self._tree = ServerTree(SwitchTree(switches, offers.mark if offers is not None else None), clock)
-        self._details = Details(self._tree)
+        self._details = Details(self._tree, searches)
         self._seen: object = None
         self._saved = False
         self._first = on_server

@@ -183,7 +183,7 @@ def _wrapped(pieces: list[Piece], width: int, most: int) -> list[list[Piece]]:
     return rows[: max(most, 0)]
 
 
-def _summary(tree: SwitchTree, width: int, palette: Palette) -> Line:
+def _summary(tree: SwitchTree, searches: Callable[[int], bool], width: int, palette: Palette) -> Line:
     """Sum up what is on and what it costs, how many servers failed, and what is not saved."""
     tools, tokens = tree.totals()
     _, before = tree.totals(saved=True)
@@ -192,7 +192,7 @@ def _summary(tree: SwitchTree, width: int, palette: Palette) -> Line:
         (" · ", palette.faint),
         (f"~{tokens:,} tokens", palette.base),
     ]
-    every: list[Piece] = [(" in every request", palette.muted)]
+    every: list[Piece] = [(" behind the model's search" if searches(tokens) else " in every request", palette.muted)]
     if tokens != before:
         every.append((f" ({tokens - before:+,})", palette.success if tokens < before else palette.warning))
     unsaved: list[Piece] = []
@@ -238,16 +238,17 @@ class Details(Widget):
 
     DEFAULT_CSS = "Details { height: 5; width: 1fr; border-top: solid $panel; }"
 
-    def __init__(self, tree: ServerTree) -> None:
+    def __init__(self, tree: ServerTree, searches: Callable[[int], bool]) -> None:
         super().__init__()
         self._tree = tree
+        self._searches = searches
 
     def render_line(self, y: int) -> Strip:
         """Lines on the row, then one of sums."""
         width, height = self.content_size
         palette = self._tree.palette
         if y == height - 1:
-            return _summary(self._tree.switches, width, palette)
+            return _summary(self._tree.switches, self._searches, width, palette)
         if y == 0 and not self._tree.rows:
             nothing = (
                 "Nothing fits the search." if self._tree.switches.statuses else "No server is configured; a adds one."
