@@ -27,6 +27,7 @@ class ModelRequest:
     messages: tuple[UserMessage | AssistantMessage | ToolMessage, ...]
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
+    deferred: frozenset[str] = frozenset()  # names of tools that the endpoint's own search may load
     tool_choice: ToolChoice = "auto"
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
@@ -120,6 +121,15 @@ class KnowsPictures(Protocol):
         ...
 
 
+class SearchesTools(Protocol):
+    """A provider whose endpoint can search among tools that are not loaded."""
+
+    @property
+    def searches_tools(self) -> bool:
+        """Whether it does, until it refused that."""
+        ...
+
+
 class ShowsForm(Protocol):
     """A provider whose endpoint may show how its model writes calls as text."""
 
@@ -208,6 +218,11 @@ def licence_of(provider: Provider) -> Licence | None:
 def no_pictures(provider: Provider) -> str:
     """Return why the model of `provider` is shown no pictures; "" where nothing is known against it."""
     return provider.no_pictures if speaks(provider, KnowsPictures) else ""
+
+
+def searches_tools(provider: Provider) -> bool:
+    """Tell whether the endpoint of `provider` searches among tools itself."""
+    return speaks(provider, SearchesTools) and provider.searches_tools
 
 
 class CallReporter(Protocol):

@@ -76,6 +76,7 @@ class ProviderConfig:
     key_hint: str = ""  # what to do when the endpoint wants a key, or another one
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     sampling: Sampling = field(default_factory=Sampling)
+    tool_search: bool | None = None  # whether the endpoint searches among tools; None: where it is the vendor's own
     max_tries: int = 5
     connect_timeout: float = 15.0
     read_timeout: float = 600.0  # longest silence between two pieces of an answer

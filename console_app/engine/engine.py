@@ -244,7 +244,7 @@ class Engine:
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        return offered(offer.shown, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
+        return offered(offer.callable, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:

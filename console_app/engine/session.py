@@ -83,7 +83,8 @@ class Session:
 
     def offer(self, plan: ToolOffer) -> Offer:
         """Return which of the servers' tools the next request holds, and which are behind a search."""
-        return self.search.offer(self.toolset.tools(), plan, self.window(), self.transcript.history)
+        native = ports.searches_tools(self.provider)
+        return self.search.offer(self.toolset.tools(), plan, self.window(), self.transcript.history, native=native)
 
     def messages(self, note: UserMessage | None = None) -> tuple[Message, ...]:
         """Return what the next request carries, `note` at its end."""

@@ -71,6 +71,7 @@ class Step:
         self._sealed = self._joined = False
         self._settings = settings = session.settings
         self._behind: Mapping[str, ToolSpec] = {}  # tools that the model has to search for
+        self._deferred: frozenset[str] = frozenset()  # and those that its endpoint searches
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
         self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls)
@@ -94,10 +95,10 @@ class Step:
     def _offered(self) -> dict[str, ToolSpec]:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
-        self._behind = offer.behind
+        self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
         return {
             name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(offer.shown, self._ask.builtins, session.servers).items()
+            for name, spec in offered(offer.callable, self._ask.builtins, session.servers).items()
         }
 
     def _missing(self, tool: str) -> ToolResult:
@@ -166,6 +167,7 @@ class Step:
             messages=session.messages(note),
             system=settings.system_prompt,
             tools=tuple(self._specs.values()),
+            deferred=self._deferred,
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,

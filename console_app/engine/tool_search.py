@@ -47,12 +47,18 @@ _BEHIND = frozenset({"search", "auto"})  # and where tools are too many
 class Offer:
     """The tools of a conversation by wire name: those in its requests, and those behind the search.
 
-    `searched` are these and the ones that were found.
+    `searched` are these and the ones that were found. `native`: the endpoint searches itself, and is sent them all.
     """
 
     shown: Mapping[str, ToolSpec]
     behind: Mapping[str, ToolSpec]
     searched: Sequence[ToolSpec] = ()
+    native: bool = False
+
+    @property
+    def callable(self) -> Mapping[str, ToolSpec]:
+        """Those that the model's next answer may call."""
+        return {**self.behind, **self.shown} if self.native else self.shown
 
     @property
     def saving(self) -> str:
@@ -85,14 +91,20 @@ class ToolSearch:
         self._was_said = False
 
     def offer(
-        self, specs: Sequence[ToolSpec], plan: ToolOffer, window: int | None, history: Sequence[Message]
+        self,
+        specs: Sequence[ToolSpec],
+        plan: ToolOffer,
+        window: int | None,
+        history: Sequence[Message],
+        *,
+        native: bool = False,
     ) -> Offer:
-        """Divide the servers' tools. `window` is what the model takes, in tokens."""
+        """Divide the servers' tools. `window` is what the model takes, in tokens; `native`: its endpoint searches."""
         most = plan == "search" or (plan == "auto" and self._too_large(specs, window))
         behind = {spec.name: spec for spec in specs if plan != "all" and spec.offer in (_BEHIND if most else _ASKED)}
         shown = {spec.name: spec for spec in specs if spec.name not in behind}
-        if not behind:
-            return Offer(shown, behind)
+        if not behind or native:
+            return Offer(shown, behind, native=native)
         searched = tuple(behind.values())
         find = find_spec(searched)
         shown[find.name] = find

@@ -57,6 +57,11 @@ class WithFallback:
         return ports.stand_in(self._now) or self._described if self._now is self._other else None
 
     @property
+    def searches_tools(self) -> bool:
+        """Whether the endpoint that answers now searches among tools itself."""
+        return ports.searches_tools(self._now)
+
+    @property
     def no_pictures(self) -> str:
         """Say why its model is shown no pictures."""
         return ports.no_pictures(self._now)

@@ -37,6 +37,7 @@ from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeep
 
 log = logging.getLogger(__name__)
 
+DEFERRED = "tools.defer_loading"
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
 _AT_ONCE = 0.05  # seconds of waiting that nobody needs to be told of
 _TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
@@ -55,6 +56,7 @@ class WireProvider(ABC):
     """A model behind HTTP. Implements `domain.ports.Provider`; a subclass knows one wire format."""
 
     path: ClassVar[str]
+    has_tool_search: ClassVar[bool] = False  # at the vendor's own address
     models_path: ClassVar[str] = "/models"
 
     def __init__(
@@ -259,10 +261,21 @@ class WireProvider(ABC):
             return request
         return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
 
+    def _searching(self, request: ports.ModelRequest) -> ports.ModelRequest:
+        """Return a request that defers no tools once that was refused."""
+        return request if self.searches_tools else replace(request, deferred=frozenset())
+
     @property
     def _sees(self) -> bool:
         """Tell whether pictures are sent: until the endpoint says that its model takes none."""
         return self._conceded.refused.sees
+
+    @property
+    def searches_tools(self) -> bool:
+        """Whether the endpoint searches among tools that are not loaded, until it refused that."""
+        wanted = self._config.tool_search
+        there = self._where.is_vendor if wanted is None else wanted
+        return there and self.has_tool_search and DEFERRED not in self._dropped
 
     @property
     def no_pictures(self) -> str:

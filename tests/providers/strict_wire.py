@@ -159,6 +159,8 @@ _SERVER_ITEMS: dict[str, set[str]] = {
     "mcp_list_tools": {"id", "server_label", "tools"},
     "mcp_call": {"id", "server_label", "name", "arguments"},
     "compaction": {"id", "encrypted_content"},
+    "tool_search_call": {"id", "execution", "status", "arguments"},
+    "tool_search_output": {"id", "execution", "status", "tools"},
 }
 
 
@@ -169,7 +171,7 @@ def check_responses(body: dict[str, Any]) -> None:
     _require(0 < len(body.get("prompt_cache_key", "x")) <= 64, "prompt_cache_key is blank or too long")
     functions = [tool for tool in body.get("tools", []) if tool.get("type") == "function"]
     for tool in functions:
-        _fields(tool, {"type", "name", "parameters"}, {"description", "strict"}, "tool")
+        _fields(tool, {"type", "name", "parameters"}, {"description", "strict", "defer_loading"}, "tool")
         _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
         _schema(tool["parameters"], "tool")
     _unique([tool["name"] for tool in functions], "tool names")
@@ -227,6 +229,7 @@ _SERVER_BLOCKS: dict[str, set[str]] = {
     "web_search_tool_result": {"tool_use_id", "content"},
     "code_execution_tool_result": {"tool_use_id", "content"},
     "mcp_tool_result": {"tool_use_id", "content"},
+    "tool_search_tool_result": {"tool_use_id", "content"},
 }
 SERVER_ID = re.compile(r"(srvtoolu|mcptoolu)_[A-Za-z0-9_]+")
 _ANTHROPIC_FIELDS = {"model", "messages", "max_tokens", "stream"}
@@ -244,10 +247,14 @@ def check_anthropic(body: dict[str, Any]) -> None:
         _anthropic_block(_unmarked(block), "system")
     _require(len(_marks(body)) <= 4, "A maximum of 4 blocks with cache_control may be provided")
     _require(all(stop.strip() for stop in body.get("stop_sequences", [])), "blank stop sequence")
-    for tool in map(_unmarked, body.get("tools", [])):
+    for marked in body.get("tools", []):
+        tool = _unmarked(marked)
         if "type" in tool:
             continue  # one that the provider runs
-        _fields(tool, {"name", "input_schema"}, {"description", "eager_input_streaming"}, "tool")
+        _fields(tool, {"name", "input_schema"}, {"description", "eager_input_streaming", "defer_loading"}, "tool")
+        _require(
+            not (tool.get("defer_loading") and "cache_control" in marked), "a deferred tool takes no cache_control"
+        )
         _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
         _schema(tool["input_schema"], "tool")
     _unique([tool["name"] for tool in body.get("tools", [])], "tool names")

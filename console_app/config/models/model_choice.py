@@ -154,7 +154,9 @@ class _Choosing:
             hint = f"The key of the headers of [providers.{owner}] in config.toml was sent: set another there."
         else:
             hint = _key_hint(name, provider, variable, base_url if owner is None else None)
-        config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings)
+        config = ProviderConfig(
+            name, self._api(name), model, base_url or own, key, hint, headers, settings, settings.tool_search
+        )
         return ModelChoice(name, model, why, settings, config)
 
     def _owner(self, name: str, url: str) -> str | None:

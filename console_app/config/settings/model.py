@@ -109,6 +109,9 @@ class ModelSettings(Sampling, frozen=True):
     )
     dialect: str | None = Field(default=None, description="the form in which the model writes calls as text")
     context_window: Positive | None = Field(default=None, description="tokens that the model can read")
+    tool_search: bool | None = Field(
+        default=None, description="whether the endpoint itself searches among tools that are too many"
+    )
     fallback: ModelName | None = Field(
         default=None, description="answers in its place while it is overloaded or out of reach"
     )

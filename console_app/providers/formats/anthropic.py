@@ -30,8 +30,9 @@ from console_app.providers.formats.request_parts import (
 from console_app.providers.pictures import Picture, pictures_of
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import obj
-from console_app.providers.wire_provider import WireProvider
+from console_app.providers.wire_provider import DEFERRED, WireProvider
 
+TOOL_SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 _NO_FIELDS: Mapping[str, Any] = {}
 BLANK_TEXT = "(nothing)"  # the API takes no blank text
 OF_FAILED = "[Fanout: the pictures that a failed result above names, in their order.]"
@@ -59,7 +60,12 @@ def anthropic_body(
     if request.system.strip():
         body["system"] = request.system
     if request.tools:
-        body["tools"] = [_tool(spec, eager) for spec in request.tools]
+        # Those that are deferred stand first: the last one takes the mark of the cache, and they may take none.
+        later = [
+            {**_tool(spec, eager), "defer_loading": True} for spec in request.tools if spec.name in request.deferred
+        ]
+        listed = [_tool(spec, eager) for spec in request.tools if spec.name not in request.deferred]
+        body["tools"] = [*later, *listed, *([TOOL_SEARCH] if later else [])]
         body["tool_choice"] = _tool_choice(request)
     elif names := _called_names(request):
         # Calls in the history want their tools named, even where none may be called any more.
@@ -193,6 +199,7 @@ def _tool(spec: ToolSpec, eager: bool) -> dict[str, Any]:
 
 MAX_TOKENS = 32_000  # where nothing else is said; a model that allows less says how much
 _OPTIONAL: dict[str, tuple[str, ...]] = {
+    DEFERRED: (TOOL_SEARCH["type"], TOOL_SEARCH["name"], "tool_search", "tool search"),
     "tools.eager_input_streaming": (),
     "tool_choice.disable_parallel_tool_use": ("parallel_tool_use",),
     "tool_choice": (),  # demanding a call goes with no thinking
@@ -210,11 +217,12 @@ class AnthropicMessagesProvider(WireProvider):
     """A model behind `/v1/messages`; the base URL is without `/v1`."""
 
     path: ClassVar[str] = "/v1/messages"
+    has_tool_search: ClassVar[bool] = True
     models_path: ClassVar[str] = "/v1/models?limit=1000"
 
     def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         body = anthropic_body(
-            request,
+            self._searching(request),
             self._config,
             source=self._source,
             max_tokens=MAX_TOKENS,

@@ -29,7 +29,7 @@ from console_app.providers.formats.request_parts import (
 from console_app.providers.pictures import pictures_of
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import obj
-from console_app.providers.wire_provider import WireProvider
+from console_app.providers.wire_provider import DEFERRED, WireProvider
 
 # Items that stand alone; all others are refused without the reasoning that led to them.
 _ALONE = ("", "compaction", "function_call", "reasoning")
@@ -53,7 +53,9 @@ def responses_body(
     if request.conversation:
         body["prompt_cache_key"] = request.conversation  # a request is sent to where its beginning was read before
     if request.tools:
-        body["tools"] = [_tool(spec) for spec in request.tools]
+        body["tools"] = [_tool(spec, later=spec.name in request.deferred) for spec in request.tools]
+        if request.deferred:
+            body["tools"].append({"type": "tool_search"})
         if request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
         if (several := request.sampling.parallel_tool_calls) != "omit":
@@ -123,16 +125,19 @@ def _call(call: ToolCall, ids: Callable[[str], str], own: bool) -> dict[str, Any
     return {"type": "function_call", "call_id": ids(call.id), "name": name, "arguments": arguments, **fields}
 
 
-def _tool(spec: ToolSpec) -> dict[str, Any]:
+def _tool(spec: ToolSpec, *, later: bool) -> dict[str, Any]:
     # `strict` is the API's default, and refuses most schemas that were not written for it.
     tool: dict[str, Any] = {"type": "function", "name": spec.name, "parameters": tool_schema(spec), "strict": False}
     if spec.description:
         tool["description"] = spec.description
+    if later:
+        tool["defer_loading"] = True
     return tool
 
 
 _REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
+    DEFERRED: ("tool_search", "tool search"),
     "include": ("encrypted_content", "Encrypted content"),
     "reasoning.summary": (),
     "reasoning.effort": (),
@@ -149,9 +154,10 @@ class OpenAIResponsesProvider(WireProvider):
     """A model behind `/responses`."""
 
     path: ClassVar[str] = "/responses"
+    has_tool_search: ClassVar[bool] = True
 
     def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
-        body = responses_body(request, self._config, source=self._source, images=self._sees)
+        body = responses_body(self._searching(request), self._config, source=self._source, images=self._sees)
         if self._where.is_vendor and _REASONS.match(self.model):
             # Without it nothing of the reasoning is shown.
             body["reasoning"] = {"summary": "auto"} | obj(body.get("reasoning"))

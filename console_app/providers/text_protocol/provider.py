@@ -289,6 +289,11 @@ class TextProtocol:
         return ports.endpoint_of(self._inner)
 
     @property
+    def searches_tools(self) -> bool:
+        """Whether calls are native, and the endpoint searches among tools itself."""
+        return self.protocol == "native" and ports.searches_tools(self._inner)
+
+    @property
     def no_pictures(self) -> str:
         return ports.no_pictures(self._inner)
 

@@ -1,0 +1,112 @@
+"""Endpoints that search among tools themselves are sent those that are too many, to be loaded when found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from console_app.domain import UserMessage
+from console_app.domain.ports import ModelRequest
+from tests.engine.peers import Tools, ending, engine_of, outcomes, play
+from tests.engine.test_tool_search import FIND, many
+from tests.providers import strict_wire
+from tests.providers.reading import notices_of, provider_at, read
+from tests.providers.test_server_tools import message_events, response_events
+from tests.wire_bytes import Answer, Api, Text
+from tests.wire_server import Reply, Request, WireServer
+
+NATIVE: list[Api] = ["anthropic", "openai-responses"]
+CALL = json.dumps({"n": 1})
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_bm25", "input": {"query": "work 7"}},
+    {
+        "type": "tool_search_tool_result",
+        "tool_use_id": "srvtoolu_1",
+        "content": {
+            "type": "tool_search_tool_search_result",
+            "tool_references": [{"type": "tool_reference", "tool_name": "lab_work_7"}],
+        },
+    },
+    {"type": "tool_use", "id": "toolu_1", "name": "lab_work_7", "input": {"n": 1}},
+]
+ITEMS: list[dict[str, Any]] = [
+    {"type": "tool_search_call", "id": "tsc_1", "execution": "server", "status": "completed", "arguments": {"q": "7"}},
+    {"type": "tool_search_output", "id": "tso_1", "execution": "server", "status": "completed", "tools": []},
+    {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "lab_work_7", "arguments": CALL},
+]
+SEARCHED = {
+    "anthropic": lambda: Reply(message_events(*BLOCKS, stop="tool_use")),
+    "openai-responses": lambda: Reply(response_events(*ITEMS)),
+}
+REFUSED = {
+    "anthropic": "tools.0: tool_search_tool_bm25_20251119 is not supported by this model",
+    "openai-responses": "Tool 'tool_search' is not supported with this model.",
+}
+
+
+def sent(request: Request) -> tuple[list[str], list[str], list[str]]:
+    """The names of the tools that are to be loaded when found, of those that are listed, and the types of others."""
+    tools = request.body["tools"]
+    named = [tool for tool in tools if ("name" in tool and "type" not in tool) or tool.get("type") == "function"]
+    later = [tool["name"] for tool in named if tool.get("defer_loading")]
+    return (
+        later,
+        [one["name"] for one in named if one["name"] not in later],
+        [t["type"] for t in tools if t not in named],
+    )
+
+
+@pytest.mark.parametrize("api", NATIVE)
+async def test_a_tool_that_the_endpoint_found_is_called_and_all_goes_back_as_it_came(
+    server: WireServer, api: Api
+) -> None:
+    server.script(SEARCHED[api](), Answer(Text("Done.")))
+    provider = provider_at(server, api, tool_search=True)
+    engine = engine_of(provider, Tools([*many(200), *many(1, "near", offer="always")]), builtin_tools=frozenset())
+    events = await play(engine)
+    await provider.close()
+    assert ending(events).outcome == "completed"
+    assert outcomes(engine)[-1] == "succeeded"
+    for request in server.requests:
+        strict_wire.check(api, request.body)
+        later, listed, others = sent(request)
+        assert (len(later), listed) == (200, ["near_work_0"])
+        assert others == ["tool_search_tool_bm25_20251119" if api == "anthropic" else "tool_search"]
+        assert FIND not in request.raw.decode()
+    again = server.requests[1].body
+    if api == "anthropic":
+        assert [dict(one) for one in again["messages"][1]["content"]] == BLOCKS
+        assert [tool for tool in again["tools"] if "cache_control" in tool and tool.get("defer_loading")] == []
+    else:
+        assert [one for one in again["input"] if str(one.get("type")).startswith("tool_search")] == ITEMS[:2]
+
+
+@pytest.mark.parametrize("api", NATIVE)
+async def test_an_endpoint_that_refuses_it_is_told_once_and_the_model_searches_here(
+    server: WireServer, api: Api
+) -> None:
+    server.script(Reply.json({"error": {"message": REFUSED[api]}}, 400), Answer(Text("One.")), Answer(Text("Two.")))
+    provider = provider_at(server, api, tool_search=True)
+    engine = engine_of(provider, Tools(many(200)))
+    assert [event.outcome for event in map(ending, [await play(engine), await play(engine, "again")])] == [
+        "completed",
+        "completed",
+    ]
+    await provider.close()
+    assert [len(sent(request)[0]) for request in server.requests] == [200, 0, 0]
+    assert [len(sent(request)[1]) for request in server.requests] == [0, 200, 1]
+    assert sent(server.requests[2])[1] == [FIND]
+
+
+@pytest.mark.parametrize("api", ["openai-chat", *NATIVE])
+async def test_elsewhere_nothing_is_deferred(server: WireServer, api: Api) -> None:
+    server.script(Answer(Text("Done.")))
+    provider = provider_at(server, api)
+    request = ModelRequest((UserMessage(content="hi"),), tools=tuple(many(2)), deferred=frozenset({"lab_work_1"}))
+    chunks, error = await read(provider, request)
+    await provider.close()
+    assert error is None
+    assert notices_of(chunks) == []
+    assert b"defer_loading" not in server.requests[0].raw
