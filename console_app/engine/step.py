@@ -102,8 +102,9 @@ class Step:
         }
 
     def _missing(self, tool: str) -> ToolResult:
-        if (spec := self._behind.get(tool)) is not None:
-            return not_loaded(spec)
+        for spec in self._behind.values():
+            if tool in (spec.name, spec.label):
+                return not_loaded(spec)
         return results.unknown_tool(tool, self._specs, why_not_offered(tool, self._session.servers))
 
     async def run(self) -> StepResult:

@@ -37,6 +37,7 @@ SHARE = 10  # tools may take one part in so many of the window
 MOST_FOUND = 8
 A_SLICE = 32  # tools read for a search between two looks at keys: about two milliseconds
 FIND = "find_tools"
+_NOT_RUN = "The call was not run:"
 MOST_SERVERS = 50  # that the tool's description names
 _FIND_NAME = f"{OWN_SERVER}_{FIND}"
 _ASKED = frozenset({"search"})  # what mcp.json says of servers whose tools are behind the search, few as they may be
@@ -149,7 +150,7 @@ def loaded(history: Sequence[Message]) -> Iterator[str]:
     for message in history:
         if isinstance(message, AssistantMessage):
             yield from (call.name for call in message.tool_calls)
-        elif isinstance(message, ToolMessage) and message.name == _FIND_NAME:
+        elif isinstance(message, ToolMessage) and (message.name == _FIND_NAME or message.content.startswith(_NOT_RUN)):
             for line in message.content.splitlines():
                 if line.startswith('{"name":'):
                     yield json.loads(line)["name"]
@@ -172,7 +173,7 @@ async def found(query: str, specs: Sequence[ToolSpec]) -> ToolResult:
 
 def not_loaded(spec: ToolSpec) -> ToolResult:
     """Return the result of a call of a tool that is behind the search: its definition."""
-    text = f"The call was not run: {spec.name} had not been searched for. It can be called now; this is its definition:"
+    text = f"{_NOT_RUN} {spec.name} had not been searched for. It can be called now; this is its definition:"
     error = "the model had not read the tool's definition"
     return ToolResult(outcome=Outcome.INVALID, content=f"{text}\n{_definition(spec)}", error=error)
 

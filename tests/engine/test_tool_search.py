@@ -90,9 +90,10 @@ def test_a_tool_that_was_found_can_be_called_and_what_stood_before_it_in_the_lis
     run(scene)
 
 
-def test_a_call_of_a_tool_that_was_not_searched_for_is_answered_with_its_definition() -> None:
+@pytest.mark.parametrize("name", ["lab_work_3", "lab.work_3"])
+def test_a_call_of_a_tool_that_was_not_searched_for_is_answered_with_its_definition(name: str) -> None:
     async def scene() -> None:
-        model = Model(calls({"n": 1}, name="lab_work_3"), calls({"n": 1}, name="lab_work_3"))
+        model = Model(calls({"n": 1}, name=name), calls({"n": 1}, name="lab_work_3"))
         tools = Tools(many())
         engine = engine_of(model, tools)
         check_turn(engine, await play(engine))
