@@ -37,6 +37,7 @@ SHARE = 10  # tools may take one part in so many of the window
 MOST_FOUND = 8
 A_SLICE = 32  # tools read for a search between two looks at keys: about two milliseconds
 FIND = "find_tools"
+_NAME = re.compile(r'^\{"name": "([\w.-]+)", ', re.MULTILINE)  # of a definition, as `_definition` writes it
 _NOT_RUN = "The call was not run:"
 MOST_SERVERS = 50  # that the tool's description names
 _FIND_NAME = f"{OWN_SERVER}_{FIND}"
@@ -151,9 +152,7 @@ def loaded(history: Sequence[Message]) -> Iterator[str]:
         if isinstance(message, AssistantMessage):
             yield from (call.name for call in message.tool_calls)
         elif isinstance(message, ToolMessage) and (message.name == _FIND_NAME or message.content.startswith(_NOT_RUN)):
-            for line in message.content.splitlines():
-                if line.startswith('{"name":'):
-                    yield json.loads(line)["name"]
+            yield from _NAME.findall(message.content)
 
 
 async def found(query: str, specs: Sequence[ToolSpec]) -> ToolResult:
