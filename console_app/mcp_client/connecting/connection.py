@@ -463,6 +463,7 @@ class Connection:
             prompts=len(offers.prompts),
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
+            trimmed=self._session.trimmed if self._session is not None else (),
             log_level=self.catalogue.log_level,
             runs=self.identity.text,
             facts=(f"roots {roots}", *self.config.facts),
