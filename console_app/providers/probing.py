@@ -402,7 +402,7 @@ def _labels(played: _Played, api: str, name: str) -> Observation:
 def _is_paired(one: _Played) -> bool:
     """Tell whether the one call that was asked for got its own arguments from a label of no call."""
     paired = [chunk.index for chunk in one.of(ch.CallClosed) if chunk.must_ask == PAIRED]
-    return bool(paired) and [obj(json.loads(words)) for _, words in one.calls] == [{"word": "one"}]
+    return bool(paired) and [obj(json.loads(words or "{}")) for _, words in one.calls] == [{"word": "one"}]
 
 
 def _worn(fragments: list[_Label]) -> str:
