@@ -241,7 +241,9 @@ def test_the_fingerprint_of_another_version_is_not_used_and_a_line_says_so(
 ) -> None:
     KnownEndpoints(tmp_path / "endpoints.json", "1").keep("KEY", {}, {"sees": False})
     with caplog.at_level(logging.WARNING):
-        assert started(tmp_path, "2").of("KEY") == Refusals()
+        known = started(tmp_path, "2")
+        assert known.of("KEY") == Refusals()
+        known.keep("KEY")
     (line,) = caplog.messages
     assert "KEY" in line
     assert started(tmp_path).of("KEY") == Refusals(sees=False)

@@ -135,6 +135,7 @@ class KnownRefusals:
         self._version = version
         self._tested = tested
         self._open: dict[str, Refusals] = {}
+        self._begun_with: dict[str, dict[str, Any]] = {}  # as tested, read once
         self._doubtful: set[str] = set()  # models of which something was learnt that no answer bore out yet
 
     def of(self, key: str) -> Refusals:
@@ -167,7 +168,9 @@ class KnownRefusals:
         disk.keep_record(self._path, {"version": self._version, "models": newest})
 
     def _as_tested(self, key: str) -> dict[str, Any]:
-        return self._tested.refused(key) if self._tested is not None else {}
+        if key not in self._begun_with:
+            self._begun_with[key] = self._tested.refused(key) if self._tested is not None else {}
+        return self._begun_with[key]
 
     def _written(self) -> dict[str, Any]:
         record = disk.read_record(self._path) if self._path is not None else {}
