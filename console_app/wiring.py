@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from console_app._version import __version__
 from console_app.config.files import Paths, disk, project_mcp
 from console_app.config.machine import log_nowhere, log_to
-from console_app.config.models import KnownRefusals, ModelChoice
+from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console import ConfiguredModels
@@ -140,7 +140,7 @@ def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
 def model_source(setup: Setup, limits: EndpointLimits | None = None) -> ConfiguredModels:
     """The models of the settings. `limits` are those of other conversations in this process."""
     source, paths = setup.layered.sources.get("model", ""), setup.paths
-    refusals = KnownRefusals(paths.refusals, __version__)
+    refusals = KnownRefusals(paths.refusals, __version__, KnownEndpoints(paths.endpoints, __version__))
     return ConfiguredModels(setup.settings, setup.environ, source, paths.dialects, refusals, limits or EndpointLimits())
 
 

@@ -135,7 +135,7 @@ _MCP = CommandSpec(
 _ENDPOINT = CommandSpec(
     "endpoint",
     "test what a model's endpoint does, and keep it",
-    notes=("It sends 7 requests of about 3,000 tokens together, says so first, and asks.",),
+    notes=("It sends 8 requests of about 4,000 tokens together, says so first, and asks.",),
     actions=(
         CommandSpec(
             "test",

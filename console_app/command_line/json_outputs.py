@@ -39,6 +39,14 @@ class ParseReport(Output):
     id: Any = None
 
 
+class ServerFinding(Output):
+    """One thing about a server, and what doesn't work because of it."""
+
+    what: str
+    breaks: str
+    fails: bool = Field(description="it fails the test")
+
+
 class ServerReport(Output):
     """A server: `problems` are what is wrong with it, `refused` its tools that can't be offered, with the reasons."""
 
@@ -47,6 +55,7 @@ class ServerReport(Output):
     reason: str = Field(description="why it isn't ready, or empty")
     ok: bool
     problems: tuple[str, ...]
+    findings: tuple[ServerFinding, ...] = Field(description="of `mcp test`: every one, and what it breaks")
     seconds: float = Field(description="until it had settled")
     transport: str
     protocol: str

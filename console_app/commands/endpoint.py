@@ -48,10 +48,11 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     found = await interrupts.race(asking)
     seconds = time.monotonic() - began
     found = [Observation(one.name, clean(one.seen), clean(one.breaks)) for one in found]
-    key = f"{config.identity} {config.model}"
+    key = config.model_identity
     known = KnownEndpoints(setup.paths.endpoints, __version__)
     before = known.of(key)
-    known.keep(key, {one.name: [one.seen, one.breaks] for one in found})
+    refused = source.refusals.of(key).lasting()
+    known.keep(key, {one.name: [one.seen, one.breaks] for one in found}, refused)
     if arguments.json:
         output.report(safe_text.json_line(_as_json(choice.provider, config.model, key, found, seconds).model_dump()))
     else:

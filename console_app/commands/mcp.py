@@ -43,14 +43,21 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     async with servers.running(hub, interrupts.to_end):
         _, seconds = await interrupts.race(asyncio.gather(servers.settled(hub, output), servers.timed(hub)))
         await wiring.remember_tools(setup, hub)
-        checks = [server_report.checked(status, seconds[status.name], strictly=testing) for status in hub.statuses()]
+        checks = [
+            server_report.checked(
+                status,
+                seconds[status.name],
+                [spec for spec in hub.tools() if spec.server == status.name],
+                strictly=testing,
+            )
+            for status in hub.statuses()
+        ]
         if arguments.json:
             output.report(server_report.as_json(checks, hub.tools(), chosen.path))
         else:
             tools = hub.tools() if testing else ()
             offers = server_report.offered(hub) if testing else server_report.NOTHING
-            failing = {check.status.name for check in checks if check.problems}
-            for line in server_report.lines(hub.statuses(), tools, chosen.path, offers, failing):
+            for line in server_report.lines(checks, tools, chosen.path, offers):
                 output.report(line)
         if arguments.junit:
             path, longest = setup.cwd / Path(arguments.junit).expanduser(), max(seconds.values(), default=0.0)
@@ -79,7 +86,7 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         (status,) = hub.statuses()
         if status.state is not ServerState.READY:
             status = await interrupts.race(hub.sign_in(name))
-        for line in server_report.lines([status], (), None):
+        for line in server_report.lines([server_report.checked(status, 0, strictly=False)], (), None):
             if not line.startswith("No servers"):
                 output.report(line)
     return DONE if status.state is ServerState.READY else RunEnding(Exit.FAILED)

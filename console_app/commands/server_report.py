@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,32 +36,32 @@ def offered(hub: Hub) -> Mapping[str, Sequence[Row]]:
 
 
 def lines(
-    statuses: Sequence[ServerStatus],
+    checks: Sequence[ServerCheck],
     tools: Sequence[ToolSpec],
     path: Path | None,
     offers: Mapping[str, Sequence[Row]] = NOTHING,
-    failed: Collection[str] = (),
 ) -> Iterator[str]:
-    """The servers of the file at `path`; `tools` and `offers` are listed under their server. `failed` are the names of
-    those that don't pass, whatever their state."""
+    """The servers of the file at `path`; `tools`, `offers` and what was found are listed under their server."""
     yield f"Servers of {one_line(str(path))}:" if path else "No servers."
+    statuses = [check.status for check in checks]
     below = {status.name: _below(status, tools, offers) for status in statuses}
     what = _column((row[0] for rows in below.values() for row in rows), 32)
     name = _column((one_line(status.name, 40) for status in statuses), 16)
     state = _column((status.state for status in statuses), 10)
-    for status in statuses:
-        mark = "✗" if status.name in failed else _GLYPHS.get(status.state, "·")
+    for check in checks:
+        status = check.status
+        mark = "✗" if check.problems else _GLYPHS.get(status.state, "·")
         yield f"{mark} {one_line(status.name, 40):<{name}} {status.state:<{state}} {_about(status)}".rstrip()
         yield from (f"    {left:<{what}} {right}".rstrip() for left, right in below[status.name])
+        for one in check.findings:
+            if check.strictly or not one.fails:  # else the line above says it
+                yield f"    {'✗' if one.fails else '!'} {one.line}"
 
 
 def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str, Sequence[Row]]) -> list[Row]:
-    """Return the lines below a server, ready to print."""
+    """Return what a server offers, ready to print."""
     rows: list[Row] = [(spec.label, spec.description) for spec in tools if spec.server == status.name]
-    shown = [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
-    if tools:
-        shown += [(one_line(one.name, 60), f"left out: {one_line(one.reason, 160)}") for one in status.rejected]
-    return [*shown, *((one_line(problem, 200), "") for problem in status.problems)]
+    return [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
 
 
 def _column(texts: Iterable[str], least: int) -> int:
@@ -70,23 +70,75 @@ def _column(texts: Iterable[str], least: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerFact:
+    """One thing about a server, what doesn't work because of it, and whether that fails its test."""
+
+    what: str
+    breaks: str
+    fails: bool = True
+
+    @property
+    def line(self) -> str:
+        return one_line(f"{self.what} → {self.breaks}", 400)
+
+
+@dataclass(frozen=True, slots=True)
 class ServerCheck:
-    """The check of a server: `seconds` until it had settled, and each thing that is wrong with it, in one line."""
+    """The check of a server: `seconds` until it had settled, and all that was found."""
 
     status: ServerStatus
     seconds: float
-    problems: tuple[str, ...]
+    findings: tuple[ServerFact, ...]
+    strictly: bool = False
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What fails its test, a line each."""
+        return tuple(one.line for one in self.findings if one.fails)
 
 
-def checked(status: ServerStatus, seconds: float, *, strictly: bool) -> ServerCheck:
-    """Judges a server: one that is down fails; `strictly` also one with a tool or a list that can't be offered."""
-    problems: list[str] = []
+# A field of what a server lists, and what is lost without it.
+_LOST = {
+    "annotations": "nobody knows what it does: every call of it asks",
+    "outputSchema": "its results are shown as text and not checked",
+    "execution": "it can't run as a task",
+    "description": "a model has its name alone to go by",
+    "arguments": "it can't be filled in",
+    "mimeType": "what it holds is told from its bytes",
+    "size": "how large it is, is known once it was read",
+    "_meta": "what its server notes of it is lost",
+}
+_NO_USE = "it is shown without that"
+
+
+def checked(status: ServerStatus, seconds: float, tools: Sequence[ToolSpec] = (), *, strictly: bool) -> ServerCheck:
+    """Judges a server: one that is down fails; `strictly` also one with a tool or a list that can't be offered, and
+    tells what else of it doesn't work as its user might think. `tools` are those that it offers."""
+    found: list[ServerFact] = []
     if status.state not in (ServerState.READY, ServerState.DISABLED):
-        problems.append(one_line(f"{status.state}: {status.reason or 'no reason given'}", 400))
+        down = f"{status.state}: {status.reason or 'no reason given'}"
+        found.append(ServerFact(down, "nothing of it is there", True))
     if strictly:
-        problems += [one_line(f"tool {one.name}: {one.reason}: no model is offered it", 400) for one in status.rejected]
-        problems += [one_line(problem, 400) for problem in status.problems]
-    return ServerCheck(status, seconds, tuple(problems))
+        found += [ServerFact(f"tool {one.name}: {one.reason}", "no model is offered it") for one in status.rejected]
+    lists = "what is missing can't be named with @ or /"
+    found += [ServerFact(problem, lists, strictly) for problem in status.problems]
+    return ServerCheck(status, seconds, (*found, *(_notes(status, tools) if strictly else ())), strictly)
+
+
+def _notes(status: ServerStatus, tools: Sequence[ToolSpec]) -> Iterator[ServerFact]:
+    """Give what does not fail a test."""
+    trimmed = {(one.name, one.field) for one in status.trimmed}
+    for one in status.trimmed:
+        yield ServerFact(f"{one.kind} {one.name}: {one.reason}", _LOST.get(one.field, _NO_USE), fails=False)
+    for spec in tools:
+        if spec.changed:
+            trust = f"its next call asks in every mode; fanout mcp trust {status.name} takes it as it is"
+            yield ServerFact(f"tool {spec.tool}: it is not what it was when it was trusted", trust, fails=False)
+        if not spec.description.strip() and (spec.tool, "description") not in trimmed:
+            yield ServerFact(f"tool {spec.tool}: it has no description", _LOST["description"], fails=False)
+    if status.unread:
+        long = f"its instructions have {len(status.instructions):,} characters"
+        yield ServerFact(long, f"no model reads the last {status.unread:,}", fails=False)
 
 
 def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
@@ -98,6 +150,9 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
             reason=_reason(check.status),
             ok=not check.problems,
             problems=check.problems,
+            findings=tuple(
+                json_outputs.ServerFinding(what=one.what, breaks=one.breaks, fails=one.fails) for one in check.findings
+            ),
             seconds=round(check.seconds, 3),
             transport=check.status.transport,
             protocol=check.status.protocol_version,

@@ -93,6 +93,8 @@ class Console:
         self.ui.changed()
         self.permissions.reconsider()
         self._news.changed()
+        if not self.sessions.read_only:
+            self.conversation.take_up()
 
     # -- what a user does
 

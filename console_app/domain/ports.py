@@ -262,6 +262,7 @@ class Invocation:
     spec: ToolSpec
     arguments: Mapping[str, Any]
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    taken_up: bool = False  # only the result is fetched of what an earlier program called: nothing is called anew
 
 
 class ServerSwitch(Protocol):
@@ -294,6 +295,14 @@ class Toolset(Protocol):
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         """Runs one call. A failure is a result (`failed`) or a ToolError; the engine sets deadlines."""
+        ...
+
+
+class KeepsTasks(Protocol):
+    """Tools whose calls may go on at their server when the program that made them is gone."""
+
+    def goes_on(self, invocation: Invocation) -> bool:
+        """Tell whether a program that is gone made this very call, and its result can be fetched now."""
         ...
 
 

@@ -93,6 +93,11 @@ class ProviderConfig:
         path = urlsplit(self.url).path.rstrip("/").removesuffix("/v1")
         return f"{self.api} {web_address.host(self.url).lower()}{path}"
 
+    @property
+    def model_identity(self) -> str:
+        """`API HOST MODEL`, by which what was learnt of the model there is kept."""
+        return f"{self.identity} {self.model}"
+
 
 Dispatch = Literal["eager", "batch"]
 ToolChoice = Literal["auto", "none", "required"]

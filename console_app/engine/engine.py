@@ -19,7 +19,7 @@ from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
 from console_app.engine.execution.builtin_tools import offered
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
-from console_app.engine.rerun import Rerun, prepare
+from console_app.engine.rerun import Rerun, prepare, take_up
 from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
 from console_app.engine.tool_search import Offer, searched
@@ -195,6 +195,11 @@ class Engine:
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
         """Run several such calls again, side by side. Raises ToolError when none of them can."""
         return self._begin(prepare(self._session, call_ids))
+
+    def take_up(self) -> Rerun:
+        """Fetch the results of calls that go on at their servers since an earlier program made them. Raises ToolError
+        when there are none."""
+        return self._begin(take_up(self._session))
 
     def compact(self) -> Compacting:
         """Begin a compaction by hand. Raises UsageError when there is nothing to compact."""

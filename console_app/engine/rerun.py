@@ -16,17 +16,19 @@ from typing import Any
 from console_app.domain import (
     AssistantMessage,
     Decision,
+    Outcome,
     ToolCall,
     ToolMessage,
     ToolResult,
     ToolSpec,
     UserMessage,
     errors,
+    ports,
 )
 from console_app.domain import events as ev
 from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
-from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition, current
 from console_app.engine.execution.batch import Batch
@@ -211,6 +213,30 @@ def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any]
     return Rerun(session, attempts, session.transcript.last_turn, [error.line for error in problems])
 
 
+def take_up(session: Session) -> Rerun:
+    """Make a rerun of the calls that go on at their servers since a program that is gone made them: each gets its
+    result, and none is called anew, so none asks. Raises ToolError where there are none."""
+    attempts: list[_Attempt] = []
+    toolset = session.toolset
+    if not ports.speaks(toolset, ports.KeepsTasks):
+        raise errors.ToolError("no task is kept")
+    cut_off = [view for view in session.transcript.calls.values() if view.outcome is Outcome.INTERRUPTED]
+    specs = {spec.name: spec for spec in session.toolset.tools()} if cut_off else {}
+    for view in cut_off:
+        spec, arguments = specs.get(view.name), view.arguments
+        if spec is None or arguments is None or not toolset.goes_on(ports.Invocation(view.id, spec, arguments)):
+            continue
+        if (old := _from_history(session, view.id)) is not None:
+            old.arguments, old.must_ask = arguments, ""
+            fresh = old.again()
+            fresh.spec, fresh.taken_up = spec, True
+            fresh.resolution = Resolution(Decision.ALLOW, ev.DecidedBy.MODE)
+            attempts.append(_Attempt(old, fresh, spec))
+    if not attempts:
+        raise errors.ToolError("no call goes on at its server")
+    return Rerun(session, attempts, session.transcript.last_turn)
+
+
 def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> _Attempt:
     old = session.calls.get(call_id) or _from_history(session, call_id)
     if old is None:
@@ -255,7 +281,8 @@ def _note(spec: ToolSpec, call: CallExecution) -> str:
     result = call.as_message()
     words = call.resolution.feedback if call.resolution else None
     said = f"About it I said: {words}\n" if words else ""
+    began = f"{spec.label} went on when Fanout had ended" if call.taken_up else f"I ran {spec.label} again"
     return (
-        f"I ran {spec.label} again, with {args.compact(call.arguments or {})}: {result.outcome.value}. "
+        f"{began}, with {args.compact(call.arguments or {})}: {result.outcome.value}. "
         f"{said}What came of it now, as the tool said it:\n<result>\n{result.content}\n</result>"
     )

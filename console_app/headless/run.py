@@ -94,6 +94,7 @@ async def run_turn(
     conversation = Conversation(engine, library, printing)
     if library is not None:
         Disk(library, printing)
+    conversation.take_up()
     message = as_message(prompt)
     conversation.send(message.source or message.content, message=message)
 

@@ -6,6 +6,7 @@ and known from then on. Beside that the events are watched as they come, before 
 
 from __future__ import annotations
 
+import json
 import struct
 import tempfile
 import time
@@ -31,12 +32,14 @@ from console_app.domain import (
 from console_app.domain import chunks as ch
 from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.providers.factory import open_provider
+from console_app.providers.stream.calls_in_pieces import PAIRED
 from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.wire_provider import WireProvider
 
 Kind = TypeVar("Kind")
-COST: Final = (7, 3_000)  # requests, more where a field is refused; and about how many tokens they all take
+COST: Final = (8, 4_000)  # requests, more where a field is refused; and about how many tokens they all take
 UNKNOWN_FIELD = "fanout_test_of_an_unknown_field"
+_HIDDEN = "a cut answer is taken for a whole one: a call at its end may lack a part"
 _LONG = 120  # numbers to count, one a line
 _SHORT = 16  # tokens of an answer that is to be cut
 _TOOL = ToolSpec(
@@ -46,6 +49,33 @@ _TOOL = ToolSpec(
     description="Notes one word.",
     input_schema={"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
 )
+_PROPERTIES: dict[str, dict[str, Any]] = {
+    "words": {"type": "string", "title": "Words", "default": "a", "examples": ["a"], "pattern": "^[a-z]*$"},
+    "link": {"type": "string", "format": "uri"},
+    "name": {"type": "string", "minLength": 1, "maxLength": 99, "nullable": True, "deprecated": True},
+    "count": {"type": "number", "minimum": 0, "maximum": 9, "multipleOf": 1},
+    "size": {"type": "number", "exclusiveMinimum": -1, "exclusiveMaximum": 10},
+    "list": {"type": "array", "minItems": 0, "maxItems": 9, "uniqueItems": True},
+    "kind": {"anyOf": [{"const": "a"}, {"type": "null"}]},
+    "sort": {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+    "more": {"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": "^[a-z]+$"}},
+    "$odd": {"type": "string"},
+}
+# It has all that tools of servers are seen to have, and endpoints to refuse: a long description, too.
+_WIDE_TOOL = ToolSpec(
+    name="test_find",
+    server="test",
+    tool="find",
+    description="Finds notes by their words. " + "Never call it. " * 72,
+    input_schema={
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Find",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": _PROPERTIES,
+    },
+)
+_SYSTEM = "You are tested: do as you are told, in as few words as you can."
 _OF_REASONING = frozenset(
     {"reasoning", "reasoning_content", "reasoning_details", "signature", "encrypted_content", "summary"}
 )
@@ -118,6 +148,8 @@ async def probe(
     out of what is told. Raises ProviderError where not even the first one is answered."""
     found: list[Observation] = []
     told: list[str] = []
+    learnt = known.of(config.model_identity)
+    learnt.clear()
 
     async def play(provider: WireProvider, what: str, request: ports.ModelRequest) -> _Played:
         tell(what)
@@ -126,24 +158,33 @@ async def probe(
         return played
 
     async with _opened(config, known) as provider:
-        one = await play(provider, "one call", _asked("Call test_note once, with the word one. Say nothing else."))
+        one = await play(
+            provider, "one call", _asked("Call test_note once, with the word one. Say nothing else.", _TOOL)
+        )
         if one.error is not None and not one.calls:
             raise one.error
         found += _of_one_call(one, config.api)
+        learnt.pairs_labels = _is_paired(one)
         back = await play(provider, "reasoning and results given back", _with_results(one.message, provider.endpoint))
         found.append(_of_given_back(one.message, back))
+        learnt.takes_no_reasoning = any(notice.without_reasoning_of for notice in back.of(ch.NoticeChunk))
+        wide = await play(provider, "a tool of many words", _asked("Say yes.", _TOOL, _WIDE_TOOL))
+        found.append(_of_wide_tool(wide))
         words = "In one answer call test_note four times, with the words one, two, three and four."
-        found += _of_four_calls(await play(provider, "four calls", _asked(words)), config.api)
+        found += _of_four_calls(await play(provider, "four calls", _asked(words, _TOOL)), config.api)
         words = f"Count from 1 to {_LONG}, one number a line, and nothing else."
-        found += _of_long_text(await play(provider, "a long text", _asked(words, tools=False)))
+        found += _of_long_text(await play(provider, "a long text", _asked(words)))
         with _picture() as request:
             found.append(_of_picture(await play(provider, "a picture", request), provider))
-        short = _asked("Count from 1 to 500.", tools=False, sampling=Sampling(max_tokens=_SHORT))
+        limits = Sampling(max_tokens=_SHORT, temperature=0.5, stop=("§§",))
+        short = _asked("Count from 1 to 500.", sampling=limits)
         found.append(_of_cut(await play(provider, "an answer cut by its token limit", short)))
+        learnt.hides_cuts = found[-1].breaks == _HIDDEN
+    known.keep(config.model_identity)
     async with _opened(config, KnownRefusals()) as provider:  # whose concessions nobody keeps
         tell("an unknown field")
         odd = Sampling(extra_body={UNKNOWN_FIELD: True}, max_tokens=_SHORT)
-        found.append(_of_unknown_field(await _play(provider, _asked("Say yes.", tools=False, sampling=odd), clean)))
+        found.append(_of_unknown_field(await _play(provider, _asked("Say yes.", sampling=odd), clean)))
     refused = "; ".join(dict.fromkeys(told)) or "nothing that is usually sent"
     return [*found, Observation("refused", refused)]
 
@@ -157,9 +198,17 @@ async def _opened(config: ProviderConfig, known: KnownRefusals) -> AsyncGenerato
         await provider.close()
 
 
-def _asked(prompt: str, *, tools: bool = True, sampling: Sampling | None = None) -> ports.ModelRequest:
-    message = UserMessage(content=prompt)
-    return ports.ModelRequest((message,), tools=(_TOOL,) if tools else (), sampling=sampling or Sampling())
+def _asked(prompt: str, *tools: ToolSpec, sampling: Sampling | None = None) -> ports.ModelRequest:
+    return _request((UserMessage(content=prompt),), tools, sampling)
+
+
+def _request(
+    messages: tuple[Message, ...], tools: tuple[ToolSpec, ...] = (), sampling: Sampling | None = None
+) -> ports.ModelRequest:
+    """Make a request as a conversation has it: with a system's words, and a name for caches."""
+    return ports.ModelRequest(
+        messages, system=_SYSTEM, tools=tools, sampling=sampling or Sampling(), conversation="fanout-test"
+    )
 
 
 async def _play(provider: WireProvider, request: ports.ModelRequest, clean: Callable[[str], str]) -> _Played:
@@ -234,10 +283,8 @@ def _with_results(answer: AssistantMessage, endpoint: str) -> ports.ModelRequest
     """Give an answer back as it came, reasoning and all, with a result for each call."""
     results = [ToolMessage(tool_call_id=call.id, name=call.name, content="noted") for call in answer.tool_calls]
     asked = UserMessage(content="Call test_note once, with the word one. Then say done.")
-    more: tuple[Message, ...] = () if results else (UserMessage(content="Say done."),)
-    return ports.ModelRequest(
-        (asked, answer.model_copy(update={"endpoint": endpoint}), *results, *more), tools=(_TOOL,)
-    )
+    own = answer.model_copy(update={"endpoint": endpoint})
+    return _request((asked, own, *results, UserMessage(content="Now say done.")), (_TOOL,))
 
 
 def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
@@ -249,13 +296,20 @@ def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
     return Observation("given back", f"{given}: taken{f'; {changed}' if changed else ''}")
 
 
+def _of_wide_tool(wide: _Played) -> Observation:
+    if wide.error is not None:
+        return Observation("tool of many words", wide.problem, "one tool like it ends every turn")
+    changed = "; ".join(wide.line(chunk.text, 160) for chunk in wide.of(ch.NoticeChunk))
+    return Observation("tool of many words", changed or "taken")
+
+
 @contextmanager
 def _picture() -> Generator[ports.ModelRequest]:
     """A request with a small picture, which is there meanwhile."""
     with tempfile.TemporaryDirectory(prefix="fanout-test-") as folder:
         path = Path(folder, "red.png")
         path.write_bytes(_red_square())
-        yield ports.ModelRequest((UserMessage(content="Which colour is this? One word.", images=(str(path),)),))
+        yield _request((UserMessage(content="Which colour is this? One word.", images=(str(path),)),))
 
 
 def _of_picture(seen: _Played, provider: WireProvider) -> Observation:
@@ -277,8 +331,7 @@ def _of_cut(cut: _Played) -> Observation:
     long = usage[-1].output_tokens > _SHORT if usage else len(_text_of(cut)) > 100
     if long:
         return Observation("cut by its limit", f"the limit of {_SHORT} tokens was not kept", "max_tokens has no effect")
-    hidden = "a cut answer is taken for a whole one: a call at its end may lack a part"
-    return Observation("cut by its limit", f"hidden behind: {', '.join(reasons)}", hidden)
+    return Observation("cut by its limit", f"hidden behind: {', '.join(reasons)}", _HIDDEN)
 
 
 def _of_unknown_field(odd: _Played) -> Observation:
@@ -344,6 +397,12 @@ def _labels(played: _Played, api: str, name: str) -> Observation:
         words.append("ids that differ between events")
     broken = played.of(ch.CallBroken)
     return Observation(name, "; ".join(words), played.line(broken[0].problem, 160) if broken else "")
+
+
+def _is_paired(one: _Played) -> bool:
+    """Tell whether the one call that was asked for got its own arguments from a label of no call."""
+    paired = [chunk.index for chunk in one.of(ch.CallClosed) if chunk.must_ask == PAIRED]
+    return bool(paired) and [obj(json.loads(words or "{}")) for _, words in one.calls] == [{"word": "one"}]
 
 
 def _worn(fragments: list[_Label]) -> str:

@@ -26,7 +26,7 @@ from console_app.providers.ahead import load_reading
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import EndpointClient
 from console_app.providers.endpoint.rate_limiter import HeldBack, RateLimiter
-from console_app.providers.faults.concessions import Concession, Concessions, GivenUp
+from console_app.providers.faults.concessions import LIMIT_NAMES, Concession, Concessions, GivenUp
 from console_app.providers.faults.error_bodies import ServerFault
 from console_app.providers.faults.fault import Fault, RetryPolicy, fault_of, not_a_stream
 from console_app.providers.faults.wordings import allowed_values, is_failed_call
@@ -75,7 +75,7 @@ class WireProvider(ABC):
         self._retry = retry or RetryPolicy(config.max_tries)
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
         self._known = known or KnownRefusals()
-        self._key = f"{config.identity} {config.model}"
+        self._key = config.model_identity
         self._conceded = Concessions(self._known.of(self._key))
         self._client = EndpointClient(self._where)
         self._loading: asyncio.Future[None] | None = None
@@ -160,6 +160,7 @@ class WireProvider(ABC):
         while True:
             sent = await fitted(self._conceded.apply_to(self._with_effort(request)))
             body, answer = self._conceded.applied(self._body(sent)), self._watched(self._answer(request))
+            answer.calls.known_to_pair = self._conceded.refused.pairs_labels
             shown = spoken = False
             failure: Exception | None = None
             if (paused := self._limiter.paused) > _AT_ONCE:
@@ -181,7 +182,7 @@ class WireProvider(ABC):
             if failure is None:
                 if self._loading is not None:
                     await asyncio.shield(self._loading)
-                for chunk in self._last(answer):
+                for chunk in self._last(answer, body):
                     yield chunk
                 return
             fault = self._fault(failure, tools_sent="tools" in body)
@@ -337,12 +338,15 @@ class WireProvider(ABC):
                     yield chunk
                 raise
 
-    def _last(self, answer: WireAnswer) -> list[ch.Chunk]:
+    def _last(self, answer: WireAnswer, body: dict[str, Any]) -> list[ch.Chunk]:
         if is_failed_call(answer.said):
             answer.chunks.append(
                 ch.NoticeChunk(f"{self.name} could not read a call of the model: it was not run.", "warning")
             )
         finish = answer.end()
+        if self._conceded.refused.hides_cuts and finish.reason == "stop" and (tokens := answer.tokens()):
+            limits = [body[name] for name in LIMIT_NAMES if isinstance(body.get(name), int)]
+            finish = ch.FinishChunk("length") if limits and tokens[1] >= min(limits) else finish
         return [*answer.take(), *self._usage(answer), finish]
 
     def _broken_off(self, answer: WireAnswer, failure: Exception) -> list[ch.Chunk]:

@@ -42,9 +42,9 @@ def test_an_endpoint_without_habits_passes_and_its_fingerprint_is_kept(fanout: I
     with WireServer(LiveEndpoint()) as server:
         done = played(fanout, server, api, "--junit", "report.xml")
         assert done.code == 0, done.err
-        assert len(server.requests) == 7
+        assert len(server.requests) == 8
     assert "✗" not in done.out
-    assert done.err.startswith("This sends 7 requests, more where a field is refused, of about 3,000 tokens together")
+    assert done.err.startswith("This sends 8 requests, more where a field is refused, of about 4,000 tokens together")
     for words in ("4 of 4 in one answer", "10 in, 5 out", "x-ratelimit-limit-requests 600", "said: length", "Red."):
         assert words in done.out
     suite = ElementTree.fromstring((fanout.cwd / "report.xml").read_text())
@@ -119,7 +119,7 @@ def test_nothing_is_sent_where_nobody_can_be_asked(fanout: Inside) -> None:
         done = fanout.run("endpoint", "test", server.base_url("openai-chat"), "-m", "openai/test-model")
         assert not server.requests
     assert done.code == 2
-    assert "7 requests" in done.err
+    assert "8 requests" in done.err
     assert "fanout endpoint test --yes" in done.err
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -226,7 +227,8 @@ def test_a_list_that_a_server_never_gives_is_told_and_not_waited_for(fanout: Ins
     (fanout.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     listed = fanout.run("mcp", "list").out
     assert "10 tools · 1 prompt · 4 resources" in listed
-    assert listed.endswith("\n    the resource templates are not here yet: no answer within 3 s\n")
+    words = "the resource templates are not here yet: no answer within 3 s → what is missing can't be named with @ or /"
+    assert listed.endswith(f"\n    ! {words}\n")
 
 
 def server(mode: str, **more: object) -> dict[str, object]:
@@ -294,6 +296,46 @@ def test_a_tool_that_can_not_be_offered_fails_the_test_of_its_server(fanout: Ins
     assert re.search(r"^✓ odd +ready ", fanout.run("mcp", "list").out, re.MULTILINE)
 
 
+# What a server lists, the finding, what breaks, and whether the test of the server fails.
+FINDINGS: list[tuple[dict[str, Any], str, str, bool]] = [
+    ({"annotations": "kind"}, "tool work: its annotations ", "every call of it asks", False),
+    ({"outputSchema": 7}, "tool work: its outputSchema is not an object", "not checked", False),
+    ({"icons": 7}, "tool work: its icons is not", "it is shown without that", False),
+    ({"execution": {"taskSupport": "maybe"}}, "tool work: its execution.taskSupport", "as a task", False),
+    ({"description": ""}, "tool work: it has no description", "its name alone", False),
+    ({"inputSchema": {"type": "array"}}, "tool work: its inputSchema", "no model is offered it", True),
+    ({"name": 7}, "tool number 1: its name is not a text", "no model is offered it", True),
+]
+
+
+@pytest.mark.parametrize(("fields", "what", "breaks", "fails"), FINDINGS, ids=lambda one: str(one)[:30])
+def test_every_finding_is_a_line_that_says_what_breaks(
+    fanout: Inside, fields: dict[str, Any], what: str, breaks: str, fails: bool
+) -> None:
+    tool = {"name": "work", "description": "Works.", "inputSchema": {"type": "object"}, **fields}
+    says = fanout.write("says.json", json.dumps({"tools/list": {"result": {"tools": [tool]}}}))
+    config = {"command": sys.executable, "args": ["-S", str(FIXTURES / "said_server.py"), str(says)]}
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"odd": config}}))
+    done = fanout.run("mcp", "test", "odd")
+    assert done.code == fails
+    (line,) = [line for line in done.out.splitlines() if " → " in line]
+    mark, found = line.strip().split(" ", 1)
+    assert (mark, found.startswith(what), breaks in found.partition(" → ")[2]) == ("✗" if fails else "!", True, True)
+    (told,) = json.loads(fanout.run("mcp", "test", "odd", "--json").out)["servers"]
+    assert [f"{one['what']} → {one['breaks']}" for one in told["findings"]] == [found]
+
+
+def test_a_server_that_is_down_says_what_breaks_and_a_long_introduction_what_is_not_read(fanout: Inside) -> None:
+    info = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "said", "version": "1"}}
+    says = fanout.write("says.json", json.dumps({"initialize": {"result": {**info, "instructions": "x" * 4_100}}}))
+    config = {"command": sys.executable, "args": ["-S", str(FIXTURES / "said_server.py"), str(says)]}
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"long": config, "down": server("exits")}}))
+    done = fanout.run("mcp", "test")
+    assert "! its instructions have 4,100 characters → no model reads the last 100\n" in done.out
+    assert re.search(r"✗ failed: .* → nothing of it is there\n", done.out)
+    assert "→" not in fanout.run("mcp", "list").out
+
+
 def test_a_report_that_can_not_be_written_is_one_line(fanout: Inside) -> None:
     fanout.write("home/mcp.json", '{"mcpServers": {}}')
     done = fanout.run("mcp", "test", "--junit", "nowhere/report.xml")
@@ -321,15 +363,14 @@ def test_what_would_run_is_shown_before_it_is_trusted(fanout: Inside) -> None:
 def test_the_columns_stay_straight_behind_long_names(fanout: Inside) -> None:
     long = "a-server-with-a-name-of-some-length"
     servers = {
-        name: {"command": sys.executable, "args": [str(FIXTURES / "faulty_server.py"), mode]}
-        for name, mode in ((long, "bad-schema"), ("b", "normal"))
+        name: {"command": sys.executable, "args": [str(FIXTURES / f"{program}_server.py"), mode]}
+        for name, program, mode in ((long, "offering", "normal"), ("b", "faulty", "bad-schema"))
     }
     fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
     lines = fanout.run("mcp", "test").out.splitlines()
     assert len({line.index(" ready ") for line in lines if line[:2] in ("✓ ", "✗ ")}) == 1
-    listed = [line[4:] for line in lines if line.startswith("    ")]
+    listed = [line[4:] for line in lines if line.startswith("    ") and " → " not in line]
     assert max(len(line.split("  ")[0]) for line in listed) > 32
     behind = {len(line) - len(line.split("  ", 1)[1].lstrip()) for line in listed if "  " in line}
     assert len(behind) == 1, "\n".join(lines)
-    assert "b.work" in listed
-    assert any("left out: " in line for line in listed)
+    assert "b.good" in listed

@@ -18,6 +18,10 @@ from console_app.mcp_client import Asking
 from tests.mcp_client.conftest import Reports, SaidServer, StartHub
 from tests.mcp_client.people import Person
 from tests.patience import PATIENCE, until_so
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+from tests.wire_bytes import Answer, Call, Text
+from tests.wire_server import WireServer
 
 TEXT = {"content": [{"type": "text", "text": "done"}]}
 ABLE = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}
@@ -179,3 +183,43 @@ async def test_a_call_whose_program_was_killed_goes_on_with_its_task(said_server
     assert (again.returncode, out) == (0, b"done\n")
     assert len(heard(tmp_path, "tools/call")) == 1
     assert not list((tmp_path / "home").rglob("tasks/*"))
+
+
+@pytest.mark.parametrize("face", ["run", "lines", "screen"])
+async def test_a_session_that_goes_on_fetches_the_result_of_a_task_that_outlived_its_program(
+    said_server: SaidServer, tmp_path: Path, face: str
+) -> None:
+    config = said_server(server(tasks_get={"result": task("working")}, tasks_result={"result": TEXT}))
+    servers = {"odd": {"command": config.command, "args": list(config.args)}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    fanout = Fanout(tmp_path)
+    with WireServer() as model:
+        model.script(Answer(Call("odd_work", "{}")), *[Answer(Text("Thanks."))] * 2)
+        where = ("--base-url", model.base_url("openai-chat"), "--mcp-config", str(tmp_path / "mcp.json"))
+        with fanout.start("run", "-m", "openai/m", *where, "--approval-mode", "yolo", "go") as killed:
+            seen = tmp_path / "heard"
+            await until_so(lambda: seen.exists() and "tasks/get" in seen.read_text(), "the task is asked for")
+            killed.kill()
+        said_server(server(tasks_get={"result": task("completed")}, tasks_result={"result": TEXT}))
+        go_on = ("-c", "-m", "openai/m", *where)
+        if face == "run":
+            done = await asyncio.to_thread(fanout.run, "run", *go_on, "--output-format", "stream-json", "go on")
+            assert [one["content"] for one in done.events if one["type"] == "call.finished"] == ["done"]
+        else:
+            argv = fanout.argv(*go_on, *(("--screen-reader",) if face == "lines" else ()))
+            await asyncio.to_thread(see_it_join, Terminal(argv, env=fanout.environment(XTERM), cwd=fanout.cwd))
+        (asked,) = model.requests[1:]
+    assert "odd.work went on when Fanout had ended" in json.dumps(asked.body)
+    assert len(heard(tmp_path, "tools/call")) == 1
+    assert not list((tmp_path / "home").rglob("tasks/*"))
+
+
+XTERM = {"TERM": "xterm-256color"}
+
+
+def see_it_join(terminal: Terminal) -> None:
+    """Nothing is typed before the result is there."""
+    with terminal:
+        terminal.expect(r"\bdone\b")
+        terminal.type("go on\r")
+        terminal.expect(r"Thanks\.")

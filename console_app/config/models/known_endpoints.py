@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
+from console_app.domain import safe_text
+
+log = logging.getLogger(__name__)
 
 MOST = 100  # the newest
 
@@ -19,18 +23,30 @@ class KnownEndpoints:
         self._path = path
         self._version = version
 
-    def keep(self, key: str, findings: Mapping[str, Sequence[str]]) -> None:
-        """Write down what an endpoint was seen to do, and what breaks because of it, by what was looked at."""
+    def keep(self, key: str, findings: Mapping[str, Sequence[str]], refused: Mapping[str, Any]) -> None:
+        """Write down what an endpoint was seen to do, and what breaks because of it, by what was looked at; and what
+        it `refused`, or does in its own way."""
         record = disk.read_record(self._path)
         record.pop(key, None)
         day = time.strftime("%Y-%m-%d")
-        record[key] = {"version": self._version, "day": day, "findings": {one: [*two] for one, two in findings.items()}}
+        listed = {one: [*two] for one, two in findings.items()}
+        record[key] = {"version": self._version, "day": day, "findings": listed, "refused": dict(refused)}
         disk.keep_record(self._path, dict(list(record.items())[-MOST:]))
 
     def of(self, key: str) -> dict[str, list[str]]:
         """Return what an endpoint was seen to do the last time, and what broke; {} where it was not tested."""
-        record: Any = disk.read_record(self._path).get(key)
-        found: Any = cast("dict[str, Any]", record).get("findings") if isinstance(record, dict) else None
-        read = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-        lists = {name: cast("list[Any]", one) for name, one in read.items() if isinstance(one, list) and one}
+        found = safe_text.as_object(self._of(key).get("findings"))
+        lists = {name: cast("list[Any]", one) for name, one in found.items() if isinstance(one, list) and one}
         return {name: [str(word) for word in words] for name, words in lists.items()}
+
+    def refused(self, key: str) -> dict[str, Any]:
+        """Return what a tested endpoint refused; {} where it was not tested by this version, which a line in the log
+        says."""
+        record = self._of(key)
+        if record and record.get("version") != self._version:
+            log.warning("the fingerprint of %s is another version's and not used: test it again", key)
+            return {}
+        return safe_text.as_object(record.get("refused"))
+
+    def _of(self, key: str) -> dict[str, Any]:
+        return safe_text.as_object(disk.read_record(self._path).get(key))

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
+from console_app.config.models.known_endpoints import KnownEndpoints
+from console_app.domain import safe_text
 
 
 class KnownDialects:
@@ -40,7 +42,7 @@ class KnownDialects:
 MOST_MODELS = 100  # in the file; the newest
 _FLAGS = (
     *("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns"),
-    *("items_wanted", "plain_names"),
+    *("items_wanted", "plain_names", "takes_no_reasoning", "hides_cuts", "pairs_labels"),
 )
 _NUMBERS = ("largest", "description")
 _SETS = ("efforts", "keywords")
@@ -65,6 +67,10 @@ class Refusals:
     no_stream: bool = False  # answers come whole
     items_wanted: bool = False  # every list in a tool's schema says of what it is
     plain_names: bool = False  # of tools' parameters
+    # Shown by a test alone:
+    takes_no_reasoning: bool = False  # not even what it has just given
+    hides_cuts: bool = False  # an answer that is cut by its token limit ends as a whole one
+    pairs_labels: bool = False  # a call's arguments come under a label of no call
     # Not written down:
     tools: set[str] = field(default_factory=set[str])  # by their names: one's schema is refused, and that is told anew
     reasoning: set[str] = field(default_factory=set[str])  # names of blocks that it no longer takes
@@ -102,8 +108,8 @@ class Refusals:
     def read(cls, record: Any) -> Refusals:
         """Take up what was written down; values of another kind are passed over."""
         found = cls()
-        given = _object(record)
-        fields = _object(given.get("fields"))
+        given = safe_text.as_object(record)
+        fields = safe_text.as_object(given.get("fields"))
         found.fields = {name: value for name, value in fields.items() if value is None or isinstance(value, bool | str)}
         for name in _SETS:
             if isinstance(words := given.get(name), list):
@@ -117,26 +123,26 @@ class Refusals:
         return found
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 class KnownRefusals:
     """The refusals of all models, by `API HOST MODEL`, in the file at `path`, if any.
 
-    Another `version` of Fanout begins anew, since it may ask for other things.
+    Another `version` of Fanout begins anew, since it may ask for other things. A model of which the file says nothing
+    begins as it was `tested`.
     """
 
-    def __init__(self, path: Path | None = None, version: str = "") -> None:
+    def __init__(self, path: Path | None = None, version: str = "", tested: KnownEndpoints | None = None) -> None:
         self._path = path
         self._version = version
+        self._tested = tested
         self._open: dict[str, Refusals] = {}
+        self._begun_with: dict[str, dict[str, Any]] = {}  # as tested, read once
         self._doubtful: set[str] = set()  # models of which something was learnt that no answer bore out yet
 
     def of(self, key: str) -> Refusals:
         """Return the refusals of a model, the same object for all who ask."""
         if key not in self._open:
-            self._open[key] = Refusals.read(self._written().get(key))
+            written = self._written()
+            self._open[key] = Refusals.read(written[key] if key in written else self._as_tested(key))
         return self._open[key]
 
     def learnt(self, key: str) -> None:
@@ -154,13 +160,18 @@ class KnownRefusals:
         if self._path is None:
             return
         models, lasting = self._written(), self.of(key).lasting()
-        if models.pop(key, {}) == lasting:
+        if models.pop(key, {}) == lasting and not self._as_tested(key):
             return
-        if lasting:
+        if lasting or self._as_tested(key):
             models[key] = lasting
         newest = dict(list(models.items())[-MOST_MODELS:])
         disk.keep_record(self._path, {"version": self._version, "models": newest})
 
+    def _as_tested(self, key: str) -> dict[str, Any]:
+        if key not in self._begun_with:
+            self._begun_with[key] = self._tested.refused(key) if self._tested is not None else {}
+        return self._begun_with[key]
+
     def _written(self) -> dict[str, Any]:
         record = disk.read_record(self._path) if self._path is not None else {}
-        return _object(record.get("models")) if record.get("version") == self._version else {}
+        return safe_text.as_object(record.get("models")) if record.get("version") == self._version else {}

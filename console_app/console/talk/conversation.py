@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -232,6 +232,12 @@ class Conversation:
         """Run several calls again side by side; return why those left out can't run. Raises ToolError when none can."""
         return self._between_turns(lambda: self.engine.rerun_all(call_ids), "calls again").left_out
 
+    def take_up(self) -> None:
+        """Fetch the results of calls that go on at their servers since an earlier program made them, if any, unless
+        something runs."""
+        with suppress(FanoutError):
+            self._between_turns(self.engine.take_up, "calls taken up")
+
     def compact(self) -> None:
         """Summarize the older turns. Raises UsageError when there are none to summarize, or when something runs."""
         self._between_turns(self.engine.compact, "compaction")
@@ -287,6 +293,8 @@ class Conversation:
         finally:
             self._task = None
             self._ui.changed()
+            if not self._delivery.closing:
+                self.take_up()  # of servers that came meanwhile
 
     def _is_next(self, prompt: Queued) -> bool:
         return bool(self._queue) and self._queue[0] is prompt and not self.paused

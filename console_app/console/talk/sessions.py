@@ -119,6 +119,8 @@ class Sessions:
                 if opened is None or opened.read_only:
                     self._give_back()
         self._ui.changed()
+        if opened is not None and not self.read_only:
+            self._conversation.take_up()
         return opened is not None
 
     async def _show(self, opened: Opened) -> None:

@@ -53,6 +53,7 @@ class CallExecution:
     unlicensed: str = ""  # the same, until its model is known to write calls in its dialect
     advice: str = ""  # tells the model how to write it, where nobody is there to ask
     closed: bool = False  # its arguments are complete, or known to be broken
+    taken_up: bool = False  # it goes on at its server, and only its result is fetched
     dispatched: bool = False
     released: bool = False  # waits for no other call any more
     attempt: int = 1  # from 1; the user may run a call again

@@ -198,7 +198,7 @@ class Executor:
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
-        invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
+        invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)
         result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
         if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)

@@ -340,17 +340,20 @@ class Connection:
         *,
         definition: str = "",
         accept: bool = False,
+        taken_up: bool = False,
     ) -> ToolResult:
         """Run one call; every failure but cancellation is a result.
 
         With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
-        notes it as trusted.
+        notes it as trusted. One that is `taken_up` goes on with the task that an earlier program left, or fails.
         """
         ids = self._shared.task_ids
         key = ids.key(self.identity.text, tool, call_id, arguments)
-        task = await asyncio.to_thread(ids.left, key) if ids.any_left else ""
+        task = await asyncio.to_thread(ids.left, key) if ids else ""
         if task:
             reporter.log("info", f"It goes on with the task {task}, which an earlier run began.")
+        elif taken_up:
+            return convert.failed("Another program has taken up its task.")
         begun = _Begun(ids, key, task)
         try:
             return await self._called(tool, arguments, reporter, meta, call_id, definition, begun, accept=accept)
@@ -460,6 +463,7 @@ class Connection:
             prompts=len(offers.prompts),
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
+            trimmed=self._session.trimmed if self._session is not None else (),
             log_level=self.catalogue.log_level,
             runs=self.identity.text,
             facts=(f"roots {roots}", *self.config.facts),

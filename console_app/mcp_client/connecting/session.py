@@ -328,7 +328,8 @@ class ServerSession:
         else:
             if why := reading.cut_short(pages):
                 rejected.append(LeftOut("what comes after", why))
-        listing = await asyncio.to_thread(_checked, tools, [*left_out, *rejected])
+        whole = [one for one in left_out if not one.field]
+        listing = await asyncio.to_thread(_checked, tools, [*whole, *rejected])
         self._outputs.listed(listing.tools)
         self._as_tasks = frozenset(tool.name for tool in listing.tools if tasks.wants_task(self._client, tool))
         return listing
@@ -345,9 +346,17 @@ class ServerSession:
             f"the {what} {one.name} is left out: {one.reason}"
             for method, what in reading.LISTS.items()
             for one in self._wire.left_out[method]
+            if not one.field
         ]
         more = [f"{len(left_out) - MOST_TOLD} more are left out"] if len(left_out) > MOST_TOLD else []
         return replace(offers, problems=(*offers.problems, *left_out[:MOST_TOLD], *more))
+
+    @property
+    def trimmed(self) -> tuple[LeftOut, ...]:
+        """The fields that were left out of what the server lists."""
+        kinds = {"tools/list": "tool", **reading.LISTS}
+        listed = self._wire.left_out.items()
+        return tuple(replace(one, kind=kinds[method]) for method, found in listed for one in found if one.field)
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from console_app.domain import Level
+
+LONGEST_INSTRUCTIONS: Final = 4_000  # characters of one server's that a model reads
 
 
 class ServerState(StrEnum):
@@ -28,10 +31,12 @@ class ServerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A thing that the server lists and that can't be offered, with the reason."""
+    """A thing that the server lists and that can't be offered, with the reason; or one `field` of it alone."""
 
     name: str
     reason: str
+    field: str = ""
+    kind: str = "tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,12 @@ class ServerStatus:
     prompts: int = 0
     resources: int = 0  # templates included
     problems: tuple[str, ...] = ()  # lists that could not be had
+    trimmed: tuple[LeftOut, ...] = ()  # fields that were left out of what it lists
     log_level: Level = "info"  # log lines below it are dropped
     runs: str = ""  # its program or address, as approvals show it
     facts: tuple[str, ...] = ()  # which folders it is told of, and what mcp.json says of it for people
+
+    @property
+    def unread(self) -> int:
+        """The characters at the end of its instructions that no model reads."""
+        return max(len(self.instructions) - LONGEST_INSTRUCTIONS, 0)

@@ -33,10 +33,12 @@ class TaskIds:
                 if process.isdecimal() and not _runs(int(process)):
                     self._left[key] = path
 
-    @property
-    def any_left(self) -> bool:
-        """Return whether there is anything to look for."""
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to look for."""
         return bool(self._left)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._left
 
     @staticmethod
     def key(server: str, tool: str, call_id: str, arguments: Mapping[str, Any]) -> str:

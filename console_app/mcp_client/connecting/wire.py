@@ -249,7 +249,7 @@ class Wire:
         self._asked_for: dict[
             int | str, str
         ] = {}  # the server's requests in flight, to the id of the call they are for
-        self.left_out: dict[str, list[LeftOut]] = {}  # of lists, by method
+        self.left_out: dict[str, list[LeftOut]] = {}  # of the lists that are read, by method
         self.version = LATEST_HANDSHAKE_VERSION  # that both sides agreed on; the SDK judges the handshake by this one
         self.ended = asyncio.Event()  # the transport will bring nothing more
 
@@ -335,10 +335,14 @@ class Wire:
             answer.result, left_out, dropped = clean(method, self.version, given)
         else:
             answer.result, left_out, dropped = await asyncio.to_thread(clean, method, self.version, given)
-        self.left_out.setdefault(method, []).extend(left_out)
+        if method in self.left_out:
+            self.left_out[method] += (*left_out, *dropped)
         if dropped:
             more = f", and {len(dropped) - 1} more" if len(dropped) > 1 else ""
-            self._server_log("warning", one_line(f"left out of its answer to {method}: {dropped[0]}{more}", 400))
+            self._server_log(
+                "warning",
+                one_line(f"left out of its answer to {method}: {dropped[0].name}: {dropped[0].reason}{more}", 400),
+            )
 
     def _hide_secrets(self, message: JSONRPCMessage) -> bool:
         """Take out secrets that the server was given by mcp.json, from results, log lines and descriptions alike; tell

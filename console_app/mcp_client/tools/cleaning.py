@@ -23,8 +23,8 @@ LONGEST: Final = 2_000  # characters of an unknown block that are passed on
 MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block each
 
 
-def clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[str]]:
-    """Return a result in which everything fits the protocol, the things that don't, and what was dropped of others."""
+def clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[LeftOut]]:
+    """Return a result in which everything fits the protocol, the things that don't, and the fields that others lost."""
     try:
         return _clean(method, version, result)
     except _Unfit:
@@ -35,7 +35,7 @@ class _Unfit(Exception):
     """The result itself is not what the protocol has, whatever it lists."""
 
 
-def _clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[str]]:
+def _clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[LeftOut]]:
     match method:
         case "tools/list":
             fitted, left_out, dropped = _fitted(method, version, _typed(result))
@@ -51,7 +51,7 @@ def _clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str,
             return _fitted(method, version, result)
 
 
-def _fitted(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[str]]:
+def _fitted(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[LeftOut]]:
     asks = methods.is_input_required(result)
     known = shape(method, version, asks)
     if known.refusal(result) is None:
@@ -63,14 +63,14 @@ def _fitted(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str
     if faults:
         raise _Unfit
     left_out: list[LeftOut] = []
-    dropped = [fault.within(()) for fault in own]
+    dropped = [LeftOut("its list", fault.within(()), str(fault.place[0])) for fault in own]
     for name, things in lists.items():
         fitting = Fitting(known)
         kept: list[Any] = []
         for number, thing in enumerate(things, 1):
             called, place = _name(thing) or f"number {number}", (name, 0)
             judged, gone, faults = fitting.fitted(fitted | {name: [thing]}, place)
-            dropped += [f"{called}: {fault.within(place)}" for fault in gone]
+            dropped += [LeftOut(called, fault.within(place), str(fault.place[2])) for fault in gone]
             if not faults:
                 kept += judged[name]
             elif (in_words := _IN_WORDS.get(method)) is not None:

@@ -215,7 +215,9 @@ class Concessions:
     def apply_to(self, request: ports.ModelRequest) -> ports.ModelRequest:
         """Return `request` without the reasoning, ids and pictures that were refused."""
         refused = self.refused
-        if refused.sees and not (refused.reasoning or refused.pictures or refused.own_ids_refused):
+        if refused.sees and not (
+            refused.reasoning or refused.takes_no_reasoning or refused.pictures or refused.own_ids_refused
+        ):
             return request
         return replace(request, messages=tuple(map(self._message, request.messages)))
 
@@ -258,7 +260,8 @@ class Concessions:
     def _message(self, message: Message) -> Any:
         match message:
             case AssistantMessage():
-                kept = tuple(block for block in message.reasoning if _key(block) not in self.refused.reasoning)
+                given = () if self.refused.takes_no_reasoning else message.reasoning
+                kept = tuple(block for block in given if _key(block) not in self.refused.reasoning)
                 calls = message.tool_calls
                 if self.refused.own_ids_refused:
                     calls = tuple(call.model_copy(update={"provider_data": _without_id(call)}) for call in calls)

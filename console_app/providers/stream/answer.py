@@ -111,6 +111,8 @@ _CUTS: dict[str, ch.FinishReason] = {
 class AnswerCalls(Protocol):
     """The calls of an answer, whatever their wire."""
 
+    known_to_pair: bool  # arguments under a label of no call are the only call's that has none, as a test has shown
+
     def __len__(self) -> int: ...
 
     def finish(self, cut: str = "") -> None:

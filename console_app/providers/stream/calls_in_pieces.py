@@ -123,6 +123,7 @@ class CallsInPieces:
         self._out = out
         self._tools = tools
         self._unowned = Unowned()
+        self.known_to_pair = False  # a test of the endpoint has shown that this is how it labels
 
     def stray(self, place: str) -> None:
         """Doubt every call without arguments: what may be its arguments stands at `place`, which nobody reads."""
@@ -165,7 +166,7 @@ class CallsInPieces:
             end = ch.CallBroken(call.index, self._unowned.doubt, text) if self._unowned.doubt else end
         elif isinstance(end, ch.CallBroken) and not cut:
             self._unowned.doubt = self._unowned.doubt or ANOTHER
-        if isinstance(end, ch.CallClosed) and must_ask:
+        if isinstance(end, ch.CallClosed) and must_ask and not (must_ask == PAIRED and self.known_to_pair):
             end = replace(end, must_ask=end.must_ask or must_ask)
         self._out.append(end)
 
