@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.filter import LineFilter
 from textual.notifications import Notify
@@ -246,6 +247,9 @@ class FanoutApp(StartupApp[int]):
         """Go on after an error in the task of a dialog, which ends alone. Any other has broken a part that can't be
         missed."""
         cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(cause, NoMatches) and not self.is_running:
+            log.debug("work went on while the console ended, and a part of it was gone", exc_info=cause)
+            return
         if isinstance(error, WorkerFailed) and isinstance(cause, Exception) and self.went_on(cause):
             return
         if end_by_error(self, error):
