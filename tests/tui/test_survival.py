@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.css.query import NoMatches
 
 from console_app.config.machine import write_report
 from console_app.config.machine.crash_report import MOST_REPORTS
@@ -30,6 +31,17 @@ async def test_a_block_that_can_not_be_drawn_is_a_row_among_the_others(tmp_path:
         screen.view.add_notice("info", "and on it goes")
         await see(pilot, "This Broken could not be drawn: ZeroDivisionError('of the block')")
         await see(pilot, "and on it goes")
+
+
+async def test_work_that_finds_a_part_gone_is_no_error_once_the_console_ends(tmp_path: Path) -> None:
+    gone = NoMatches("No nodes match 'ApprovalBoard'")
+    console = app(tmp_path)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await see(pilot, "/ for commands")
+    console._handle_exception(gone)  # pyright: ignore[reportPrivateUsage]  # as Textual does while its widgets go
+    assert (console.crash, console.return_code or 0) == (None, 0)
+    console._handle_exception(ValueError("another"))  # pyright: ignore[reportPrivateUsage]
+    assert console.crash is not None
 
 
 def test_errors_without_end_are_not_survived() -> None:
