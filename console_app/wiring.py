@@ -335,7 +335,16 @@ def build_engine(
 ) -> Engine:
     """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)
-    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
+    return Engine(
+        provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers, programs=program_runner()
+    )
+
+
+def program_runner() -> ports.ProgramRunner | None:
+    """What runs programs of models, where its extra is installed."""
+    from console_app.programs import Runner, is_there
+
+    return Runner() if is_there() else None
 
 
 def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:

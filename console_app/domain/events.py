@@ -83,6 +83,7 @@ class CallAnnounced(BaseEvent):
     tool: str = ""
     origin: CallOrigin = "native"
     dialect: str = ""  # of a call that was read from text
+    parent: str = ""  # the id of the program that made it; then it has that one's index, and is none of the history
 
 
 class CallArguments(BaseEvent):

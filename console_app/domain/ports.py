@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
@@ -126,7 +126,7 @@ class SearchesTools(Protocol):
 
     @property
     def searches_tools(self) -> bool:
-        """Whether it does, until it refused that."""
+        """Tell whether it does, until it refused that."""
         ...
 
 
@@ -303,6 +303,22 @@ class KeepsTasks(Protocol):
 
     def goes_on(self, invocation: Invocation) -> bool:
         """Tell whether a program that is gone made this very call, and its result can be fetched now."""
+        ...
+
+
+class ProgramRunner(Protocol):
+    """Runs programs that a model writes, in Python without I/O."""
+
+    async def run(
+        self,
+        code: str,
+        functions: Mapping[str, Sequence[str]],
+        call: Callable[[str, dict[str, Any]], Awaitable[Any]],
+        told: Callable[[str, int], None],
+    ) -> ToolResult:
+        """Runs one to its end; cancelled, it ends at once. `functions` are the names that it may call, with their
+        parameters in order. `call` makes a call and returns its value, or raises ToolError; `told` hears what is
+        printed, or the line at which the program is."""
         ...
 
 

@@ -17,7 +17,7 @@ from console_app.engine.calls.slots import Slots
 from console_app.engine.compaction import Compacting
 from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
-from console_app.engine.execution.builtin_tools import offered
+from console_app.engine.execution.builtin_tools import offered, with_programs
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
 from console_app.engine.rerun import Rerun, prepare, take_up
 from console_app.engine.session import EventT, Session, Stamper
@@ -45,6 +45,7 @@ class Engine:
         gate: ApprovalGate | None = None,
         transcript: Transcript | None = None,
         servers: ports.ServerSwitch | None = None,
+        programs: ports.ProgramRunner | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
         clock: Callable[[], float] = steady_time,
@@ -64,6 +65,7 @@ class Engine:
             transcript=transcript,
             monotonic=monotonic,
             servers=servers,
+            programs=programs,
             slots=slots or Slots(),
         )
 
@@ -249,7 +251,8 @@ class Engine:
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        return offered(offer.callable, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
+        tools = with_programs(offer.callable, self._session)
+        return offered(tools, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:

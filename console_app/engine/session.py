@@ -59,6 +59,7 @@ class Session:
     transcript: Transcript
     monotonic: Callable[[], float]
     servers: ports.ServerSwitch | None = None  # what is off and may be asked for
+    programs: ports.ProgramRunner | None = None  # runs what the model writes in Python; None: nothing here does
     window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
     other_model: bool = False  # than answered last: what was too large for that one says nothing of this one
     compacting_since: float | None = None  # when the model was asked for a summary of older turns that isn't there yet

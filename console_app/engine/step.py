@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolResult, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
@@ -26,6 +27,7 @@ from console_app.engine.execution.builtin_tools import (
     is_completion,
     offered,
     why_not_offered,
+    with_programs,
 )
 from console_app.engine.execution.executor import Executor
 from console_app.engine.rerun import Restarts
@@ -74,7 +76,7 @@ class Step:
         self._deferred: frozenset[str] = frozenset()  # and those that its endpoint searches
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
-        self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls)
+        self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls, self._made)
         self.approvals = Approvals(session, repetition, turn.emit)
         self.executor = Executor(session, turn, self.approvals, self.tools)
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
@@ -96,10 +98,13 @@ class Step:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
         self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
-        return {
-            name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(offer.callable, self._ask.builtins, session.servers).items()
-        }
+        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers)
+        return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
+
+    async def _made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
+        return await self.batch.made(
+            parent, limited(spec, self._settings.never_parallel, self._settings.limits), arguments
+        )
 
     def _missing(self, tool: str) -> ToolResult:
         for spec in self._behind.values():
@@ -215,7 +220,7 @@ class Step:
 
     def _end_calls(self) -> None:
         """Give every open call its result, as the turn is stopped."""
-        for call in self.batch.calls:
+        for call in self.batch.all_calls:
             if call.result is not None:
                 continue
             if self.ending is None or self.ending.outcome == "cancelled":

@@ -307,7 +307,7 @@ class Turn(Activity):
         try:
             return await step.run()
         finally:
-            self._session.calls.update((call.id, call) for call in step.batch.calls)
+            self._session.calls.update((call.id, call) for call in step.batch.all_calls)
             self._repetition.answered(step.batch.ran)
             ran = {(spec.label, arguments) for spec, arguments, _ in step.batch.ran}
             self.approvals_missed.extend(step.approvals.missed)

@@ -58,7 +58,7 @@ class WithFallback:
 
     @property
     def searches_tools(self) -> bool:
-        """Whether the endpoint that answers now searches among tools itself."""
+        """Tell whether the endpoint that answers now searches among tools itself."""
         return ports.searches_tools(self._now)
 
     @property

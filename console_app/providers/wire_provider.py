@@ -273,7 +273,7 @@ class WireProvider(ABC):
 
     @property
     def searches_tools(self) -> bool:
-        """Whether the endpoint searches among tools that are not loaded, until it refused that."""
+        """Tell whether the endpoint searches among tools that are not loaded, until it refused that."""
         wanted = self._config.tool_search
         there = self._where.is_vendor if wanted is None else wanted
         return there and self.has_tool_search and DEFERRED not in self._dropped

@@ -82,7 +82,7 @@ class _Closing:
         cut = (Reasoning(provider="", text=unkept),) if unkept.strip() else ()
         from_drafts = AssistantMessage(
             content=step.text,
-            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if call.origin != "provider"),
+            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if _joins(call)),
             reasoning=(*step.kept, *cut),
             interrupted=True,
             endpoint=step.endpoint,
@@ -108,7 +108,7 @@ class _Closing:
                     duration_ms=self._seen(call),
                 )
         for call in step.batch.calls:
-            if call.id in recorded or call.origin == "provider":
+            if call.id in recorded or not _joins(call):
                 continue
             message = ToolMessage(
                 tool_call_id=call.id,
@@ -117,6 +117,11 @@ class _Closing:
                 outcome=call.outcome or Outcome.INTERRUPTED,
             )
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
+
+
+def _joins(call: CallView) -> bool:
+    """Tell whether a call is one of the model's own, and so of the history."""
+    return call.origin != "provider" and not call.parent
 
 
 def _again(transcript: Transcript) -> str:

@@ -194,6 +194,7 @@ LOOSER = [
     'strategy = "react"',
     "finish_todos = true",
     'tools = "search"',
+    'programs = "only"',
     'builtin_tools = ["finished"]',
     "[extra_body]\nx = 1",
     "temperature = 2",

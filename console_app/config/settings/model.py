@@ -180,6 +180,7 @@ class Settings(Sampling, frozen=True):
     max_parallel: Positive = DEFAULTS.max_parallel
     max_price: Limit = DEFAULTS.max_price
     max_turn_tokens: Positive | None = DEFAULTS.max_turn_tokens
+    programs: Literal["auto", "off", "only"] = DEFAULTS.programs
     tools: Literal["auto", "all", "search"] = DEFAULTS.tools
     max_result_chars: Positive = DEFAULTS.max_result_chars
     call_timeout: Limit = DEFAULTS.call_timeout

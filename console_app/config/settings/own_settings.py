@@ -44,6 +44,7 @@ MEANINGS: Mapping[str, str] = {
     "strategy": "how a turn goes on from answer to answer",
     "builtin_tools": "Fanout's own tools that the model is offered",
     "tools": "auto: the model searches for tools that would fill a tenth of its window; all; search",
+    "programs": "auto: the model may write programs that call tools; only: it calls tools in no other way; off",
     "tool_choice": "whether requests leave calling to the model, forbid or demand it",
     "dedupe": "equal calls that only read run once",
     "finish_todos": "open to-do items keep a turn from completing",

@@ -286,6 +286,7 @@ class Transcript:
             event.origin,
             event.at,
             dialect=event.dialect,
+            parent=event.parent,
             news_at=event.at,
         )
         self.call_ids.add(event.call_id)

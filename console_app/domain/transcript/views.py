@@ -88,6 +88,7 @@ class CallView:
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     dialect: str = ""  # of a call that was read from text
+    parent: str = ""  # the id of the program that made it
     arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
     arguments: dict[str, Any] | None = None
     edited: bool = False

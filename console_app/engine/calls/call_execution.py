@@ -42,6 +42,7 @@ class CallExecution:
     spec: ToolSpec | None  # None: no such tool
     origin: Literal["native", "text"] = "native"
     dialect: str = ""  # how a call read from text was written
+    parent: str = ""  # the id of the program that made it
     written: str = "{}"  # the model's arguments, as they join the history
     arguments: dict[str, Any] | None = None  # what runs; None until they were read
     raw: str = ""
@@ -143,6 +144,7 @@ class CallExecution:
             self.spec,
             self.origin,
             self.dialect,
+            self.parent,
             written=self.written,
             arguments=self.arguments if edited is None else edited,
             raw=self.raw,

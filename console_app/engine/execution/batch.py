@@ -7,6 +7,7 @@ complete when the answer ends is `invalid` and never runs, since half an argumen
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,7 +17,7 @@ from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.engine.calls import results
-from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read
+from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, compact, declared, read
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import with_own_names
 from console_app.engine.execution.builtin_tools import is_completion
@@ -24,6 +25,7 @@ from console_app.engine.execution.executor import Executor, Queue
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool
+PROGRAMS: Final = 100_000  # from which on ids count the calls that programs make
 MOST_OPENED: Final = (
     10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
 )
@@ -61,6 +63,7 @@ class Batch:
         self._new_id = new_id
         self._missing = missing
         self._by_index: dict[int, CallExecution] = {}
+        self._made: dict[str, CallExecution] = {}  # by programs of the answer
         self._beyond: set[int] = set()  # of those, the calls that are too many
         self._sizes: dict[int, int] = {}  # characters of arguments that arrived
         self._together = 0  # of all calls
@@ -72,18 +75,23 @@ class Batch:
         return [self._by_index[index] for index in sorted(self._by_index)]
 
     @property
+    def all_calls(self) -> list[CallExecution]:
+        """Return the calls of the answer, and those that its programs made."""
+        return [*self.calls, *self._made.values()]
+
+    @property
     def ran(self) -> list[tuple[ToolSpec, str, Outcome | None]]:
         """Return the calls of servers that were started, with what they ran with in canonical form, and how they
         ended."""
         return [
             (call.spec, canonical(call.arguments or {}), call.outcome)
-            for call in self._by_index.values()
+            for call in self.all_calls
             if call.ran and call.spec is not None and not call.spec.builtin
         ]
 
     def find(self, call_id: str) -> CallExecution | None:
         """Return the call with this id, or None."""
-        return next((call for call in self._by_index.values() if call.id == call_id), None)
+        return next((call for call in self.all_calls if call.id == call_id), None)
 
     # While the answer streams
 
@@ -205,6 +213,33 @@ class Batch:
         del self._by_index[index]
         self._emit(ev.CallDropped(call_id=call.id))
 
+    async def made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
+        """Run a call that the program with the id `parent` makes; return its last result, as it may be run again.
+
+        It is approved, queued and limited as any other. Cancelled, it ends as interrupted.
+        """
+        index = next((call.index for call in self._by_index.values() if call.id == parent), 0)
+        call = CallExecution(
+            self._new_id("", PROGRAMS + len(self._made)), index, spec.name, spec, parent=parent, closed=True
+        )
+        self._made[call.id] = call
+        self._emit(
+            ev.CallAnnounced(
+                call_id=call.id, index=index, name=spec.name, server=spec.server, tool=spec.tool, parent=parent
+            )
+        )
+        call.arguments, call.left_out = declared(spec.input_schema, arguments)
+        call.written = compact(arguments)
+        self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments))
+        self._executor.start(call, spec)
+        try:
+            while (result := self._made[call.id].result) is None:
+                await self._made[call.id].finished.wait()
+        except asyncio.CancelledError:
+            self._executor.end(self._made[call.id], results.interrupted())
+            raise
+        return result
+
     # At its end
 
     def seal(self, cut: str | None, *, lost: bool = False) -> None:
@@ -232,12 +267,15 @@ class Batch:
 
     async def settled(self) -> None:
         """Return when every call has its result; one that is run again meanwhile is waited for too."""
-        while open_calls := self._unfinished():
+        while open_calls := [call for call in self.all_calls if not call.finished.is_set()]:
             await open_calls[0].finished.wait()
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
         """Put another attempt at a call in its place and start it."""
-        self._by_index[old.index] = fresh
+        if old.parent:
+            self._made[old.id] = fresh
+        else:
+            self._by_index[old.index] = fresh
         self._executor.restart(old, fresh, spec, self._queue_of(fresh))
 
     @property
@@ -247,7 +285,7 @@ class Batch:
 
     def report(self) -> None:
         """Say what the batch as a whole has taken, once all has ended."""
-        calls = self.calls
+        calls = self.all_calls
         if not calls:
             return
         starts = [call.started_at for call in calls if call.started_at is not None]

@@ -134,6 +134,10 @@ class FindTools(_Arguments):
     query: Annotated[str, Field(min_length=1)]
 
 
+class RunProgram(_Arguments):
+    code: Annotated[str, Field(min_length=1)]
+
+
 class Finished(_Arguments):
     final_answer: str
 

@@ -29,12 +29,14 @@ from console_app.engine.execution.builtin_specs import (
     EnableServer,
     FindTools,
     Finished,
+    RunProgram,
     UpdateTodoList,
     as_checklist,
     enable_spec,
     open_items,
     wrong_with,
 )
+from console_app.engine.program_calls import PROGRAM, Made, program_spec, run_program
 from console_app.engine.session import Session
 
 BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
@@ -97,6 +99,17 @@ def offered(
     return specs
 
 
+def with_programs(tools: Mapping[str, ToolSpec], session: Session) -> Mapping[str, ToolSpec]:
+    """Return the tools with the one that runs programs of the model, or that one and what finds tools alone."""
+    plan = session.settings.programs
+    if session.programs is None or plan == "off" or not tools:
+        return tools
+    only = plan == "only"
+    program = program_spec(session.toolset.tools(), only=only)
+    kept = {name: spec for name, spec in tools.items() if spec.builtin or not only}
+    return {**kept, program.name: program}
+
+
 def why_not_offered(name: str, servers: ports.ServerSwitch | None) -> str:
     """Say why there is no tool of that wire name; "" where it isn't known."""
     if servers is None:
@@ -110,12 +123,17 @@ class AnswerTools:
     """A Toolset for one answer. `calls` gives the calls of the answer, `final_answer` what `finished` was told."""
 
     def __init__(
-        self, session: Session, emit: Callable[[ev.Event], None], calls: Callable[[], Sequence[CallExecution]]
+        self,
+        session: Session,
+        emit: Callable[[ev.Event], None],
+        calls: Callable[[], Sequence[CallExecution]],
+        made: Made,
     ) -> None:
         self.final_answer: str | None = None
         self._session = session
         self._emit = emit
         self._calls = calls
+        self._made = made  # runs a call that a program makes
         self._questions: dict[str, asyncio.Future[str | None]] = {}  # None: you don't want to answer
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -130,6 +148,9 @@ class AnswerTools:
                 return self._finish(Finished.model_validate(arguments))
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
+            if tool == PROGRAM and (runner := self._session.programs) is not None:
+                code, tools = RunProgram.model_validate(arguments).code, self._session.toolset.tools()
+                return await run_program(runner, invocation, code, tools, self._made, reporter)
             if tool == tool_search.FIND:
                 offer = self._session.offer(self._session.settings.tools)
                 query = FindTools.model_validate(arguments).query

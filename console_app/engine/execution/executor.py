@@ -107,7 +107,7 @@ class Executor:
         """Give a call its one result; the first stands, a second is dropped."""
         if call.result is not None:
             return False
-        if call.ran and self._remarks:
+        if call.ran and self._remarks and not call.parent:  # a program reads values, not words about them
             feedback = call.resolution.feedback if call.resolution else None
             result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
         call.result = result

@@ -290,7 +290,7 @@ class TextProtocol:
 
     @property
     def searches_tools(self) -> bool:
-        """Whether calls are native, and the endpoint searches among tools itself."""
+        """Tell whether calls are native, and the endpoint searches among tools itself."""
         return self.protocol == "native" and ports.searches_tools(self._inner)
 
     @property

@@ -1,0 +1,106 @@
+"""Programs as calls: the tool that runs one, the functions it has, and the way of a tool's result into it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+from console_app.domain import Outcome, ToolResult, ToolSpec, errors, one_line, ports
+from console_app.domain import schema as json_schema
+from console_app.domain.tools import OWN_SERVER, ToolAnnotations
+
+PROGRAM = "program"
+MOST_SIGNATURES = 200  # that the tool's description lists
+_ABOUT = 120  # characters of what a tool does
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+_WORDS = (
+    "Runs a Python program that calls tools, for many calls whose results feed further calls or are summed up. "
+    "{functions} Await them; asyncio.gather runs calls in parallel. One that fails or is denied raises RuntimeError. "
+    "Results are values where the tool gives structured ones, else text. There is no input or output but print() and "
+    "the value of the last expression: both are the result. Part of the standard library is there (json, re, math, "
+    "datetime, asyncio.gather without return_exceptions)."
+)
+
+Made = Callable[[str, ToolSpec, dict[str, Any]], Awaitable[ToolResult]]
+
+
+def program_spec(tools: Iterable[ToolSpec], *, only: bool) -> ToolSpec:
+    """Return the tool. With `only`, no tool is offered beside it, so it lists these as functions."""
+    said = "Every tool that you have is an async function of its name, with `_` for any other sign, and its parameters."
+    if only:
+        signatures = [_signature(name, spec) for name, spec in functions_of(tools).items()]
+        said = "These async functions are there:\n" + "\n".join(signatures[:MOST_SIGNATURES]) + "\n"
+    code = {"type": "string", "description": "The program. `await` may stand at its top level."}
+    return ToolSpec(
+        name=f"{OWN_SERVER}_{PROGRAM}",
+        server=OWN_SERVER,
+        tool=PROGRAM,
+        description=_WORDS.format(functions=said),
+        input_schema=json_schema.object_of({"code": code}, ["code"]),
+        annotations=ToolAnnotations(read_only=True, destructive=False, open_world=False),
+        timeout=0,  # its calls may wait for a person; its own work has a limit of its own
+        builtin=True,
+    )
+
+
+def functions_of(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
+    """Return the tools of servers by the names that a program calls them by."""
+    named: dict[str, ToolSpec] = {}
+    for spec in tools:
+        name = re.sub(r"\W", "_", spec.name, flags=re.ASCII)
+        name = f"_{name}" if name[:1].isdigit() or keyword.iskeyword(name) else name
+        while name in named:
+            name += "_"
+        if not spec.builtin:
+            named[name] = spec
+    return named
+
+
+async def run_program(
+    runner: ports.ProgramRunner,
+    invocation: ports.Invocation,
+    code: str,
+    tools: Iterable[ToolSpec],
+    made: Made,
+    reporter: ports.CallReporter,
+) -> ToolResult:
+    """Run a program; `made` runs a call of it as one of its own."""
+    functions, lines = functions_of(tools), code.splitlines()
+
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
+        result = await made(invocation.call_id, functions[name], arguments)
+        if result.outcome is not Outcome.SUCCEEDED:
+            raise errors.ToolError(result.content)
+        return _value(result)
+
+    def told(text: str, line: int) -> None:
+        if text:
+            reporter.log("info", text.rstrip("\n"))
+        elif line <= len(lines):
+            reporter.progress(line, len(lines), f"line {line}: {one_line(lines[line - 1].strip(), 100)}")
+
+    parameters = {name: list(json_schema.properties(spec.input_schema)) for name, spec in functions.items()}
+    return await runner.run(code, parameters, call, told)
+
+
+def _value(result: ToolResult) -> Any:
+    """Return what a call gives its program: servers that wrap a plain value call it `result`."""
+    structured = result.structured
+    if structured is None:
+        return result.content
+    return structured["result"] if structured.keys() == {"result"} else structured
+
+
+def _signature(name: str, spec: ToolSpec) -> str:
+    needed = json_schema.required(spec.input_schema)
+    members: Mapping[str, Any] = json_schema.properties(spec.input_schema)
+    ordered = sorted(members, key=lambda member: member not in needed)
+    parameters = [_parameter(member, members[member], member in needed) for member in ordered]
+    return f"{name}({', '.join(parameters)})  # {one_line(spec.description, _ABOUT)}"
+
+
+def _parameter(name: str, schema: Any, needed: bool) -> str:
+    kind = _TYPES.get(str(json_schema.as_schema(schema).get("type")), "Any")
+    return f"{name}: {kind}" + ("" if needed else " = ...")

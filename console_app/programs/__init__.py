@@ -1,0 +1,16 @@
+"""Programs that a model writes: Python without I/O, whose functions are the tools that are on.
+
+The interpreter (pydantic-monty, the extra `programs`) runs in a process of its own, as it may end its host's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.programs.runner import Runner as Runner
+    from console_app.programs.runner import is_there as is_there
+else:
+    from console_app.door import door
+
+    __getattr__ = door(__name__, {"runner": "Runner is_there"})
