@@ -29,6 +29,7 @@ from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
+from console_app.programs import Runner
 from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
@@ -335,16 +336,8 @@ def build_engine(
 ) -> Engine:
     """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)
-    return Engine(
-        provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers, programs=program_runner()
-    )
-
-
-def program_runner() -> ports.ProgramRunner | None:
-    """What runs programs of models, where its extra is installed."""
-    from console_app.programs import Runner, is_there
-
-    return Runner() if is_there() else None
+    runner = Runner.installed()
+    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers, programs=runner)
 
 
 def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:

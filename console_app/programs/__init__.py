@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.programs.runner import Runner as Runner
-    from console_app.programs.runner import is_there as is_there
 else:
     from console_app.door import door
 
-    __getattr__ = door(__name__, {"runner": "Runner is_there"})
+    __getattr__ = door(__name__, {"runner": "Runner"})

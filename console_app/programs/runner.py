@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from console_app.domain import Outcome, ToolResult, errors
 
@@ -24,13 +24,13 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")  # of the environment
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
-def is_there() -> bool:
-    """Tell whether the interpreter is installed."""
-    return find_spec("pydantic_monty") is not None
-
-
 class Runner:
     """Runs programs, a process each. Implements `domain.ports.ProgramRunner`."""
+
+    @classmethod
+    def installed(cls) -> Self | None:
+        """Return a runner; None where the interpreter is not installed."""
+        return cls() if find_spec("pydantic_monty") else None
 
     async def run(
         self, code: str, functions: Mapping[str, Sequence[str]], call: Call, told: Callable[[str, int], None]
@@ -40,8 +40,6 @@ class Runner:
         `functions` are the names that it may call, with their parameters in order. `call` makes a call and returns a
         value that JSON can hold, or raises ToolError. `told` hears what the program prints, and the line it is at.
         """
-        if not is_there():
-            raise errors.ToolError("programs need the extra `programs`: pip install 'fanout-console[programs]'")
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
