@@ -1,4 +1,5 @@
-"""What a fan-out reads from the provider's prompt cache: `python -m benchmarks.bench_cache [STEPS CALLS] [--found N]`.
+"""Measures how much a fan-out reads from the provider's prompt cache:
+`python -m benchmarks.bench_cache [STEPS CALLS] [--found N]`.
 
 A turn of the real engine over a real connection; the local endpoint counts hits by the rule that Anthropic publishes
 (`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. What a step adds (its

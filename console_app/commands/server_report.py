@@ -93,7 +93,7 @@ class ServerCheck:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What fails its test, a line each."""
+        """Return the findings that fail the server's test, a line each."""
         return tuple(one.line for one in self.findings if one.fails)
 
 

@@ -59,7 +59,7 @@ class Offer:
 
     @property
     def callable(self) -> Mapping[str, ToolSpec]:
-        """Those that the model's next answer may call."""
+        """Return the tools that the model's next answer may call."""
         return {**self.behind, **self.shown} if self.native else self.shown
 
     @property

@@ -16,7 +16,7 @@ _ROOTS = (ROOT, ROOT / "console_app", ROOT / "docs")
 
 
 def _is_there(path: str, beside: set[Path]) -> bool:
-    """Whether a file or a folder is called so, as it stands or with `.py`, from a root or from what its row named."""
+    """Tell whether a file or a folder is called so, with `.py` or without, from a root or from what its row named."""
     if _PLACEHOLDER in path:
         path = path[: path.index(_PLACEHOLDER)].rpartition("/")[0]
     return any((root / f"{path.rstrip('/')}{ending}").exists() for root in (*_ROOTS, *beside) for ending in ("", ".py"))

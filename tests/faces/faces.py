@@ -57,8 +57,8 @@ Answered = Literal["once", "form", "deny"]
 
 @dataclass
 class Face:
-    """What a user meets. `rules` asks for those on offer, `reads` runs all that only read, where a face has that.
-    `decide` gives one of the answers to whether a model writes calls so."""
+    """A face as its user meets it. `rules` asks for those on offer, `reads` runs all that only read, where a face has
+    that. `decide` gives one of the answers to whether a model writes calls so."""
 
     shown: str
     rules: Callable[[], Awaitable[bool]]

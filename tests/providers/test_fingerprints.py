@@ -136,7 +136,7 @@ async def after_test(server: WireServer, api: Api, home: Path) -> ProviderConfig
 
 
 def started(home: Path, version: str = "1") -> KnownRefusals:
-    """What is known to a session that begins, where nothing but the fingerprint was kept."""
+    """Return the refusals that a new session knows where nothing but the fingerprint was kept."""
     (home / "refusals.json").unlink(missing_ok=True)
     return KnownRefusals(home / "refusals.json", version, KnownEndpoints(home / "endpoints.json", version))
 
