@@ -95,10 +95,10 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secret_sources.secrets_of_kept(text)
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
-    for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
+    for path in {setup.paths.mcp, named, *(project := project_mcp(setup.cwd))}:
         with suppress(ConfigError):
             # An untrusted file must not decide which words are hidden.
-            if path.is_file() and (path != project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
+            if path.is_file() and (path not in project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()
 
@@ -291,12 +291,11 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     from console_app.mcp_client import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
-    prompt = engine.settings.system_prompt
 
     def update_instructions() -> None:
-        whole = "\n\n".join(part for part in (prompt, hub.instructions()) if part)
-        if whole != engine.settings.system_prompt:
-            engine.settings = replace(engine.settings, system_prompt=whole)
+        parts = {**engine.settings.parts, "servers": hub.instructions()}
+        if parts != engine.settings.parts:
+            engine.settings = replace(engine.settings, parts=parts)
 
     return update_instructions
 
@@ -332,17 +331,27 @@ def build_engine(
     gate: ApprovalGate,
     *,
     servers: ports.ServerSwitch | None = None,
+    workplace: ports.Workplace | None = None,
 ) -> Engine:
     """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)
-    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
+    return Engine(
+        provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers, workplace=workplace
+    )
+
+
+def workplace(setup: Setup) -> ports.Workplace:
+    """The folder of a conversation, with the user's hooks. Raises ConfigError where these can't be read."""
+    from console_app.workplace import WorkingFolder
+
+    return WorkingFolder(setup.paths, setup.cwd, setup.environ, setup.settings.hooks)
 
 
 def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
     """The limits and habits of engines, as the settings have them."""
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
-        builtin_tools = ("update_todo_list", "enable_server")
+        builtin_tools = ("update_todo_list", "enable_server", "skill")
         builtin_tools += () if headless else ("ask_followup_question",)
     alike = {one.name: getattr(settings, one.name) for one in fields(EngineSettings) if hasattr(settings, one.name)}
     own: dict[str, Any] = {

@@ -328,6 +328,13 @@ COMMANDS: dict[str, CommandSpec] = {
             ("fanout parse --tools tools.json < answer.txt",),
         ),
         _MCP,
+        CommandSpec(
+            "trust",
+            "what the project brings: servers, hooks, skills, instructions and more, shown first",
+            Words("NAME|FILE", completes="file", help="of what waits; without one, all of it"),
+            (of.YES, *of.GENERAL),
+            ("fanout trust AGENTS.md", "fanout trust 'skill deploy' --yes"),
+        ),
         _ENDPOINT,
         _SESSIONS,
         _SERVE,

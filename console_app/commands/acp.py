@@ -106,7 +106,8 @@ class OpenedSessions:
         hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
         gate = wiring.build_gate(setup, chosen, headless=False)
         gate.bindings.foreign = foreign
-        engine = wiring.build_engine(setup, source.open(choice), hub, gate, servers=HubSwitch(hub))
+        place = await asyncio.to_thread(wiring.workplace, setup)
+        engine = wiring.build_engine(setup, source.open(choice), hub, gate, servers=HubSwitch(hub), workplace=place)
         hub.on_change = wiring.join(engine, hub)
         if opened is not None:
             engine.go_on(opened.info.id, Transcript.of(opened.events))

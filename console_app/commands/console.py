@@ -197,7 +197,11 @@ class ConsoleParts:
         self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
         self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
         gate = wiring.build_gate(setup, servers, headless=False)
-        self._engine = wiring.build_engine(setup, source.open(choice), self._hub, gate, servers=self._switches)
+        self._engine = wiring.build_engine(
+            *(setup, source.open(choice), self._hub, gate),
+            servers=self._switches,
+            workplace=wiring.workplace(setup),
+        )
         self._models = Models(self._engine, source, choice)
         self._connecting = Connecting(setup.paths, source, self._models, setup.redactor)
         self._update_instructions = wiring.join(self._engine, self._hub)

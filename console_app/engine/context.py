@@ -86,7 +86,7 @@ def characters(message: Message) -> int:
 
 
 def breakdown(
-    system: str,
+    system: Mapping[str, str],
     tools: Sequence[ToolSpec],
     history: Sequence[Message],
     compaction: ev.HistoryCompacted | None,
@@ -95,7 +95,7 @@ def breakdown(
 ) -> list[ContextPart]:
     """Return what the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
-        "instructions": [len(system)],
+        **{name: [len(text)] for name, text in system.items()},
         "tools": [len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema)) for tool in tools],
         "summary": [],
         "you": [],

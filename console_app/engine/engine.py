@@ -46,6 +46,7 @@ class Engine:
         servers: ports.ServerSwitch | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
+        workplace: ports.Workplace | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -64,6 +65,7 @@ class Engine:
             monotonic=monotonic,
             servers=servers,
             slots=slots or Slots(),
+            workplace=workplace,
         )
 
     @property
@@ -153,7 +155,7 @@ class Engine:
         """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
         settings = self.settings
         return breakdown(
-            settings.system_prompt,
+            {"instructions": settings.system_prompt, **settings.parts},
             self.toolset.tools(),
             transcript.history,
             transcript.compaction,
@@ -166,7 +168,11 @@ class Engine:
         settings, transcript = self.settings, self._session.transcript
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
-        return ports.ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
+        return ports.ModelRequest(messages, settings.whole_prompt, tuple(self._offered.values()))
+
+    async def look_around(self) -> None:
+        """Have the system prompt say where it is as it is now; a turn does so before its first request."""
+        await self._session.look_around()
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return the tool that is offered under this wire name now, a built-in one too."""
@@ -230,7 +236,8 @@ class Engine:
 
     @property
     def _offered(self) -> Mapping[str, ToolSpec]:
-        return offered(self.toolset, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
+        wanted = self.settings.builtin_tools | self._strategy_tools
+        return offered(self.toolset, wanted, self._session.servers, self._session.workplace)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:
@@ -288,3 +295,4 @@ class Engine:
         session.calls.clear()
         session.wire = WireHistory()
         session.last_request = None
+        session.begun = False

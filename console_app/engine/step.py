@@ -92,7 +92,7 @@ class Step:
         settings, session = self._settings, self._session
         return {
             name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(session.toolset, self._ask.builtins, session.servers).items()
+            for name, spec in offered(session.toolset, self._ask.builtins, session.servers, session.workplace).items()
         }
 
     async def run(self) -> StepResult:
@@ -154,7 +154,7 @@ class Step:
         session = self._session
         session.last_request = request = ports.ModelRequest(
             messages=session.messages(note),
-            system=settings.system_prompt,
+            system=settings.whole_prompt,
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,

@@ -1,5 +1,5 @@
 """Chooses the mcp.json that counts: the one named, else the project's once trusted, else the user's, else the bundled
-one."""
+one. A project may have it in the form of others, `.mcp.json` or `.vscode/mcp.json`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def choose_servers(
     theirs = named if named_by_project or named is None else None
     path, notes, text, untrusted = named or paths.mcp, [], None, None
     if named is None or theirs is not None:
-        path, notes, text, untrusted = _file(paths, theirs or project_mcp(cwd), bundled)
+        path, notes, text, untrusted = _file(paths, [theirs] if theirs else project_mcp(cwd), bundled)
     config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
@@ -68,23 +68,30 @@ def choose_servers(
     )
 
 
-def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
-    """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not."""
+def _file(paths: Paths, projects: Sequence[Path], bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
+    """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not. Of
+    several files of a project the first that is trusted counts."""
     own = paths.mcp if paths.mcp.exists() else bundled
-    if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
-        return own, [], None, None
-    try:
-        text = disk.read_text(project)
-    except ConfigError as error:  # what nobody can have trusted stops nothing
-        return own, [f"{error.detail}; it is not used."], None, None
-    # Files with these endings are shown as settings or as a command before a yes, not as programs that would start.
-    if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
-        return project, [], text, None
-    note = (
+    there = [one for one in projects if one.exists() and not _same(one, bundled) and not _same(one, paths.mcp)]
+    notes, waiting = list[str](), list[Path]()
+    for project in there:
+        try:
+            text = disk.read_text(project)
+        except ConfigError as error:  # what nobody can have trusted stops nothing
+            notes.append(f"{error.detail}; it is not used.")
+            continue
+        # Files with these endings are shown as settings or as a command before a yes, not as programs that would start.
+        if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
+            others = ", ".join(str(one) for one in there if one != project)
+            said = f"The servers are those of {project}, and not of {others}: one file counts."
+            return project, [*notes, said] if others else notes, text, None
+        waiting.append(project)
+    notes += [
         f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
         f"To see what it would run and say yes: {trusted.IN_A_SHELL}."
-    )
-    return own, [note], None, project
+        for project in waiting[:1]
+    ]
+    return own, notes, None, next(iter(waiting), None)
 
 
 def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:

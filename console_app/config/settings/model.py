@@ -93,7 +93,7 @@ Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
-BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "finished"]
+BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "skill", "finished"]
 
 
 def vendor_of(model: str) -> str | None:
@@ -183,6 +183,7 @@ class Settings(Sampling, frozen=True):
     approval_timeout: Limit = DEFAULTS.approval_timeout
     question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None
+    hooks: dict[str, Any] = Field(default_factory=dict)  # programs that are asked around calls, as others write them
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None
     groups: Names | None = None  # that you are in: servers with `groups` in mcp.json are for their members; None: all

@@ -60,6 +60,7 @@ MEANINGS: Mapping[str, str] = {
     "approval_timeout": "seconds until a waiting call is denied; 0 is no limit",
     "question_timeout": "seconds until a server's question is cancelled; 0 is no limit",
     "system_prompt": "what the model is told before the conversation",
+    "hooks": "programs that are asked before and after calls, in the form of others",
     "save_sessions": "conversations are kept",
     "mcp_config": "the file of MCP servers, in place of the usual ones",
     "groups": "groups you are in, for servers that are for some only",
