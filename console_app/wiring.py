@@ -185,9 +185,14 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 def choose_servers(setup: Setup) -> ServerChoice:
     """Choose which mcp.json counts, and which of its servers."""
     from console_app import resources
+    from console_app.config import trust
     from console_app.config.servers import choose_servers as choose
 
     arguments, named_by = setup.arguments, setup.layered.sources.get("mcp_config")
+    plugins = trust.Brought.find(setup.paths, setup.cwd, setup.environ).servers
+    for data in {server.env.get("PLUGIN_DATA") for server in plugins} - {None}:
+        with suppress(OSError):  # a server that needs it says so itself
+            disk.private_folder(Path(str(data)))
     chosen = choose(
         setup.paths,
         setup.cwd,
@@ -199,6 +204,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         named_by_user=named_by == str(setup.paths.settings),
         named_by_project=setup.layered.project is not None and named_by == setup.layered.project.path,
         environ=setup.environ,
+        plugins=plugins,
     )
     setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
     return chosen
@@ -315,7 +321,7 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     """Has run without asking what came along, and still is what came along; called again when `servers` are others."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
-    gate.bindings.own_servers = servers.own
+    gate.bindings.own_servers, gate.bindings.foreign = servers.own, servers.plugins
     for server in servers.servers:
         if server.name in BUNDLED_SERVERS and (servers.bundled or server.name in servers.shipped):
             rule = Rule("allow", f"{server.name}.*", BUNDLED)

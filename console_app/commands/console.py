@@ -243,7 +243,7 @@ class ConsoleParts:
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
             pictures_path=setup.paths.files,
-            custom_commands=partial(CustomCommands.find, setup.paths, setup.cwd),
+            custom_commands=partial(CustomCommands.find, setup.paths, setup.cwd, setup.environ),
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,

@@ -24,6 +24,8 @@ MOST_SAID = 256_000  # bytes of a hook's output
 MOST_CONTEXT = 10_000  # characters that go to the model
 _MOST_REASON = 2_000
 _AT_ONCE = 16
+_LOOK = 0.05  # seconds
+_DRAINING = 0.3  # seconds for the rest of its output once a hook has ended
 _STRICTNESS: Mapping[str, int] = {"": 0, "allow": 1, "ask": 2, "deny": 3}
 _CONTEXT_BY_TEXT = frozenset({"UserPromptSubmit", "SessionStart"})  # events whose hooks say it as plain text
 
@@ -81,33 +83,44 @@ class HookRuns:
             finally:
                 with suppress(ProcessLookupError, PermissionError):  # what it left running ends with it
                     os.killpg(process.pid, signal.SIGKILL)
-                await asyncio.shield(process.wait())
+                await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=_DRAINING)
 
 
 async def _talked(hook: trust.Hook, process: asyncio.subprocess.Process, text: bytes) -> Ran:
+    """Give a hook what it is told, and read what it says until it ends: a program that it left running may hold its
+    pipes open for ever."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read
-        process.stdin.write(text)
-        await process.stdin.drain()
-    process.stdin.close()
-    reading = asyncio.gather(_read(process.stdout), _read(process.stderr))
+    said = (bytearray(), bytearray())
+    reading = {asyncio.ensure_future(_read(*one)) for one in zip((process.stdout, process.stderr), said, strict=True)}
+    writing, ending = asyncio.ensure_future(_write(process.stdin, text)), asyncio.ensure_future(process.wait())
     try:
-        said = await asyncio.shield(reading)
+        while process.returncode is None and all(len(one) <= MOST_SAID for one in said):
+            running = {one for one in reading if not one.done()}
+            # `wait` of the process may end only once its pipes are closed, so its exit is looked for as well.
+            await asyncio.wait({*running, ending}, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
+        if (code := process.returncode) is not None:
+            await asyncio.wait(reading, timeout=_DRAINING)
         if any(len(one) > MOST_SAID for one in said):
             return Ran(hook, None, fault=f"said more than {MOST_SAID:,} bytes, and was ended")
         output, errors = (safe_text.encodable(one.decode("utf-8", "replace")) for one in said)
-        return Ran(hook, await process.wait(), output, errors)
+        return Ran(hook, code, output, errors)
     finally:
-        reading.cancel()
+        for one in (*reading, writing, ending):
+            one.cancel()
 
 
-async def _read(stream: asyncio.StreamReader) -> bytes:
-    found = bytearray()
-    while len(found) <= MOST_SAID and (more := await stream.read(65_536)):
-        found += more
-    return bytes(found)
+async def _write(stream: asyncio.StreamWriter, text: bytes) -> None:
+    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read
+        stream.write(text)
+        await stream.drain()
+    stream.close()
+
+
+async def _read(stream: asyncio.StreamReader, into: bytearray) -> None:
+    while len(into) <= MOST_SAID and (more := await stream.read(65_536)):
+        into += more
 
 
 def heard(run: Ran) -> ports.Heard:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.config.foreign.finding import Foreign as Foreign
     from console_app.config.foreign.finding import Findings as Findings
+    from console_app.config.foreign.finding import Foreign as Foreign
     from console_app.config.foreign.finding import of_project as of_project
     from console_app.config.foreign.finding import of_user as of_user
     from console_app.config.foreign.front_matter import FrontMatter as FrontMatter

@@ -25,6 +25,7 @@ class ServerChoice:
     own: bool = True  # the file is the user's own, not a project's or one that was named for this once
     untrusted: Path | None = None  # a project's file that would count, were it trusted as it is
     groups: Sequence[str] | None = None  # the user's, None where that counts for nothing
+    plugins: frozenset[str] = frozenset()  # those that plugins bring
 
 
 def choose_servers(
@@ -39,8 +40,10 @@ def choose_servers(
     environ: Mapping[str, str] = os.environ,
     named_by_user: bool = False,
     named_by_project: bool = False,
+    plugins: Sequence[ServerConfig] = (),
 ) -> ServerChoice:
-    """Return the servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
+    """Return the servers of the file that counts, and of `plugins` where none was named; with `only`, those of them.
+    Raises ConfigError when it can't be read.
 
     `groups` are the user's, None where that counts for nothing: a server for other groups can't be started,
     and is off unless `only` names it.
@@ -55,6 +58,9 @@ def choose_servers(
     if named is None or theirs is not None:
         path, notes, text, untrusted = _file(paths, [theirs] if theirs else project_mcp(cwd), bundled)
     config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
+    names = {server.name for server in config.servers}
+    more = [one for one in plugins if one.name not in names] if named is None or theirs is not None else []
+    config = replace(config, servers=(*config.servers, *more))
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
         servers=_only(replace(config, servers=tuple(for_groups(one, groups) for one in config.servers)), only),
@@ -65,6 +71,7 @@ def choose_servers(
         own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
         untrusted=untrusted,
         groups=groups,
+        plugins=frozenset(server.name for server in more),
     )
 
 

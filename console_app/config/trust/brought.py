@@ -7,11 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.files import Paths, trusted
-from console_app.config.foreign import Hook, HookFile, Instructions, Plugin, Skill, hooks_of, of_project, of_user
+from console_app.config.foreign import (
+    Foreign,
+    Hook,
+    HookFile,
+    Instructions,
+    Plugin,
+    Skill,
+    hooks_of,
+    of_project,
+    of_user,
+)
 from console_app.config.servers import ServerConfig
-from console_app.config.trust.trust_report import content
 
 __all__ = ["Brought", "Hook", "hooks_of"]
+
+
+def content(thing: Foreign) -> Mapping[str, str]:
+    """Return all but its text that a yes to it is a yes to; a file that is two things is trusted as each."""
+    return {"": thing.kind, **thing.parts}
 
 
 @dataclass(frozen=True, slots=True)

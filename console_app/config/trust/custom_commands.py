@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.files import PROJECT_FOLDER, Paths, disk, trusted
 from console_app.config.foreign import FrontMatter, Tree
+from console_app.config.trust.brought import Brought
 from console_app.domain import ConfigError, one_line
 from console_app.domain.rules import parse_rule
 
@@ -93,9 +94,9 @@ class CustomCommands:
     untrusted: frozenset[str] = frozenset()
 
     @classmethod
-    def find(cls, paths: Paths, folder: Path) -> CustomCommands:
-        """Read both folders; of two commands with one name the user's own stands. Reads files, so it is for a
-        thread."""
+    def find(cls, paths: Paths, folder: Path, environ: Mapping[str, str] | None = None) -> CustomCommands:
+        """Read all folders; of two commands with one name the user's own stands. With `environ`, skills that count are
+        commands too, where their names are free. Reads files, so it is for a thread."""
         found: dict[str, CustomCommand] = {}
         problems: list[str] = []
         untrusted: set[str] = set()
@@ -122,6 +123,10 @@ class CustomCommands:
             if sum(1 for _ in _files(top, MOST_FILES + 1)) > MOST_FILES:
                 line = f"{top}: only {MOST_FILES} files of commands are read, and it has more."
                 problems.append(one_line(line, 300))
+        brought = Brought() if environ is None else Brought.find(paths, folder, environ)
+        for name, skill in brought.skills.items():
+            command = CustomCommand(name, skill.opened(), skill.path, skill.description, "[WORDS]", note=skill.note)
+            found.setdefault(name, command)
         return cls(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
 
     def summary(self, taken: Collection[str] = ()) -> str:

@@ -24,6 +24,7 @@ from console_app.config.files import (
 from console_app.config.foreign import Foreign, Plugin, of_project
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerConfig, read_mcp_config
+from console_app.config.trust.brought import content
 from console_app.config.trust.custom_commands import CustomCommand, command_files
 from console_app.domain import ConfigError, UsageError, displayed, one_line
 
@@ -100,11 +101,6 @@ class FileToTrust:
             return f"{self.kind} {one_line(self.name, 64)}"
         path = self.path.absolute()
         return one_line(str(path.relative_to(folder) if path.is_relative_to(folder) else path), 200)
-
-
-def content(thing: Foreign) -> Mapping[str, str]:
-    """Return all but its text that a yes to it is a yes to; a file that is two things is trusted as each."""
-    return {"": thing.kind, **thing.parts}
 
 
 def _about_command(file: Path, text: str) -> str:
