@@ -24,6 +24,7 @@ MOST_SAID = 256_000  # bytes of a hook's output
 MOST_CONTEXT = 10_000  # characters that go to the model
 _MOST_REASON = 2_000
 _AT_ONCE = 16
+_CLOSING = 2.0
 _LOOK = 0.05  # seconds
 _DRAINING = 0.3  # seconds for the rest of its output once a hook has ended
 _STRICTNESS: Mapping[str, int] = {"": 0, "allow": 1, "ask": 2, "deny": 3}
@@ -83,7 +84,8 @@ class HookRuns:
             finally:
                 with suppress(ProcessLookupError, PermissionError):  # what it left running ends with it
                     os.killpg(process.pid, signal.SIGKILL)
-                await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=_DRAINING)
+                # Its pipes close once what is in them was read, unless somebody outside its group holds them.
+                await asyncio.wait({asyncio.ensure_future(process.communicate())}, timeout=_CLOSING)
 
 
 async def _talked(hook: trust.Hook, process: asyncio.subprocess.Process, text: bytes) -> Ran:

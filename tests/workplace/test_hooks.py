@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -239,25 +240,29 @@ async def test_hooks_of_one_event_run_side_by_side_and_leave_nothing_behind(tmp_
     await play(made)
     assert time.monotonic() - began < 8 * 0.5
     for name in "abcdefgh":
-        pid = int((tmp_path / name).read_text())
-        for _ in range(100):
-            if not _alive(pid):
-                break
-            await asyncio.sleep(0.05)
-        assert not _alive(pid)
+        await _ended(int((tmp_path / name).read_text()))
 
 
 async def test_a_hook_ends_with_its_turn(tmp_path: Path) -> None:
     made = engine(tmp_path, at("PreToolUse", "echo $$ > pid; sleep 1000"), calls({"n": "a"}))
     async with made.start("go") as turn:
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            await asyncio.sleep(0.01)
+        await _until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
         turn.cancel()
         async for _ in turn:
             pass
-    pid = int((tmp_path / "pid").read_text())
-    while _alive(pid):
+    await _ended(int((tmp_path / "pid").read_text()))
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if true():
+            return
         await asyncio.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+async def _ended(pid: int) -> None:
+    await _until(lambda: not _alive(pid))
 
 
 def _alive(pid: int) -> bool:

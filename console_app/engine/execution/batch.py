@@ -18,6 +18,7 @@ from console_app.domain.settings import EngineSettings
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.familiar import tool_for
 from console_app.engine.execution.builtin_specs import with_own_names
 from console_app.engine.execution.builtin_tools import is_completion
 from console_app.engine.execution.executor import Executor, Queue
@@ -170,7 +171,10 @@ class Batch:
             return  # cancelled while its arguments came in
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
         if call.spec is None:
-            self._executor.finish(call, results.unknown_tool(call.name, self._specs, self._why_missing(call.name)))
+            why = self._why_missing(call.name)
+            if not why and (does := tool_for(call.name, self._specs)):
+                why = f"there is none of that name here; {does} does its work"
+            self._executor.finish(call, results.unknown_tool(call.name, self._specs, why))
         elif chunk.index in self._beyond:
             self._executor.finish(call, results.too_many(self._settings.max_calls))
         elif self._closed is not None:
