@@ -54,7 +54,7 @@ def run_command(arguments: Namespace) -> int:
         case "trust":
             from console_app.commands import mcp as mcp_commands
 
-            return _headless(arguments, mcp_commands.trust)
+            return _headless(arguments, mcp_commands.trust_project)
         case "endpoint":
             from console_app.commands import endpoint
 

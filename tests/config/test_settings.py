@@ -250,6 +250,7 @@ OTHERS = (
     'effort = "max"',
     'parallel_tool_calls = "refuse"',
     'cache = "off"',
+    'mcp_registry = "official"',
 )
 TIGHTENING = {
     "theme": '"fanout-light"',

@@ -101,6 +101,16 @@ def vendor_of(model: str) -> str | None:
     return next((vendor for start, vendor in _VENDORS.items() if model.lower().startswith(start)), None)
 
 
+_OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
+
+
+def _registry(value: str) -> str:
+    """Return the address of a registry of servers; the official one goes by that word."""
+    if value in ("", "off"):
+        return ""
+    return check_base_url(_OFFICIAL_REGISTRY if value == "official" else value)
+
+
 class ModelSettings(Sampling, frozen=True):
     """The settings of one model, or of every model of a provider."""
 
@@ -186,6 +196,7 @@ class Settings(Sampling, frozen=True):
     hooks: dict[str, Any] = Field(default_factory=dict)  # programs that are asked around calls, as others write them
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None
+    mcp_registry: Annotated[str, AfterValidator(_registry)] = ""  # "": none is asked; "official", or an address
     groups: Names | None = None  # that you are in: servers with `groups` in mcp.json are for their members; None: all
     injected: dict[str, Any] = Field(default_factory=dict)  # `_atlas_user`, `_mcp_data`: for tools that name them
     keys: dict[str, Keys] = Field(default_factory=dict[str, Keys])  # binding id -> keys

@@ -63,6 +63,7 @@ MEANINGS: Mapping[str, str] = {
     "hooks": "programs that are asked before and after calls, in the form of others",
     "save_sessions": "conversations are kept",
     "mcp_config": "the file of MCP servers, in place of the usual ones",
+    "mcp_registry": "where servers are looked for: official, or an address; nowhere until you set it",
     "groups": "groups you are in, for servers that are for some only",
     "injected": "arguments that tools get which name them",
     "keys": "keys by the id of what they do",
