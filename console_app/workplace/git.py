@@ -32,9 +32,9 @@ def root_of(folder: Path) -> Path | None:
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
-def state(root: Path) -> str:
-    """Return the branch and whether all is committed, as `branch main, clean`; "" for what can't be told. Waits for at
-    most `LIMIT` seconds, and is for a thread."""
+def state(root: Path, *, asking: bool = True) -> str:
+    """Return the branch and, where git is to be asked, whether all is committed, as `branch main, clean`; "" for what
+    can't be told. Waits for at most `LIMIT` seconds, and is for a thread."""
     try:
         own = _git_folder(root)
         head = disk.read_text(own / "HEAD", most=_LARGEST).strip()
@@ -43,6 +43,8 @@ def state(root: Path) -> str:
     except (ConfigError, OSError, ValueError):
         return ""
     with suppress(OSError, ValueError, ConfigError):
+        if not asking:
+            return branch
         clean = _is_clean(root, own, common, commit)
         return branch if clean is None else f"{branch}, {'clean' if clean else 'not clean'}"
     return branch

@@ -34,10 +34,10 @@ def first_level(folder: Path) -> str:
     return f"{', '.join(shown)}{more}" or "nothing"
 
 
-def in_words(folder: Path, listed: str, environ: Mapping[str, str]) -> str:
-    """Return the place as the model is told it. Asks git, so it is for a thread."""
+def in_words(folder: Path, listed: str, environ: Mapping[str, str], *, asking: bool = True) -> str:
+    """Return the place as the model is told it. Asks git where it may, so it is for a thread."""
     root = git.root_of(folder)
-    state = git.state(root) if root is not None else ""
+    state = git.state(root, asking=asking) if root is not None else ""
     top = f" of {one_line(str(root), 200)}" if root not in (None, folder) else ""
     checkout = "in no git checkout" if root is None else f"a git checkout{top}, {state or 'its state is not known'}"
     shell = Path(environ.get("SHELL") or "sh").name

@@ -7,6 +7,7 @@ is listed once a session, so that a file more doesn't cost the cache of the whol
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from console_app.config import trust
 from console_app.config.files import Paths
 from console_app.config.secrets import child_environment
 from console_app.domain import ConfigError, errors, one_line, ports
-from console_app.workplace import place
+from console_app.workplace import git, place
 from console_app.workplace.hook_runs import HookRuns
 
 MOST_LISTED = 8_000  # characters of the list of skills: about 2,000 tokens of each request
@@ -46,6 +47,7 @@ class WorkingFolder:
         self._own, problems = trust.hooks_of(dict(hooks or {}), "the setting hooks")
         if problems:
             raise ConfigError(problems[0], "fanout config edit opens your settings.")
+        self._slow = False  # git takes too long here
         self._listed = place.first_level(folder)
         self._brought = trust.Brought.find(paths, folder, environ)
         self._runs = HookRuns(child_environment.for_own_programs(environ))
@@ -56,7 +58,9 @@ class WorkingFolder:
 
     def _parts(self) -> Mapping[str, str]:
         self._brought = brought = trust.Brought.find(self._paths, self._folder, self._environ)
-        parts = {"the place": place.in_words(self._folder, self._listed, self._environ)}
+        began = time.monotonic()
+        parts = {"the place": place.in_words(self._folder, self._listed, self._environ, asking=not self._slow)}
+        self._slow = self._slow or time.monotonic() - began > git.LIMIT  # a turn waits for that once
         for one in brought.instructions:
             yours = one.path.is_relative_to(self._paths.config)
             name = f"your {one.name}" if yours else one.name
