@@ -107,6 +107,13 @@ _MCP = CommandSpec(
             ("fanout mcp add time -- uvx mcp-server-time", "fanout mcp add search https://search.example/mcp"),
         ),
         CommandSpec(
+            "find",
+            "look for servers in the registry that mcp_registry names; writes nothing",
+            Words("WORD", help="in a server's name", least=1),
+            (of.JSON, *of.GENERAL),
+            ("fanout mcp find github",),
+        ),
+        CommandSpec(
             "remove",
             "take servers out of mcp.json",
             Words("NAME", completes="server", help="the servers"),
@@ -328,6 +335,13 @@ COMMANDS: dict[str, CommandSpec] = {
             ("fanout parse --tools tools.json < answer.txt",),
         ),
         _MCP,
+        CommandSpec(
+            "trust",
+            "use what the project brings (servers, hooks, skills …), shown first",
+            Words("NAME|FILE", completes="file", help="of what waits; without one, all of it"),
+            (of.YES, *of.GENERAL),
+            ("fanout trust AGENTS.md", "fanout trust 'skill deploy' --yes"),
+        ),
         _ENDPOINT,
         _SESSIONS,
         _SERVE,

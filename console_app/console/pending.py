@@ -43,6 +43,9 @@ class Pending:
         if self.form:
             return {"once": "run it", "form": "run it, the model writes so", "deny": "it is a quotation"}
         more: dict[Scope | Literal["deny"], str] = {"session": "allow for session", "always": "always allow"}
+        if self.spec is not None and self.spec.builtin and self.rules:
+            reads = "switch it on, and run what it only reads"
+            more = {"session": f"{reads}, for this session", "always": f"{reads}, always"}
         return {"once": "allow once", **(more if self.rules else {}), "deny": "deny"}
 
     @property

@@ -12,7 +12,7 @@ from console_app.domain import ApprovalMode, Decision, FanoutError, ToolSpec, di
 from console_app.domain import schema as json_schema
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.transcript import CallView
-from console_app.engine import Action, ApprovalGate, Rule
+from console_app.engine import ENABLE, Action, ApprovalGate, Rule
 
 if TYPE_CHECKING:
     from console_app.engine import Engine, Rerun, Turn
@@ -244,8 +244,12 @@ def misfit(spec: ToolSpec, call: CallView) -> str:
 def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Return rules that would let this call run without asking: for its tool, for just these arguments, for its server.
 
-    There are none where another rule, or `require_approval`, asks in spite of them.
+    There are none where another rule, or `require_approval`, asks in spite of them. With a server that is to be
+    switched on goes what it only reads, so that its calls are no questions of their own.
     """
+    server = arguments.get("server")
+    if spec.builtin and spec.tool == ENABLE and isinstance(server, str):
+        return (tool_pattern(server, reads=True),)
     tool = RuleText(tool_pattern(spec.server, spec.tool))
     offers = [tool]
     fixed = {

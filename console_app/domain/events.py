@@ -52,6 +52,7 @@ class DecidedBy(StrEnum):
     RULE = "rule"
     MODE = "mode"
     LIMIT = "limit"  # nobody could, or nobody did in time
+    HOOK = "hook"  # a program of the user's
 
 
 class TodoStatus(StrEnum):

@@ -286,6 +286,53 @@ class ServerSwitch(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that programs of the user may be asked about: its `event` by the name that others have for it, `names`
+    by which a tool is meant, and what they are told of it."""
+
+    event: str
+    names: tuple[str, ...] = ()
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """All that these programs said together: the strictest permission with its reason, arguments to run in place of the
+    call's, words for the model, and lines for the user. `block` says why it must not go on."""
+
+    permission: Literal["", "allow", "ask", "deny"] = ""
+    reason: str = ""
+    block: str = ""
+    arguments: Mapping[str, Any] | None = None
+    context: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class Workplace(Protocol):
+    """The folder that a conversation works in. None of its methods raises for what is wrong in the folder."""
+
+    async def parts(self) -> Mapping[str, str]:
+        """Return what the system prompt says of the place as it is now, by what it is; takes seconds at most."""
+        ...
+
+    def skills(self) -> Mapping[str, str]:
+        """Return the purpose of each skill, by name, as of the last look."""
+        ...
+
+    async def skill(self, name: str, file: str) -> str:
+        """Return the text of a skill, or of a file that it brings. Raises ToolError where there is none."""
+        ...
+
+    def asks(self, event: str, names: Sequence[str] = ()) -> bool:
+        """Tell whether any program is to be asked about an event, of a tool with these names."""
+        ...
+
+    async def ask(self, happening: Happening) -> Heard:
+        """Ask the programs, all at once and each for a limited time."""
+        ...
+
+
 class Toolset(Protocol):
     """Tools that can be called. Calls run concurrently; cancelling the awaiting task cancels the call at its server."""
 

@@ -126,9 +126,12 @@ def exact(text: str) -> str:
     return _GLOB.sub(lambda found: "?" if found[0].isspace() or found[0] < " " else f"[{found[0]}]", text)
 
 
-def tool_pattern(server: str, tool: str = "") -> str:
-    """The pattern of one tool, or of every tool of a server, whatever their names look like."""
-    return f"{exact(server).replace('.', '[.]')}.{exact(tool) if tool else '*'}"
+_ONLY_READS = ":reads"  # behind a pattern: of the tools that it matches those that say that they only read
+
+
+def tool_pattern(server: str, tool: str = "", *, reads: bool = False) -> str:
+    """The pattern of one tool, or of every tool of a server, or of those that only read, whatever they are called."""
+    return f"{exact(server).replace('.', '[.]')}.{exact(tool) if tool else '*'}{_ONLY_READS if reads else ''}"
 
 
 @lru_cache(maxsize=1000)
@@ -147,9 +150,13 @@ def server_and_tool(pattern: str) -> tuple[str, str]:
     return (pattern, "*") if pattern.endswith("*") else ("", "")
 
 
-def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
-    """Tell whether a pattern matches a tool. For rules that allow (`strictly`), server and tool must match apart. For
-    others their joined name may match too, since a dot may belong to either."""
+def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool, reads: bool = False) -> bool:
+    """Tell whether a pattern matches a tool, which says that it `reads` only or doesn't. For rules that allow
+    (`strictly`), server and tool must match apart. For others their joined name may match too, since a dot may belong
+    to either, and a name of its own may end like the mark for what reads."""
+    if pattern.endswith(_ONLY_READS) and (strictly or reads):
+        of_those = pattern.removesuffix(_ONLY_READS)
+        return reads and speaks_of(of_those, server, tool, strictly=strictly)
     server_glob, tool_glob = server_and_tool(pattern)
     if fnmatchcase(server, server_glob) and fnmatchcase(tool, tool_glob):
         return True

@@ -142,6 +142,12 @@ class EngineSettings:
     max_turn_tokens: int | None = None  # input and output of all its requests
     effort: Effort | None = None  # how much the model thinks first; None: as it is configured
     system_prompt: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])  # what else goes with it, by what it is
+
+    @property
+    def whole_prompt(self) -> str:
+        """The system prompt with all its parts, as a request carries it."""
+        return "\n\n".join(part for part in (self.system_prompt, *self.parts.values()) if part)
 
     def with_policy(self, policy: CallPolicy) -> EngineSettings:
         """Return these settings with a policy that somebody chose: it holds for every protocol."""

@@ -48,6 +48,7 @@ class Engine:
         programs: ports.ProgramRunner | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
+        workplace: ports.Workplace | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -67,6 +68,7 @@ class Engine:
             servers=servers,
             programs=programs,
             slots=slots or Slots(),
+            workplace=workplace,
         )
 
     @property
@@ -156,7 +158,7 @@ class Engine:
         """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
         settings = self.settings
         return breakdown(
-            settings.system_prompt,
+            {"instructions": settings.system_prompt, **settings.parts},
             tuple(self.offer.shown.values()),
             transcript.history,
             transcript.compaction,
@@ -170,7 +172,11 @@ class Engine:
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         tools = self._with_builtins(self.offer)
-        return ports.ModelRequest(messages, settings.system_prompt, tuple(tools.values()))
+        return ports.ModelRequest(messages, settings.whole_prompt, tuple(tools.values()))
+
+    async def look_around(self) -> None:
+        """Have the system prompt say where it is as it is now; a turn does so before its first request."""
+        await self._session.look_around()
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return the tool that is offered under this wire name now, a built-in one too."""
@@ -251,8 +257,8 @@ class Engine:
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        tools = with_programs(offer.callable, self._session)
-        return offered(tools, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
+        tools, wanted = with_programs(offer.callable, self._session), self.settings.builtin_tools | self._strategy_tools
+        return offered(tools, wanted, self._session.servers, self._session.workplace)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:
@@ -310,3 +316,4 @@ class Engine:
         session.calls.clear()
         session.wire = WireHistory()
         session.last_request = None
+        session.begun = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from console_app.domain import Event, Message, UserMessage, ports
@@ -69,7 +69,17 @@ class Session:
     wire: WireHistory = field(default_factory=WireHistory)
     search: ToolSearch = field(default_factory=ToolSearch)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
+    workplace: ports.Workplace | None = None  # where the conversation is
+    begun: bool = False  # the hooks of its start were asked
+    _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    async def look_around(self) -> None:
+        """Have the system prompt say where it is as it is now."""
+        if self.workplace is not None:
+            parts = await self.workplace.parts()
+            others = {name: text for name, text in self.settings.parts.items() if name not in self._told}
+            self.settings, self._told = replace(self.settings, parts={**parts, **others}), frozenset(parts)
 
     def new_call_id(self, provider_id: str, made: str) -> str:
         """Return the provider's id where it gave one that is new in this session and of a size, else one that starts

@@ -18,6 +18,7 @@ from console_app.domain.settings import Sampling, ToolChoice
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
 from console_app.engine.calls import results
+from console_app.engine.calls.familiar import tool_for
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition
 from console_app.engine.execution.batch import Batch
@@ -98,7 +99,7 @@ class Step:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
         self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
-        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers)
+        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers, session.workplace)
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
     async def _made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
@@ -110,7 +111,12 @@ class Step:
         for spec in self._behind.values():
             if tool in (spec.name, spec.label):
                 return not_loaded(spec)
-        return results.unknown_tool(tool, self._specs, why_not_offered(tool, self._session.servers))
+        why = why_not_offered(tool, self._session.servers)
+        if not why and (does := tool_for(tool, {**self._behind, **self._specs})):
+            if does in self._behind:
+                return not_loaded(self._behind[does])
+            why = f"there is none of that name here; {does} does its work"
+        return results.unknown_tool(tool, self._specs, why)
 
     async def run(self) -> StepResult:
         """Send the request; return when the answer has ended and each of its calls has its result."""
@@ -171,7 +177,7 @@ class Step:
         session = self._session
         session.last_request = request = ports.ModelRequest(
             messages=session.messages(note),
-            system=settings.system_prompt,
+            system=settings.whole_prompt,
             tools=tuple(self._specs.values()),
             deferred=self._deferred,
             tool_choice=self._ask.tool_choice,

@@ -170,6 +170,7 @@ class Narrator:
             ev.DecidedBy.RULE: f"by the rule {one_line(event.rule or '', 120)}",
             ev.DecidedBy.MODE: "by the approval mode",
             ev.DecidedBy.LIMIT: "because nobody answered in time",
+            ev.DecidedBy.HOOK: "by a hook",
         }[event.by]
         edited = ", with other arguments" if event.arguments is not None else ""
         self._say(f"{name} is {'approved' if allowed else 'denied'} {by}{edited}.")

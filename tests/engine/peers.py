@@ -14,7 +14,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk, FinishChunk, TextChunk
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Provider
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Provider, Workplace
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine, Turn
@@ -184,6 +184,7 @@ def engine_of(
     *,
     mode: ApprovalMode = ApprovalMode.YOLO,
     gate: ApprovalGate | None = None,
+    workplace: Workplace | None = None,
     **settings: Any,
 ) -> Engine:
     """An engine on the running loop's clock."""
@@ -193,6 +194,7 @@ def engine_of(
         toolset=tools or Tools(),
         settings=EngineSettings(**settings),
         gate=gate or ApprovalGate(mode),
+        workplace=workplace,
         session_id="s",
         clock=loop.time,
         monotonic=loop.time,

@@ -128,7 +128,8 @@ def test_the_system_prompt_and_the_tools_go_with_the_request(fanout: Inside, ser
     assert {tool["function"]["name"] for tool in first["tools"]} >= {"calculator_evaluate", "demo_long_task"}
     fanout.run("run", *model(server), "--mcp", "calculator", "go", env={"FANOUT_SYSTEM_PROMPT": "Be a cat."})
     second = server.requests[1].body
-    assert second["messages"][0]["content"] == "Be a cat."
+    own, _, place = second["messages"][0]["content"].partition("\n\n")
+    assert (own, place.partition("(")[0]) == ("Be a cat.", f"You work in the folder {fanout.cwd} ")
     assert [tool["function"]["name"] for tool in second["tools"]] == ["calculator_evaluate", "fanout_update_todo_list"]
 
 

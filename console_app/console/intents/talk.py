@@ -87,28 +87,39 @@ async def reload(console: Console, _rest: str) -> None:
     await console.say_what_waits()  # behind what a yes was asked for
 
 
-async def trust(console: Console, _rest: str) -> None:
-    """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""
+async def trust(console: Console, rest: str) -> None:
+    """Shows what of the project waits for trust, all or what is named, and asks; what was agreed to takes effect."""
     ui, project = console.ui, console.services.project_trust
-    waiting = [] if project is None else await asyncio.to_thread(project.waiting)
+    names = [rest] if rest else []
+    waiting = [] if project is None else await asyncio.to_thread(project.waiting, names)
+    for problem in () if project is None else await asyncio.to_thread(project.problems):
+        ui.tell("warning", problem)
     if project is None or not waiting:
         ui.toast("Nothing of this project waits for your trust.")
         return
-    if not await ui.trusts("\n\n".join("\n".join(file.lines) for file in waiting)):
+    if not await ui.trusts(project.overview(waiting)):
         ui.toast("Not trusted; nothing was changed.")
         return
     for file in waiting:
         await asyncio.to_thread(project.trust, file)
     console.trusted()
+    kinds = {file.kind for file in waiting}
     if len(waiting) == 1:
-        path, summary = waiting[0].path, waiting[0].summary
-        what = "" if path.suffix == ".json" else f": {summary}"  # servers are told as they come
-        ui.tell("info", one_line(f"{path} is trusted as it was shown{what}.", 600))
+        what = "" if kinds == {"servers"} else f": {waiting[0].summary}"  # servers are told as they come
+        ui.tell("info", one_line(f"{waiting[0].path} is trusted as it was shown{what}.", 600))
     else:  # they were all read a moment ago; what is wrong with one must not be pushed off the screen
         ui.tell("info", f"{len(waiting):,} files of this project are trusted as they were shown.")
-    if any(file.path.suffix == ".toml" for file in waiting):
+    if "settings" in kinds:
         ui.tell("info", "What its settings say counts from the next start on.")
-    if any(file.path.suffix == ".json" for file in waiting):
+    await console.services.engine.look_around()
+    if kinds & {"servers", "plugin"}:
         await reload(console, "")
     else:
         await console.read_commands()
+        if rest:
+            await console.say_what_waits()
+
+
+def untrusted(console: Console) -> Sequence[str]:
+    """The names of what waits for trust."""
+    return console.untrusted

@@ -104,7 +104,8 @@ class Rule:
 
     def speaks_of(self, spec: ToolSpec) -> bool:
         """Tell whether it may hold for a call of this tool."""
-        return speaks_of(self.pattern, spec.server, spec.tool, strictly=self.action == "allow")
+        strictly, reads = self.action == "allow", spec.annotations.read_only
+        return speaks_of(self.pattern, spec.server, spec.tool, strictly=strictly, reads=reads)
 
     @property
     def is_kept(self) -> bool:

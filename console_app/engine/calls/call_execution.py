@@ -53,6 +53,9 @@ class CallExecution:
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
     unlicensed: str = ""  # the same, until its model is known to write calls in its dialect
     advice: str = ""  # tells the model how to write it, where nobody is there to ask
+    hook_allows: bool = False  # a hook spares it the question of the mode
+    hooked: dict[str, Any] | None = None  # arguments that a hook put in place of the model's
+    hooked_context: str = ""  # words of a hook for the model
     closed: bool = False  # its arguments are complete, or known to be broken
     taken_up: bool = False  # it goes on at its server, and only its result is fetched
     dispatched: bool = False
@@ -153,6 +156,7 @@ class CallExecution:
             provider_data=self.provider_data,
             left_out=self.left_out,
             must_ask=self.asks,
+            hooked=self.hooked if edited is None else None,
             closed=True,
             resolution=None if self.asks and edited is None else resolution,
             attempt=self.attempt + 1,

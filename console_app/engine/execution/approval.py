@@ -133,6 +133,8 @@ class Approvals:
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.asks)
         repeats = False
+        if verdict.action == "ask" and verdict.by is ev.DecidedBy.MODE and call.hook_allows:
+            verdict = Ruling("allow", "a hook allows it", ev.DecidedBy.HOOK)
         if verdict.action == "ask" and spec.builtin and not spec.asks and not call.asks:
             verdict = Ruling("allow", "a tool of Fanout itself", ev.DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
@@ -341,6 +343,8 @@ def _refused(resolution: Resolution, verdict: Ruling, advice: str) -> ToolResult
     """Return the result of a call that may not run: only a person's own no is told as one. `advice` is for the model
     where nobody could be asked."""
     match resolution.by:
+        case ev.DecidedBy.HOOK:
+            return results.not_approved(f"a hook denied it: {resolution.feedback}.")
         case ev.DecidedBy.RULE:
             return results.not_approved(f"a rule forbids it: {resolution.rule}.")
         case ev.DecidedBy.LIMIT if resolution.feedback:

@@ -25,6 +25,7 @@ from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.slots import limits_of
 from console_app.engine.execution.approval import Approvals
+from console_app.engine.execution.hooks import CallHooks
 from console_app.engine.session import Session
 
 SAME_CALL = "the same call as another of this answer: it runs once for both"
@@ -61,6 +62,7 @@ class Executor:
         self._approvals = approvals
         self._toolset = toolset
         self._remarks = remarks
+        self._hooks = CallHooks(session, activity.emit, approvals.record)
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Start a call whose arguments were read; `queue` says which calls must have ended before it runs."""
@@ -109,7 +111,9 @@ class Executor:
             return False
         if call.ran and self._remarks and not call.parent:  # a program reads values, not words about them
             feedback = call.resolution.feedback if call.resolution else None
-            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
+            result = results.with_remarks(
+                result, call.edited, feedback, call.runs_before + 1, call.left_out, call.hooked
+            )
         call.result = result
         self._close(call)
         self._emit(
@@ -149,7 +153,12 @@ class Executor:
 
     async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
         try:
-            if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
+            refusal = await self._hooks.before(call, spec)
+            if refusal is None and call.resolution is None:
+                refusal = await self._approvals.ask(call, spec)
+                if refusal is None and call.edited is not None:  # which no hook has seen
+                    refusal = await self._hooks.before(call, call.spec or spec)
+            if refusal is not None:
                 self.finish(call, refusal if call.before is None else results.not_again(call.before))
                 return
             spec = call.spec or spec  # as it was approved, where it became another while it waited
@@ -200,6 +209,7 @@ class Executor:
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)
         result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
+        result = await self._hooks.after(call, spec, result)
         if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
