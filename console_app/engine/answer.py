@@ -57,6 +57,8 @@ class ProviderCalls:
             return
         call_id, began = found
         self._ready(call_id, chunk.arguments)
+        if self._session.given is not None:
+            self._session.given.found(chunk.content)
         took = round((self._session.monotonic() - began) * 1000)
         error = chunk.content.partition("\n")[0] or "It failed." if chunk.outcome is Outcome.FAILED else None
         self._emit(

@@ -14,6 +14,7 @@ from console_app.domain.settings import EngineSettings
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
 
@@ -66,6 +67,7 @@ class Session:
     slots: Slots = field(default_factory=Slots)
     wire: WireHistory = field(default_factory=WireHistory)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
+    given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, provider_id: str, made: str) -> str:

@@ -163,6 +163,8 @@ class Step:
             called_before=frozenset(session.transcript.native_callers),
             sampling=Sampling(effort=settings.effort),
         )
+        if session.given is not None:
+            session.given.read(request, session.transcript.history)
         return request
 
     async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:

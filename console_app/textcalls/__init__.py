@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from console_app.textcalls.prompting import render_results as render_results
     from console_app.textcalls.prompting import stop_strings as stop_strings
     from console_app.textcalls.prompting import system_section as system_section
-    from console_app.textcalls.provenance import GivenText as GivenText
-    from console_app.textcalls.provenance import Provenance as Provenance
     from console_app.textcalls.report import report_line as report_line
     from console_app.textcalls.report import report_text as report_text
     from console_app.textcalls.report import signatures as signatures
@@ -37,7 +35,6 @@ else:
             "model": "ParsedCall ReadingLevel ToolSignature",
             "patterns": "lazily prepare",
             "prompting": "render_calls render_results stop_strings system_section",
-            "provenance": "GivenText Provenance",
             "report": "report_line report_text signatures",
             "scanner": "Scanner parse",
             "dialects.table": "DIALECTS FAMILIES",

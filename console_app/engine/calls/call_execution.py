@@ -50,6 +50,7 @@ class CallExecution:
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
     left_out: tuple[str, ...] = ()  # arguments of the model that don't run
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
+    passage: str = ""  # of what the model was given, that makes it ask
     unlicensed: str = ""  # the same, until its model is known to write calls in its dialect
     advice: str = ""  # tells the model how to write it, where nobody is there to ask
     closed: bool = False  # its arguments are complete, or known to be broken
@@ -150,6 +151,7 @@ class CallExecution:
             provider_data=self.provider_data,
             left_out=self.left_out,
             must_ask=self.asks,
+            passage=self.passage,
             closed=True,
             resolution=None if self.asks and edited is None else resolution,
             attempt=self.attempt + 1,
