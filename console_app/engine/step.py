@@ -222,6 +222,8 @@ class Step:
         if not answer.paused:
             self._provider_calls.end()
         self.batch.report()
+        if quoted := [call.raw for call in self.batch.calls if call.is_quotation]:
+            answer.put_back(quoted)
         for thought in answer.thoughts():
             self._turn.emit(thought)
         message = answer.as_message()

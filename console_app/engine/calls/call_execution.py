@@ -82,6 +82,13 @@ class CallExecution:
         return "; ".join(filter(None, (self.unlicensed, self.must_ask)))
 
     @property
+    def is_quotation(self) -> bool:
+        """Tell whether a person said that its text only shows a call."""
+        answer = self.resolution
+        denied = answer is not None and answer.decision is Decision.DENY and answer.by is ev.DecidedBy.USER
+        return denied and bool(self.unlicensed and self.raw)
+
+    @property
     def ran(self) -> bool:
         """Tell whether it was started, whatever came of it."""
         return self.started_at is not None

@@ -65,7 +65,7 @@ class _Result:
 
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
     """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
-    from console_app.textcalls import stop_strings, system_section
+    from console_app.textcalls.prompting import stop_strings, system_section
 
     system = request.system
     if request.tools and request.tool_choice != "none":
@@ -93,7 +93,7 @@ def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
 
     def flush() -> None:
         if results:
-            from console_app.textcalls import render_results
+            from console_app.textcalls.prompting import render_results
 
             out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
             results.clear()

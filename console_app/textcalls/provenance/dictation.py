@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from console_app.textcalls.provenance.folding import bare, letters, unescaped
-from console_app.textcalls.provenance.given import Finding, GivenTexts, Place
+from console_app.textcalls.provenance.given import FoundPassage, GivenTexts, ValuePlace
 from console_app.textcalls.provenance.quotation import as_text, leaves
 
 _LONG = 40  # letters of a text that is told beside any prose,
@@ -92,7 +92,7 @@ class Dictation:
         self._names, self._named_so = _spelt(name, tool), {_letters(name), _letters(tool)}
         self._reads = reads
 
-    def find(self, given: GivenTexts) -> Finding | None:
+    def find(self, given: GivenTexts) -> FoundPassage | None:
         """Return where it is dictated, if anywhere."""
         addresses = [one for value in self._values for one in _ELSEWHERE.findall(value)]
         for one in addresses:
@@ -102,7 +102,7 @@ class Dictation:
             return None
         return self._named(given) or self._told(given) or self._together(given)
 
-    def _told(self, given: GivenTexts) -> Finding | None:
+    def _told(self, given: GivenTexts) -> FoundPassage | None:
         """Return where a value that is long or telling enough stands beside words."""
         whole = sum(len(_letters(value)) for value in self._values)
         for value in self._values:
@@ -112,7 +112,7 @@ class Dictation:
                     return found
         return None
 
-    def _part(self, part: str, given: GivenTexts, *, alone: bool, whole: bool) -> Finding | None:
+    def _part(self, part: str, given: GivenTexts, *, alone: bool, whole: bool) -> FoundPassage | None:
         """Return where a value or a part of it is told; `alone`: the tool needs hardly anything else."""
         wanted, several = _letters(part), _words_in(part) >= 2
         address = bool(_ELSEWHERE.fullmatch(part) or _ID.match(part)) and len(self._values) > 1
@@ -132,7 +132,7 @@ class Dictation:
         whole = sum(size for size, _ in sizes)
         return sum(size for size, stands in sizes if stands) >= _STANDS * whole
 
-    def _together(self, given: GivenTexts) -> Finding | None:
+    def _together(self, given: GivenTexts) -> FoundPassage | None:
         """Return where all values stand in one line of prose, of which one is of several words."""
         all_of = [_letters(value) for value in self._values]
         texts = [wanted for wanted, value in zip(all_of, self._values, strict=True) if _words_in(value) >= 2]
@@ -148,7 +148,7 @@ class Dictation:
                 return place.finding
         return None
 
-    def _named(self, given: GivenTexts) -> Finding | None:
+    def _named(self, given: GivenTexts) -> FoundPassage | None:
         """Return where words near to the tool's name say half of what it needs, however short."""
         values = [
             (len(_letters(value)), [words(part)[:_MOST_WORDS] for part in _parts(value)]) for value in self._values
@@ -167,11 +167,11 @@ class Dictation:
                 held = sum(size for size, parts in values if any(_holds(joined, known, part) for part in parts))
                 if 2 * held >= whole:
                     place_said = f"{text.given.source} (line {text.number(place.line)})"
-                    return Finding(place_said, " ".join(around.split()))
+                    return FoundPassage(place_said, " ".join(around.split()))
         return None
 
 
-def _is_told(place: Place, size: int, *, reaches: bool, address: bool) -> bool:
+def _is_told(place: ValuePlace, size: int, *, reaches: bool, address: bool) -> bool:
     """Tell whether words beside a value, or right above it, tell to do something with it."""
     before, after = place.sentence
     sends = bool(_SENDING.search(before) or _SENDING.search(after))
@@ -188,7 +188,7 @@ def _is_told(place: Place, size: int, *, reaches: bool, address: bool) -> bool:
     return (size >= _LONG and (beside >= 3 or leads >= 2)) or (sends and beside >= 2)
 
 
-def _split(wanted: str, given: GivenTexts) -> Finding | None:
+def _split(wanted: str, given: GivenTexts) -> FoundPassage | None:
     """Return where the first part of a value stands whose rest stands elsewhere, each beside words."""
     if not given.holds(wanted[:_PART]):
         return None
@@ -202,7 +202,7 @@ def _split(wanted: str, given: GivenTexts) -> Finding | None:
     return told[0][0].finding if all(told) else None
 
 
-def _carries(address: str, given: GivenTexts) -> Finding | None:
+def _carries(address: str, given: GivenTexts) -> FoundPassage | None:
     """Return where others told an address with a place for what the model is to send in it."""
     at = max(address.find("?"), address.find("="))
     if at < 0 or len(_letters(address[at:])) < _LONG_WORD or given.holds(_letters(address)):

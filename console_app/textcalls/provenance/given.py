@@ -35,7 +35,7 @@ class GivenText:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FoundPassage:
     """Where a call stands in what was given, as the rest of a sentence, and the passage."""
 
     place: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValuePlace:
     """Where a value stands: the text `before` and `after` it on its line, and the line of words `above` that;
     `led`: the end of the text before, where that broke off in a sentence."""
 
@@ -51,7 +51,7 @@ class Place:
     after: str
     above: str
     led: str
-    finding: Finding
+    finding: FoundPassage
 
     @property
     def sentence(self) -> tuple[str, str]:
@@ -195,7 +195,7 @@ class GivenTexts:
                     break
                 yield joined[max(0, at - _LONGEST) : at + behind]
 
-    def places(self, wanted: str) -> Iterator[Place]:
+    def places(self, wanted: str) -> Iterator[ValuePlace]:
         """Where some letters stand, the newest first."""
         for reading, (joined, starts) in enumerate(self._readings):
             at = len(joined)
@@ -204,7 +204,7 @@ class GivenTexts:
                     break
                 yield self._place(reading, starts, at, at + len(wanted) - 1)
 
-    def _place(self, reading: int, starts: Sequence[int], first: int, last: int) -> Place:
+    def _place(self, reading: int, starts: Sequence[int], first: int, last: int) -> ValuePlace:
         number, other = (bisect_right(starts, at) - 1 for at in (first, last))
         text, end = self.texts[number], self.texts[other]
         (line, begins), (last_line, ends) = (
@@ -220,10 +220,10 @@ class GivenTexts:
         alone = number == other and line == last_line
         value = said[start : stop if alone else len(said)]
         parts = (led if letters(before) else above, before[-160:] + value[:160] + after[:160] * alone)
-        finding = Finding(
+        finding = FoundPassage(
             f"{text.given.source} (line {text.number(line)})", " ".join(" ".join(parts).split())[: 2 * _LONGEST]
         )
-        return Place(words_of(before), words_of(after), above, led, finding)
+        return ValuePlace(words_of(before), words_of(after), above, led, finding)
 
 
 def _above(text: FoldedText, line: int) -> str:

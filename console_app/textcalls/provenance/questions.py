@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from console_app.textcalls.provenance.dictation import Dictation
-from console_app.textcalls.provenance.given import MOST, Finding, FoldedText, GivenText, GivenTexts
+from console_app.textcalls.provenance.given import MOST, FoldedText, FoundPassage, GivenText, GivenTexts
 from console_app.textcalls.provenance.quotation import Quotation
 
 
@@ -40,14 +40,14 @@ class Provenance:
         self._all = GivenTexts(texts)
         self._others = GivenTexts([one for one in texts if not one.given.own])
 
-    def quoted(self, name: str, tool: str, server: str, arguments: Mapping[str, Any], raw: str) -> Finding | None:
+    def quoted(self, name: str, tool: str, server: str, arguments: Mapping[str, Any], raw: str) -> FoundPassage | None:
         """Return where a call that was read from the text `raw` stands in what was given. `name` is its tool's on the
         wire, `tool` the one at its server."""
         return Quotation(name, tool, server, arguments, raw).find(self._all)
 
     def dictated(
         self, name: str, tool: str, arguments: Mapping[str, Any], needed: Sequence[str], *, reads: bool = False
-    ) -> Finding | None:
+    ) -> FoundPassage | None:
         """Return where others told the model to make a call, of which the tool needs some arguments; `reads`: it
         changes nothing, so that only what an address carries away counts."""
         return Dictation(name, tool, arguments, needed, reads=reads).find(self._others)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from console_app.textcalls.provenance.folding import letters
-from console_app.textcalls.provenance.given import Finding, FoldedText, GivenTexts, Named
+from console_app.textcalls.provenance.given import FoldedText, FoundPassage, GivenTexts, Named
 
 _NAMED = re.compile(r"[_.\-]+")
 _JOINED = r"(?:[^\w\s]|_){0,3}"
@@ -41,7 +41,7 @@ class Quotation:
         telling = [pieces for pieces in of.values() if _size(pieces) >= _TELLS]
         self._telling = telling if len(of) > _TOLD and len(telling) >= _TOLD else []
 
-    def find(self, given: GivenTexts) -> Finding | None:
+    def find(self, given: GivenTexts) -> FoundPassage | None:
         """Return where it stands, if anywhere."""
         for text in reversed(given.texts):
             if not any(map(text.holds, self._letters)):
@@ -81,7 +81,7 @@ class Quotation:
         stand = sum(bool(re.search(_short(name, value), around)) for name, value in values)
         return 0 < len(values) <= 2 * stand
 
-    def _finding(self, text: FoldedText, places: Sequence[Named]) -> Finding:
+    def _finding(self, text: FoldedText, places: Sequence[Named]) -> FoundPassage:
         """Say at which of the lines that name the tool the call stands."""
 
         def held(line: int) -> int:
@@ -90,7 +90,7 @@ class Quotation:
 
         line = max((place.line for place in places), key=held, default=0)
         passage = " ".join(" ".join(text.lines[line : line + 6]).split())[:300]
-        return Finding(f"{text.given.source} (line {text.number(line)})", passage)
+        return FoundPassage(f"{text.given.source} (line {text.number(line)})", passage)
 
 
 @cache
