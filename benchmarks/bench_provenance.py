@@ -3,8 +3,8 @@
 Seconds of processor time to go through what was given, 0.4 MB of each kind and 10 MB of pages, and to compare 1,000
 calls with that. Both are done in a thread.
 
-Measured on 28 November 2026, two cores shared with others, Python 3.11: 0.01 to 0.11 s to go through 0.4 MB, 0.26 s for 10 MB
-of pages, of which the newest 4 count; 0.7 to 1.2 s for the calls, and 6.3 s beside 4 MB.
+Measured on 28 November 2026, two cores shared with others, Python 3.11: 0.01 to 0.11 s to go through 0.4 MB, 0.26 s for
+10 MB of pages, of which the newest 4 count; 0.7 to 1.2 s for the calls, and 6.3 s beside 4 MB.
 """
 
 from __future__ import annotations
