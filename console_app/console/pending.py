@@ -67,7 +67,7 @@ class Pending:
     @property
     def needs_a_look(self) -> bool:
         """Tell whether the user should see more of the call than its arguments."""
-        return bool(self.changed or self.server_lines or self.wrong)
+        return bool(self.changed or self.server_lines or self.wrong or self.call.passage)
 
     @property
     def server_lines(self) -> list[displayed.ArgumentLine]:
@@ -81,11 +81,12 @@ class Pending:
         ]
 
     def lines(self, change: FileChange | None = None) -> list[displayed.ArgumentLine]:
-        """Return all lines that are displayed of the call: how the tool changed, its server where that is in question,
-        the arguments, and the `change` in a file."""
+        """Return all lines that are displayed of the call: how the tool changed, the passage that says it, its server
+        where that is in question, the arguments, and the `change` in a file."""
         said = change.said if change is not None else ()
         lines = (
             displayed.difference_lines(self.changed)
+            + (displayed.named_lines("passage", self.call.passage) if self.call.passage else [])
             + self.server_lines
             + displayed.argument_lines(self.call.arguments or {}, said)
         )

@@ -113,13 +113,15 @@ class CallReady(BaseEvent):
 
 class ApprovalRequested(BaseEvent):
     """`always`: no rule and no mode could have let this call run. `form` is how its text is written, where its model
-    isn't known to write calls so: an approval may license the form."""
+    isn't known to write calls so: an approval may license the form. `passage` is what the model was given that says the
+    call."""
 
     type: Literal["approval.requested"] = "approval.requested"
     call_id: str
     why: str
     always: bool = False
     form: str = ""
+    passage: str = ""
 
 
 class ApprovalResolved(BaseEvent):

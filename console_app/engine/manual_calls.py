@@ -87,6 +87,7 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
             gate.mode, gate.rules, headless=gate.headless, trusted=gate.trusted, bindings=gate.bindings
         ),
         settings=typed(session.settings),
+        given=None,
         todo_edited=False,  # the model is told of it in its own turn
     )
 

@@ -14,6 +14,7 @@ from console_app.domain.settings import EngineSettings, ToolOffer
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
 from console_app.engine.tool_search import Offer, ToolSearch
@@ -72,6 +73,7 @@ class Session:
     workplace: ports.Workplace | None = None  # where the conversation is
     begun: bool = False  # the hooks of its start were asked
     _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
+    given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def look_around(self) -> None:

@@ -187,6 +187,8 @@ class Step:
             called_before=frozenset(session.transcript.native_callers),
             sampling=Sampling(effort=settings.effort),
         )
+        if session.given is not None:
+            session.given.read(request, session.transcript.history)
         return request
 
     async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
@@ -244,6 +246,8 @@ class Step:
         if not answer.paused:
             self._provider_calls.end()
         self.batch.report()
+        if quoted := [call.raw for call in self.batch.calls if call.is_quotation]:
+            answer.put_back(quoted)
         for thought in answer.thoughts():
             self._turn.emit(thought)
         message = answer.as_message()

@@ -319,7 +319,7 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             _ready(call, event)
         case ev.ApprovalRequested():
             call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
-            call.form = event.form
+            call.form, call.passage = event.form, event.passage
             if not call.waits or call.waits[-1][1] is not None:  # else it is asked anew while it waits
                 call.waits.append((event.at, None))
         case ev.ApprovalResolved():

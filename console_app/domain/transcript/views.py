@@ -98,6 +98,7 @@ class CallView:
     why: str = ""  # why it waits or is queued
     always_asks: bool = False  # no rule and no mode could let it run
     form: str = ""  # how its text is written, where an approval may license that
+    passage: str = ""  # of what the model was given, that makes it ask
     waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
     ready_at: float | None = None
     started_at: float | None = None

@@ -51,6 +51,7 @@ class CallExecution:
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
     left_out: tuple[str, ...] = ()  # arguments of the model that don't run
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
+    passage: str = ""  # of what the model was given, that makes it ask
     unlicensed: str = ""  # the same, until its model is known to write calls in its dialect
     advice: str = ""  # tells the model how to write it, where nobody is there to ask
     hook_allows: bool = False  # a hook spares it the question of the mode
@@ -84,6 +85,13 @@ class CallExecution:
     def asks(self) -> str:
         """Return every reason why a person has to approve it; "" where there is none."""
         return "; ".join(filter(None, (self.unlicensed, self.must_ask)))
+
+    @property
+    def is_quotation(self) -> bool:
+        """Tell whether a person said that its text only shows a call."""
+        answer = self.resolution
+        denied = answer is not None and answer.decision is Decision.DENY and answer.by is ev.DecidedBy.USER
+        return denied and bool(self.unlicensed and self.raw)
 
     @property
     def ran(self) -> bool:
@@ -157,6 +165,7 @@ class CallExecution:
             left_out=self.left_out,
             must_ask=self.asks,
             hooked=self.hooked if edited is None else None,
+            passage=self.passage,
             closed=True,
             resolution=None if self.asks and edited is None else resolution,
             attempt=self.attempt + 1,
