@@ -24,7 +24,7 @@ def say(**fields: Any) -> None:
     sys.stdout.flush()
 
 
-class Script:
+class RunningProgram:
     """One run. Calls are answered in any order; whatever is there resumes the program."""
 
     def __init__(self, given: dict[str, Any], answers: asyncio.Queue[dict[str, Any]]) -> None:
@@ -115,7 +115,7 @@ async def main() -> None:
     }
     try:
         async with monty.AsyncMonty() as pool, pool.checkout(script_name="program", limits=limits) as session:
-            await Script(given, answers).run(session)
+            await RunningProgram(given, answers).run(session)
     except (monty.MontySyntaxError, monty.MontyRuntimeError) as error:
         say(error=error.display("traceback"))
     except monty.MontyError as error:
