@@ -79,7 +79,13 @@ class CallContext:
     _token: str | int | None
     _roots: Callable[[], Awaitable[Sequence[str] | None]]
 
-    def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
+    def progress(
+        self,
+        progress: float,
+        total: float | None = None,
+        message: str = "",
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
         """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none."""
         if self._token is None:
             return
@@ -88,6 +94,8 @@ class CallContext:
             params["total"] = total
         if message:
             params["message"] = message
+        if meta is not None:
+            params["_meta"] = dict(meta)
         self._send("notifications/progress", params)
 
     def log(self, level: str, text: str) -> None:
