@@ -149,7 +149,7 @@ class RunningCommand:
         with suppress(BlockingIOError):
             data = os.read(self._status, 64)
             self._told += data
-            if not data:
+            if not data or b"\n" in data:
                 self._gone.set()
                 asyncio.get_running_loop().remove_reader(self._status)
 

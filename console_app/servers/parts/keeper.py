@@ -8,6 +8,7 @@ ended, and when its control pipe says so or closes: the server's own end closes 
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import select
@@ -25,6 +26,7 @@ from console_app.servers.parts import kernel_sandbox
 GRACE: Final = 1.0  # seconds between SIGTERM and SIGKILL
 _MOST_ROUNDS: Final = 2000  # of killing: a command that forks faster than it is killed must not hold its keeper
 _CHILD_SUBREAPER: Final = 36  # prctl
+_LIBC: Final = ctypes.CDLL(None)
 _LONGEST: Final = 1 << 20  # bytes of a request
 
 
@@ -79,6 +81,8 @@ def _serve(requests: socket.socket) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
+        gc.freeze()  # memory that no collection touches is shared with every fork
+        gc.disable()
         while True:
             size, descriptors, _, _ = socket.recv_fds(requests, 4, 4)
             if not size:
@@ -104,7 +108,7 @@ def _keep(start: dict[str, Any], output: int, errors: int, tell: int, told: int)
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
+            _LIBC.prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
         woken, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
