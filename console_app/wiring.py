@@ -28,7 +28,7 @@ from console_app.console import ConfiguredModels
 from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
-from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
+from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
 from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
     bindings = RuleBindings(user_file=str(setup.paths.settings), own_servers=servers.own)
     gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
     for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
-        bindings.bound[RuleKey(source, rule, server)] = identities
+        bindings.know(source, rule, server, identities)
     bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
     use_bundled(gate, servers)
     return gate
@@ -316,13 +316,16 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     """Has run without asking what came along, and still is what came along; called again when `servers` are others."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
-    gate.bindings.own_servers = servers.own
+    gate.bindings.own_servers, gate.shell = servers.own, None
     for server in servers.servers:
-        if server.name in BUNDLED_SERVERS and (servers.bundled or server.name in servers.shipped):
+        shipped = servers.bundled or server.name in servers.shipped
+        if shipped and server.name == "shell":
+            gate.shell = server.identity(Path.cwd() / server.folder)
+            gate.rules.append(Rule("ask", "shell.run", BUNDLED, {"outside": "true"}))
+        if shipped and server.name in BUNDLED_SERVERS:
             rule = Rule("allow", f"{server.name}.*", BUNDLED)
-            key = RuleKey(BUNDLED, rule.text, server.name)
             gate.rules.append(rule)
-            gate.bindings.bound[key] = (server.identity(Path.cwd() / server.folder),)
+            gate.bindings.know(BUNDLED, rule.text, server.name, (server.identity(Path.cwd() / server.folder),))
 
 
 def build_engine(

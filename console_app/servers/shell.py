@@ -22,7 +22,7 @@ from typing import Any, Final
 from console_app.servers.parts.commands import Pipes, RunningCommand
 from console_app.servers.parts.folders import allowed_folders
 from console_app.servers.parts.keeper import Start, Starter
-from console_app.servers.parts.sandbox import Guard, Sandbox, probe
+from console_app.servers.parts.sandbox import ProtectedNames, Sandbox, probe
 from console_app.servers.parts.server import (
     Arguments,
     CallContext,
@@ -79,7 +79,9 @@ class Shell:
         roots, folder = await self._places(arguments.get("cwd", "."), context, outside=outside)
         sandbox = Sandbox("", network=True) if outside else self.sandbox
         guard = (
-            await asyncio.to_thread(Guard.of, roots, remember=sandbox.kind == "Landlock") if sandbox.holds else Guard()
+            await asyncio.to_thread(ProtectedNames.of, roots, remember=sandbox.kind == "Landlock")
+            if sandbox.holds
+            else ProtectedNames()
         )
         running = self._start(command, folder, roots, sandbox, guard, terminal=arguments.get("pty", False))
         if arguments.get("background", False):
@@ -130,7 +132,7 @@ class Shell:
         return list(folders.roots), folder
 
     def _start(
-        self, command: str, folder: Path, roots: list[Path], sandbox: Sandbox, guard: Guard, *, terminal: bool
+        self, command: str, folder: Path, roots: list[Path], sandbox: Sandbox, guard: ProtectedNames, *, terminal: bool
     ) -> RunningCommand:
         if sum(one.code is None for one in self.runs.values()) >= 4 * MOST_IN_BACKGROUND:
             raise ToolFailedError("Too many commands run already: stop one.")
@@ -159,7 +161,7 @@ class Shell:
         running = self.runs[self._started] = RunningCommand(self._started, command, file, status, control, pipes.reads)
         return running
 
-    async def _watch(self, running: RunningCommand, guard: Guard, sandbox: Sandbox) -> None:
+    async def _watch(self, running: RunningCommand, guard: ProtectedNames, sandbox: Sandbox) -> None:
         if not await running.ended(LONGEST * 24):
             running.end("timed out after a day")
             await running.ended(None)

@@ -63,7 +63,7 @@ class Sandbox:
         """Tell whether there is one."""
         return self.kind != ""
 
-    def around(self, argv: Sequence[str], roots: Sequence[Path], temporary: Path, guard: Guard) -> list[str]:
+    def around(self, argv: Sequence[str], roots: Sequence[Path], temporary: Path, guard: ProtectedNames) -> list[str]:
         """Return the command line that runs `argv` in it. Landlock is put on by the keeper, without a program."""
         match self.kind:
             case "bubblewrap":
@@ -74,7 +74,7 @@ class Sandbox:
                 return list(argv)
 
 
-def _bwrap(roots: Sequence[Path], temporary: Path, guard: Guard, *, network: bool) -> list[str]:
+def _bwrap(roots: Sequence[Path], temporary: Path, guard: ProtectedNames, *, network: bool) -> list[str]:
     words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += ["--share-net"] if network else []
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -93,7 +93,7 @@ def _bwrap(roots: Sequence[Path], temporary: Path, guard: Guard, *, network: boo
     return words
 
 
-def _profile(roots: Sequence[Path], temporary: Path, guard: Guard, *, network: bool) -> str:
+def _profile(roots: Sequence[Path], temporary: Path, guard: ProtectedNames, *, network: bool) -> str:
     def named(paths: Sequence[Path]) -> str:
         quoted = (str(path).replace("\\", "\\\\").replace('"', '\\"') for path in paths)
         return " ".join(f'(subpath "{path}")' for path in quoted)
@@ -109,7 +109,7 @@ def _profile(roots: Sequence[Path], temporary: Path, guard: Guard, *, network: b
 
 
 @dataclass(slots=True)
-class Guard:
+class ProtectedNames:
     """Names below the roots that no command may have the say over, as they are before it runs."""
 
     there: list[Path] = field(default_factory=list[Path])
@@ -118,7 +118,7 @@ class Guard:
     _were: dict[Path, tuple[int, bytes]] = field(default_factory=dict[Path, tuple[int, bytes]])
 
     @classmethod
-    def of(cls, roots: Sequence[Path], *, remember: bool) -> Guard:
+    def of(cls, roots: Sequence[Path], *, remember: bool) -> ProtectedNames:
         """Look at the names. `remember` keeps the files themselves, for a sandbox that can't hold them."""
         guard = cls()
         for root in roots:
@@ -231,7 +231,9 @@ def _holds(sandbox: Sandbox) -> bool:
         for one in (inside, outside, temporary):
             one.mkdir()
         script = ': > "$1/file" && ! (: > "$2/file") 2>/dev/null'
-        argv = sandbox.around(["sh", "-c", script, "sh", str(inside), str(outside)], [inside], temporary, Guard())
+        argv = sandbox.around(
+            ["sh", "-c", script, "sh", str(inside), str(outside)], [inside], temporary, ProtectedNames()
+        )
         if sandbox.kind == "Landlock":
             module = Path(kernel_sandbox.__file__)
             code = f"import sys, os; sys.path.insert(0, {str(module.parent)!r}); import {module.stem} as one\n"
