@@ -25,7 +25,7 @@ from console_app.config.models import KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console import ConfiguredModels
-from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
+from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from console_app.sessions import Library, Opened, SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+WITH_A_MODEL = ("calculator", "files", "shell", "web")  # bundled servers that are on with a model that is one
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
 
@@ -201,7 +202,18 @@ def choose_servers(setup: Setup) -> ServerChoice:
         environ=setup.environ,
     )
     setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
+    if chosen.bundled and not arguments.mcp and _is_answered(setup):
+        fitted = (one.model_copy(update={"disabled": one.name not in WITH_A_MODEL}) for one in chosen.servers)
+        return replace(chosen, servers=tuple(fitted))
     return chosen
+
+
+def _is_answered(setup: Setup) -> bool:
+    """Tell whether a model that is one answers, and no rehearsal."""
+    try:
+        return model_source(setup).choose().provider not in (OFFLINE, SCRIPTED)
+    except FanoutError:
+        return False
 
 
 def open_library(setup: Setup) -> Library | None:

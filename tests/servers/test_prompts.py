@@ -26,7 +26,7 @@ from tests.servers.web_stand_in import Page, results_page, web_stand_in
 
 ROOT = Path(__file__).parents[2]
 SWITCHED_ON = ("calculator", "demo")
-ALL = (*SWITCHED_ON, "files", "order_database", "csv_reporter", "pptx_generator", "duckduckgo")
+ALL = (*SWITCHED_ON, "files", "shell", "web", "order_database", "csv_reporter", "pptx_generator", "duckduckgo")
 
 
 def run(
