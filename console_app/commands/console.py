@@ -238,6 +238,7 @@ class ConsoleParts:
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
+            replaced_files=setup.paths.data / "replaced",
             pictures_path=setup.paths.files,
             custom_commands=partial(CustomCommands.find, setup.paths, setup.cwd),
             diagnose=self._diagnose,

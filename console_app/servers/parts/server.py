@@ -9,6 +9,7 @@ messages.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import sys
 import threading
@@ -57,12 +58,24 @@ class FileLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that is sent whole."""
+
+    mime: str
+    data: bytes
+
+    def block(self) -> dict[str, Any]:
+        """Return the content block (MCP, ImageContent)."""
+        return {"type": "image", "mimeType": self.mime, "data": base64.b64encode(self.data).decode("ascii")}
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The output of a call: text for the model, the same as data for programs, and files that it made."""
+    """The output of a call: text for the model, the same as data for programs, and files that it made or shows."""
 
     text: str
     structured: Mapping[str, Any] | None = None
-    files: Sequence[FileLink] = ()
+    files: Sequence[FileLink | Picture] = ()
 
     def result(self) -> dict[str, Any]:
         """Return the result of `tools/call` (MCP, CallToolResult)."""
