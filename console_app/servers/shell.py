@@ -37,11 +37,12 @@ MOST_RUNS: Final = 200  # that are remembered
 MOST_IN_BACKGROUND: Final = 32
 _NO_EDITOR: Final = "echo 'There is no terminal here for an editor: give the text as an argument.' >&2; false"
 _OWN: Final = re.compile(
-    r"BASH_ENV|ENV|BASH_FUNC_.*|PS4|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|FANOUT_SHELL_.*"
+    r"PYTHON.*|BASH_ENV|ENV|BASH_FUNC_.*|PS4|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|FANOUT_SHELL_.*"
 )
 _STOPPED: Final = re.compile(
     r"read-only file system|operation not permitted|permission denied|network is unreachable|could not resolve|"
-    r"name resolution|name or service not known|nodename nor servname|device or resource busy|erofs|eperm|enotfound",
+    r"name resolution|name or service not known|nodename nor servname|device or resource busy|"
+    r"\b(?:erofs|eperm|eacces|enotfound)\b",
     re.IGNORECASE,
 )
 _WANTS_TERMINAL: Final = re.compile(
