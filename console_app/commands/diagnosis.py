@@ -298,7 +298,7 @@ async def _sandbox(setup: Setup) -> Finding:
     import asyncio
     import sys
 
-    words = (sys.executable, "-m", "console_app.servers.parts.sandbox")
+    words = (sys.executable, "-m", "console_app.servers.parts.shell.sandbox")
     program = await asyncio.create_subprocess_exec(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env=dict(setup.environ)
     )

@@ -23,7 +23,7 @@ from console_app.servers.parts.patches import PatchError, read_patch
 from console_app.servers.parts.server import (
     Arguments,
     CallContext,
-    Picture,
+    ShownPicture,
     StdioServer,
     Tool,
     ToolFailedError,
@@ -74,7 +74,7 @@ def _read(place: FolderEntry, offset: int, limit: int) -> ToolOutput:
     mime = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
     is_picture = file_reading.is_binary(data[:8192]) and (mime != "image/webp" or data[8:12] == b"WEBP")
     if mime and is_picture and len(data) <= LARGEST_PICTURE:
-        return ToolOutput(f"{place.written}: {mime}, {len(data):,} bytes.", None, (Picture(mime, data),))
+        return ToolOutput(f"{place.written}: {mime}, {len(data):,} bytes.", None, (ShownPicture(mime, data),))
     text = file_reading.read_excerpt(place, offset, limit).shown()
     _journal.read(place)
     return ToolOutput(text)

@@ -19,10 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from console_app.servers.parts.commands import Pipes, RunningCommand
 from console_app.servers.parts.folders import allowed_folders
-from console_app.servers.parts.keeper import Start, Starter
-from console_app.servers.parts.sandbox import ProtectedNames, Sandbox, probe
 from console_app.servers.parts.server import (
     Arguments,
     CallContext,
@@ -31,6 +28,9 @@ from console_app.servers.parts.server import (
     ToolFailedError,
     ToolOutput,
 )
+from console_app.servers.parts.shell.commands import Pipes, RunningCommand
+from console_app.servers.parts.shell.keeper import Start, Starter
+from console_app.servers.parts.shell.sandbox import ProtectedNames, Sandbox, probe
 
 TIMEOUT, LONGEST = 120.0, 3600.0  # seconds that a command may take
 MOST_RUNS: Final = 200  # that are remembered

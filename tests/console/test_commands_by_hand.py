@@ -24,7 +24,11 @@ async def test_a_command_by_hand_runs_and_the_model_reads_it(start_hub: Callable
     engine = Engine(provider=model, toolset=bench.hub, gate=ApprovalGate(ApprovalMode.ASK))
     screen = Screen()
     services = Services(
-        engine=engine, models=Models(engine), history_path=tmp_path / "history", log_path=tmp_path / "log", theme_dirs=()
+        engine=engine,
+        models=Models(engine),
+        history_path=tmp_path / "history",
+        log_path=tmp_path / "log",
+        theme_dirs=(),
     )
     console = Console(services, screen)
     await console.start()

@@ -14,7 +14,7 @@ import pytest
 from console_app.console import files as user_files
 from console_app.domain import ApprovalMode
 from console_app.domain.chunks import Chunk, FinishChunk
-from console_app.domain.transcript import Transcript
+from console_app.domain.transcript import CallView, Transcript
 from console_app.engine import ApprovalGate, Engine
 from tests.engine.peers import Model, call
 from tests.mcp_client.conftest import Bench, start_hub
@@ -93,8 +93,7 @@ async def test_a_bug_is_found_mended_and_tested_and_the_files_can_go_back(
     ]
     assert (repository / "calc.py").read_text() == BROKEN
     assert (repository / "NOTES.md").read_text() == "mine\n"
-    status = subprocess.run(("git", "status", "--short"), cwd=repository, capture_output=True, text=True, check=True)
-    assert status.stdout == "?? NOTES.md\n"
+    assert (await bench.call("run", command="git status --short")).content.startswith("?? NOTES.md\n[exit 0")
     assert not [one for one in psutil.process_iter() if _words(one)[:2] == ["sleep", "1000.5"]]
 
 
@@ -116,9 +115,6 @@ def _words(process: psutil.Process) -> list[str]:
     ],
 )
 async def test_a_result_that_lies_moves_no_file(tmp_path: Path, change: Any) -> None:
-    class Call:
-        server = "files"
-        structured = {"changes": [change]}
-
-    changed = user_files.histories([Call()], tmp_path)  # type: ignore[list-item]
+    call = CallView("1", 0, "files_x", "files", "x", "native", 0.0, structured={"changes": [change]})
+    changed = user_files.histories([call], tmp_path)
     assert changed == []

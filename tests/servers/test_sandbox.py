@@ -24,7 +24,7 @@ KINDS = ("bubblewrap", "Landlock")
 def holds(kind: str) -> bool:
     """Whether this machine has it, as the program itself finds out."""
     environment = {**os.environ, "FANOUT_SHELL_SANDBOX": kind.lower()}
-    words = (sys.executable, "-m", "console_app.servers.parts.sandbox")
+    words = (sys.executable, "-m", "console_app.servers.parts.shell.sandbox")
     done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
     return "not sandboxed" not in done.stdout and kind in done.stdout
 

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from console_app.servers.parts import commands
+from console_app.servers.parts.shell import commands
 from tests.patience import PATIENCE
 from tests.servers.stdio_client import StdioClient
 

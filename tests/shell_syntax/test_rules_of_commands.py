@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app import shell_syntax
+from console_app import resources, shell_syntax, wiring
+from console_app.config.servers import ServerChoice, load_mcp_config
 from console_app.domain import ApprovalMode
 from console_app.domain.rules import parse_rule
 from console_app.domain.tools import ServerIdentity, ToolSpec
@@ -397,3 +400,16 @@ def test_long_and_nested_commands_are_judged_in_no_time() -> None:
         "x" * 10**6,
     ):
         assert action(command, "allow shell(pytest *)") == "ask"
+
+
+@pytest.mark.parametrize("outside", [True, "true", 1, "yes"])
+@pytest.mark.parametrize("mode", list(ApprovalMode))
+def test_outside_of_the_sandbox_always_asks_of_the_shell_that_comes_along(mode: ApprovalMode, outside: object) -> None:
+    servers = load_mcp_config(resources.bundled_mcp()).servers
+    (shell,) = (one for one in servers if one.name == "shell")
+    spec = RUN.model_copy(update={"identity": shell.identity(Path.cwd())})
+    gate = ApprovalGate(mode, [Rule("allow", "shell.run"), Rule("allow", "*")])
+    wiring.use_bundled(gate, ServerChoice(servers, bundled=True))
+    verdict = gate.check(spec, {"command": "ls", "outside": outside}).action
+    assert verdict == ("deny" if mode is ApprovalMode.PLAN else "ask")
+    assert ApprovalGate(mode, gate.rules, shell=gate.shell).check(spec, {"command": "ls"}).action == "allow"

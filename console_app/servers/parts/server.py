@@ -58,7 +58,7 @@ class FileLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ShownPicture:
     """A picture that is sent whole."""
 
     mime: str
@@ -75,7 +75,7 @@ class ToolOutput:
 
     text: str
     structured: Mapping[str, Any] | None = None
-    files: Sequence[FileLink | Picture] = ()
+    files: Sequence[FileLink | ShownPicture] = ()
 
     def result(self) -> dict[str, Any]:
         """Return the result of `tools/call` (MCP, CallToolResult)."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from console_app.servers.parts import kernel_sandbox
+from console_app.servers.parts.shell import kernel_sandbox
 
 Kind = Literal["bubblewrap", "Landlock", "sandbox-exec", ""]
 SAYS: Final[dict[Kind, str]] = {

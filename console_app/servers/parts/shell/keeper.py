@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from console_app.servers.parts import kernel_sandbox
+from console_app.servers.parts.shell import kernel_sandbox
 
 GRACE: Final = 1.0  # seconds between SIGTERM and SIGKILL
 _MOST_ROUNDS: Final = 2000  # of killing: a command that forks faster than it is killed must not hold its keeper
