@@ -12,8 +12,12 @@ import atexit
 import os
 import re
 import shutil
+import signal
+import sys
 import tempfile
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,6 +39,8 @@ from console_app.servers.parts.shell.sandbox import ProtectedNames, Sandbox, pro
 TIMEOUT, LONGEST = 120.0, 3600.0  # seconds that a command may take
 MOST_RUNS: Final = 200  # that are remembered
 MOST_IN_BACKGROUND: Final = 32
+_FOLDER: Final = "fanout-shell-"
+_OLD: Final = 7 * 86_400.0  # seconds
 _NO_EDITOR: Final = "echo 'There is no terminal here for an editor: give the text as an argument.' >&2; false"
 _OWN: Final = re.compile(
     r"PYTHON.*|BASH_ENV|ENV|BASH_FUNC_.*|PS4|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|FANOUT_SHELL_.*"
@@ -276,8 +282,13 @@ def _environment(temporary: Path, *, terminal: bool) -> dict[str, str]:
 def main() -> None:
     """Serve the tools over stdin and stdout until stdin ends."""
     starter = Starter()  # before any thread
-    folder = Path(tempfile.mkdtemp(prefix="fanout-shell-")).resolve()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # so that the folder goes
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER)).resolve()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for old in folder.parent.glob(f"{_FOLDER}*"):  # of servers that were killed
+        with suppress(OSError):
+            if (status := old.lstat()).st_uid == os.getuid() and status.st_mtime < time.time() - _OLD:
+                shutil.rmtree(old, ignore_errors=True)
     (folder / "tmp").mkdir()
     shell = Shell(starter, probe(), folder)
     StdioServer("fanout-shell", shell.tools()).run()
