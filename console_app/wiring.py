@@ -25,10 +25,10 @@ from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console import ConfiguredModels
-from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
+from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
-from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
+from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
 from console_app.programs import Runner
 from console_app.providers import EndpointLimits
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from console_app.sessions import Library, Opened, SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+WITH_A_MODEL = ("calculator", "files", "shell", "web")  # bundled servers that are on with a model that is one
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
 
@@ -208,7 +209,18 @@ def choose_servers(setup: Setup) -> ServerChoice:
         plugins=plugins,
     )
     setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
+    if chosen.bundled and not arguments.mcp and _is_answered(setup):
+        fitted = (one.model_copy(update={"disabled": one.name not in WITH_A_MODEL}) for one in chosen.servers)
+        return replace(chosen, servers=tuple(fitted))
     return chosen
+
+
+def _is_answered(setup: Setup) -> bool:
+    """Tell whether a model that is one answers, and no rehearsal."""
+    try:
+        return model_source(setup).choose().provider not in (OFFLINE, SCRIPTED)
+    except FanoutError:
+        return False
 
 
 def open_library(setup: Setup) -> Library | None:
@@ -313,7 +325,7 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
     bindings = RuleBindings(user_file=str(setup.paths.settings), own_servers=servers.own)
     gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
     for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
-        bindings.bound[RuleKey(source, rule, server)] = identities
+        bindings.know(source, rule, server, identities)
     bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
     use_bundled(gate, servers)
     return gate
@@ -322,13 +334,16 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     """Has run without asking what came along, and still is what came along; called again when `servers` are others."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
-    gate.bindings.own_servers, gate.bindings.foreign = servers.own, servers.plugins
+    gate.bindings.own_servers, gate.bindings.foreign, gate.shell = servers.own, servers.plugins, None
     for server in servers.servers:
-        if server.name in BUNDLED_SERVERS and (servers.bundled or server.name in servers.shipped):
+        shipped = servers.bundled or server.name in servers.shipped
+        if shipped and server.name == "shell":
+            gate.shell = server.identity(Path.cwd() / server.folder)
+            gate.rules.append(Rule("ask", "shell.run", BUNDLED, {"outside": "true"}))
+        if shipped and server.name in BUNDLED_SERVERS:
             rule = Rule("allow", f"{server.name}.*", BUNDLED)
-            key = RuleKey(BUNDLED, rule.text, server.name)
             gate.rules.append(rule)
-            gate.bindings.bound[key] = (server.identity(Path.cwd() / server.folder),)
+            gate.bindings.know(BUNDLED, rule.text, server.name, (server.identity(Path.cwd() / server.folder),))
 
 
 def build_engine(

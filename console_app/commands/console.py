@@ -242,6 +242,7 @@ class ConsoleParts:
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
+            replaced_files=setup.paths.data / "replaced",
             pictures_path=setup.paths.files,
             custom_commands=partial(trust.CustomCommands.find, setup.paths, setup.cwd, setup.environ),
             diagnose=self._diagnose,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -111,7 +112,9 @@ class Console:
 
     def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
         """Send a prompt, now or behind what runs. `typed` is the part that was not pasted; the turn runs within
-        `around`. False, and told, where nothing can be sent in this session."""
+        `around`. False, and told, where nothing can be sent in this session. `!command` runs a command by hand."""
+        if text.startswith("!") and (command := text[1:].strip()):
+            text, typed = f"{MANUAL}shell.run {json.dumps({'command': command}, ensure_ascii=False)}", None
         if may := self.may_send():
             self.conversation.send(text, typed=typed, around=around)
         return may

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from console_app.console.permissions import Scope, helpful_rules, misfit
 from console_app.domain import CallState, ToolSpec, displayed, one_line
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from console_app.console.files import FileChange
     from console_app.domain.transcript import Transcript
     from console_app.engine import Engine
+
+
+OUTSIDE = "it runs outside of the sandbox, with all your rights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Pending:
     runs: str = ""  # the program or address of its server; "" where that is Fanout itself
     others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
     number: int = 0  # of its panel, from 1; 0 where the newest batch is not its own
+    confined: str = ""  # of a command: what its sandbox lets it do, or that it runs in none
     wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
 
     @property
@@ -99,6 +103,8 @@ class Pending:
         yield " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('?') else '.'}" for one in words if one)
         if self.runs and not self.server_lines:
             yield f"It runs {one_line(self.runs, 300)}"
+        if self.confined:
+            yield f"{self.confined[:1].upper()}{self.confined[1:]}."
         for other in self.others:
             bound = "for another server than it runs" if other.bound else "not for this file's servers"
             yield f"Warning: {one_line(str(other.rule), 120)} is {bound}."
@@ -157,8 +163,15 @@ class PendingCalls:
             engine.runs(spec, arguments),
             tuple(engine.gate.other_servers(spec, arguments)),
             self._number(call),
+            self._confined(spec, arguments),
             misfit(spec, call),
         )
+
+    def _confined(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+        if spec.identity is None or spec.identity != self._engine.gate.shell or spec.tool != "run":
+            return ""
+        outside = arguments.get("outside", False) is not False
+        return OUTSIDE if outside else one_line(spec.description.rpartition("Commands are ")[2].rstrip("."), 200)
 
     def _number(self, call: CallView) -> int:
         turns = self._transcript().turns[-1:]

@@ -118,6 +118,7 @@ class Services:
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches
+    replaced_files: Path = field(default_factory=Path)  # the bytes that calls replaced in files, by their hashes
     pictures_path: Path | None = None
     """The folder of the pictures that go with messages; None: none can go."""
     clock: Callable[[], float] = steady_time  # what elapsed times are counted by; the engine's

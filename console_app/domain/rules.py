@@ -4,6 +4,7 @@
     files.write_file(path=docs/*)             only where the argument `path` matches
     git.commit(message="fix, *", amend=false) several, all of which must match; quotes around commas and brackets
     files.edit(edits.0.path=docs/*)           a value within another; `edits.*.path` is each of them
+    shell(pytest *)                           commands: short for shell.run(command="pytest *")
 
 Globs are `fnmatch`'s: `*`, `?`, `[abc]`. A rule that allows matches only what it says beyond doubt. One that asks or
 denies also matches whatever a server may take for the same: `True`, `"true"` and `1`, a text at any depth of a list,
@@ -32,6 +33,7 @@ _VALUE = re.compile(r'("(?:\\.|[^"\\])*")\s*|([^",]*)')
 _BARE_NAME = re.compile(r'[^\s"=,()]+')
 _BARE_VALUE = re.compile(r'[^\s",()]([^",()]*[^\s",()])?')
 _ANY: Mapping[str, Any] = {}
+SHELL = "shell"  # the bundled server of commands
 MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 _DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
@@ -71,6 +73,8 @@ def parse_rule(text: str) -> RuleText:
         return RuleText(pattern)
     if not text.endswith(")"):
         raise ValueError(f"“{text}” opens a bracket that it doesn't close")
+    if pattern == SHELL and (command := text[start + 1 : -1].strip()):
+        return RuleText(f"{SHELL}.run", {"command": command})
     return RuleText(pattern, _arguments(text, text[start + 1 : -1]))
 
 

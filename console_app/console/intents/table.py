@@ -65,7 +65,8 @@ INTENTS: Mapping[str, Intent] = {
         Intent("rename", "give this session a title", talk.rename, "[TITLE]", asks=True),
         Intent("fork", "go on with a copy of this session, from any turn", talk.fork, "[TURN]", asks=True),
         Intent("rewind", "go back to a message of yours and change it", talk.rewind, "[TURN|WORDS]", asks=True),
-        Intent("undo", "take the last turn back", talk.undo, asks=True),
+        Intent("undo", "take the last turn back, or only its files", talk.undo, "[files]", asks=True),
+        Intent("diff", "what this conversation changed in files", talk.diff, asks=True),
         Intent(
             "export",
             "write this session to a file",

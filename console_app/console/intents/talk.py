@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from console_app.console import files
 from console_app.domain import UsageError, one_line
 
 if TYPE_CHECKING:
@@ -32,9 +33,36 @@ async def fork(console: Console, rest: str) -> None:
     await console.sessions.fork(rest)
 
 
-async def undo(console: Console, _rest: str) -> None:
-    """Takes the last turn back."""
-    await console.sessions.undo()
+async def undo(console: Console, rest: str) -> None:
+    """Takes the last turn back; with `files`, puts back what its calls changed in files."""
+    if rest == "files":
+        await _undo_files(console)
+    elif rest:
+        raise UsageError(f"/undo takes nothing, or files; not {one_line(rest, 40)}")
+    else:
+        await console.sessions.undo()
+
+
+async def _undo_files(console: Console) -> None:
+    turn, services = console.ui.transcript.turn, console.services
+    if console.conversation.busy:
+        raise UsageError("a turn still runs", "Files can go back once it has ended.")
+    calls = [] if turn is None else turn.calls
+    changed = files.histories(calls, services.working_folder)
+    if not changed:
+        console.ui.toast("No call of the last turn changed a file with the files server.")
+        return
+    said = await asyncio.to_thread(files.put_back, changed, services.replaced_files, services.working_folder)
+    console.ui.tell("info", one_line("; ".join(said), 2000))
+
+
+async def diff(console: Console, _rest: str) -> None:
+    """Shows all that the calls of this conversation changed in files."""
+    services, turns = console.services, console.ui.transcript.turns
+    calls = [call for turn in turns for call in turn.calls]
+    changed = files.histories(calls, services.working_folder)
+    text = await asyncio.to_thread(files.diff_report, changed, services.replaced_files, services.working_folder)
+    await console.ui.report("Diff", lambda: text)
 
 
 async def rewind(console: Console, rest: str) -> None:

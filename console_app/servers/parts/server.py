@@ -9,6 +9,7 @@ messages.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import sys
 import threading
@@ -57,12 +58,24 @@ class FileLink:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture that is sent whole."""
+
+    mime: str
+    data: bytes
+
+    def block(self) -> dict[str, Any]:
+        """Return the content block (MCP, ImageContent)."""
+        return {"type": "image", "mimeType": self.mime, "data": base64.b64encode(self.data).decode("ascii")}
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The output of a call: text for the model, the same as data for programs, and files that it made."""
+    """The output of a call: text for the model, the same as data for programs, and files that it made or shows."""
 
     text: str
     structured: Mapping[str, Any] | None = None
-    files: Sequence[FileLink] = ()
+    files: Sequence[FileLink | ShownPicture] = ()
 
     def result(self) -> dict[str, Any]:
         """Return the result of `tools/call` (MCP, CallToolResult)."""
@@ -79,7 +92,13 @@ class CallContext:
     _token: str | int | None
     _roots: Callable[[], Awaitable[Sequence[str] | None]]
 
-    def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
+    def progress(
+        self,
+        progress: float,
+        total: float | None = None,
+        message: str = "",
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
         """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none."""
         if self._token is None:
             return
@@ -88,6 +107,8 @@ class CallContext:
             params["total"] = total
         if message:
             params["message"] = message
+        if meta is not None:
+            params["_meta"] = dict(meta)
         self._send("notifications/progress", params)
 
     def log(self, level: str, text: str) -> None:
