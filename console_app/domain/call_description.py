@@ -5,8 +5,10 @@ Screen, lines, editor, replay and exports ask here; `call_spans` says where it s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import assert_never
+from typing import Any, assert_never
 
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import CallView, verdicts
@@ -19,6 +21,11 @@ _STATES = {
     CallState.FINISHED: ("·", "ended"),
 }
 NEEDS = ("needs approval", "needs input")
+_MAIN = (
+    *("command", "cmd", "script", "query", "q", "pattern", "sql", "expression", "url", "uri", "path", "file"),
+    *("filename", "prompt", "question", "message", "title", "name", "id"),
+)  # words in the name of an argument that says most of a call, the first of them most
+_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")  # of an argument's name, in any spelling
 _ENDED = "This call has ended."
 NOTHING_RUNS = "No call is running: there are no results to send."
 
@@ -45,6 +52,21 @@ def state_of(call: CallView) -> tuple[str, str]:
     if call.waits_for_you and call.state is not CallState.WAITING:
         return _STATES[CallState.WAITING][0], NEEDS[1]
     return _STATES[call.state]
+
+
+def main_argument(arguments: Mapping[str, Any], telling: Collection[str] = ()) -> str:
+    """The name of the argument whose value says most of a call, of at least one: by its name, else the first text.
+
+    One that is in `telling` comes before others of its kind: it tells the call from its neighbours.
+    """
+
+    def rank(name: str) -> tuple[bool, int]:
+        words = _WORD.findall(name)
+        known = [_MAIN.index(word.lower()) for word in words if word.lower() in _MAIN]
+        text = isinstance(arguments[name], str) and bool(arguments[name])
+        return bool(telling) and name not in telling, min(known, default=len(_MAIN)) if text else len(_MAIN) + 1
+
+    return min(arguments, key=rank)
 
 
 def sign_of(state: CallState, outcome: Outcome | None) -> str:

@@ -301,7 +301,7 @@ class EventRouter:
         group = self._step.group
         if group is None:
             group = self._step.group = CallGroup(step.batch)
-            group.room, group.most_room = self._view.room, self._view.most_room
+            group.room = self._view.room
             group.header = BatchBlock(group)
             self._view.add_block(group.header)
             self._groups.append(group)

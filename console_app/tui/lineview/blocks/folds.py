@@ -64,8 +64,8 @@ class FoldBlock(Fold):
     def beside(self) -> Sequence[Block]:
         return self.group.members
 
-    def set_room(self, height: int, most: int) -> bool:
-        return self.group.room_changed(height, most)  # how many rows there is room for
+    def set_room(self, height: int) -> bool:
+        return self.group.room_changed(height)  # how many rows there is room for
 
     def look(self) -> tuple[object, ...]:
         return self._folds, self.group.only, self._folded() if self._folds else None
@@ -100,7 +100,7 @@ class FoldBlock(Fold):
         group = self.group
         if group.only:
             return True
-        return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
+        return not group.ended and 0 < group.room < len(group.calls) + 2
 
     def _chosen(self) -> frozenset[str]:
         """Choose as many calls as the view has room for: those that run, then those that wait for you, failed, or still
@@ -118,13 +118,14 @@ class FoldBlock(Fold):
 
     def _folded(self) -> tuple[tuple[str, int], ...]:
         """Count the folded calls by the word that they are counted under."""
-        found = Counter(counted_as(panel.call) for panel in self.group.panels if panel.folded)
+        waits = CallState.WAITING  # on the board
+        found = Counter(counted_as(one.call) for one in self.group.panels if one.folded and one.call.state is not waits)
         return tuple((word, found[word]) for word in COUNTED if found[word])
 
 
 def _rank(call: CallView) -> int | None:
     """Rank a call: rows of the lowest rank are shown first. None means that it is folded."""
-    if call.waits_for_you:
+    if call.waits_for_you and call.state is CallState.RUNNING:
         return 1
     match call.state:
         case CallState.RUNNING:
