@@ -281,7 +281,17 @@ COMMANDS: dict[str, CommandSpec] = {
             "run",
             "answer one prompt without the console (also: fanout -p)",
             Words("PROMPT", "prompt", help="`-` or nothing reads standard input; both are joined"),
-            (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            (
+                *of.MODEL,
+                *of.CALLS,
+                *of.TURN,
+                *of.APPROVALS,
+                *of.SAVING,
+                *of.SERVERS,
+                *of.OUTPUT,
+                of.SHOWS_OUTPUT,
+                *of.GENERAL,
+            ),
             ('git diff | fanout run "Review this"',),
         ),
         CommandSpec(

@@ -200,6 +200,7 @@ OUTPUT = (
         help="text, json (at the end) or stream-json",
     ),
 )
+SHOWS_OUTPUT = switch("-v", "--verbose", dest="shows_output", help="what running calls write, too (standard error)")
 JSON = switch("--json", help="one JSON object")
 JSON_LINES = switch("--json", help="a JSON object a line")
 LIMIT = flag("--limit", metavar="N", type=count, help="maximum number of results")

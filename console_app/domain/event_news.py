@@ -53,6 +53,7 @@ NEWS: Mapping[type[ev.Event], News] = {
     ev.CallStarted: News.MOVES,
     ev.CallProgress: News.NOTHING,
     ev.CallLog: News.NOTHING,
+    ev.CallOutput: News.NOTHING,
     ev.CallExtended: News.NOTHING,
     ev.CallRestarted: News.OVER,
     ev.QuestionAsked: News.WAITS,

@@ -25,6 +25,8 @@ from console_app.domain.tools import Artifact, CallOrigin, Frozen, Outcome, Tool
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
+OutputStream = Literal["stdout", "stderr", "text"]  # text: of both, or of a tool that has no streams
+
 
 class BaseEvent(Frozen):
     """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC)."""
@@ -171,6 +173,20 @@ class CallLog(BaseEvent):
     news: bool = True  # it puts the call's deadline off: neither said before, nor of a flood, nor maybe another's
     dropped: int = 0  # lines right before it that came too fast to keep
     sure: bool = True  # False: it may be of another call of its server, which didn't say
+
+
+class CallOutput(BaseEvent):
+    """A piece of the output of a running call, at most 20 a second. `offset` counts the bytes of all its output before
+    `text`, kept or not; the newest `dropped` of them came too fast to keep."""
+
+    shown_only: ClassVar[bool] = True
+    type: Literal["call.output"] = "call.output"
+    call_id: str
+    stream: OutputStream
+    text: str
+    offset: int
+    dropped: int = 0
+    news: bool = True  # it puts the call's deadline off
 
 
 class CallExtended(BaseEvent):
@@ -519,6 +535,7 @@ Event = (
     | CallStarted
     | CallProgress
     | CallLog
+    | CallOutput
     | CallExtended
     | CallRestarted
     | QuestionAsked

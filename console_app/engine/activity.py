@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from console_app.domain import Message
+from console_app.domain import Message, safe_text
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.engine.calls.call_execution import CallNews
@@ -23,7 +23,7 @@ from console_app.engine.session import Session
 
 class _Held(NamedTuple):
     newest: CallNews
-    dropped: int  # that it took the place of
+    dropped: int  # notices, or bytes of output, that it took the place of
     news: bool  # of any of them
 
     def told(self) -> CallNews:
@@ -47,7 +47,9 @@ class HeldNews:
         if before is None:
             self._newest[key] = _Held(news, news.dropped, news.news)
         else:
-            self._newest[key] = _Held(news, before.dropped + 1 + news.dropped, before.news or news.news)
+            self._newest[key] = _Held(
+                news, before.dropped + _weight(before.newest) + news.dropped, before.news or news.news
+            )
 
     def of_call(self, call_id: str) -> list[CallNews]:
         """Return what is held of a call, which is held no longer."""
@@ -58,6 +60,10 @@ class HeldNews:
         taken = [held.told() for held in self._newest.values()]
         self._newest.clear()
         return taken
+
+
+def _weight(news: CallNews) -> int:
+    return safe_text.size_of(news.text) if isinstance(news, ev.CallOutput) else 1
 
 
 HIGH = 512

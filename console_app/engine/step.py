@@ -145,7 +145,7 @@ class Step:
             return 0
         waiting = [call for call in self.batch.calls if call.result is None and not is_completion(call)]
         for call in waiting:
-            self.executor.end(call, results.not_waited_for(list(call.sent), started=call.ran))
+            self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
 
     def _request(self) -> ports.ModelRequest:
@@ -210,7 +210,7 @@ class Step:
             elif call.started_at is not None:
                 ran = self._session.monotonic() - call.started_at
                 limit = self._settings.turn_timeout or ran
-                self.executor.end(call, results.timed_out(ran, limit, list(call.sent), whole_turn=True))
+                self.executor.end(call, results.timed_out(ran, limit, self.executor.sent_by(call), whole_turn=True))
             else:
                 self.executor.end(call, results.interrupted())
 

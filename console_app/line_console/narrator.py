@@ -87,8 +87,8 @@ class Narrator:
             case (
                 ev.CallAnnounced() | ev.CallArguments() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
-                | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
-                | ev.CallFinished()
+                | ev.CallOutput() | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
+                | ev.CallAnswered() | ev.CallFinished()
             ):  # fmt: skip
                 self._call(event)
             case ev.SessionStarted() | ev.UsageReported() | ev.TurnUndone() | ev.AnswerKept():

@@ -112,6 +112,7 @@ def check_events(events: Sequence[ev.Event]) -> None:
                 | ev.CallQueued()
                 | ev.CallProgress()
                 | ev.CallLog()
+                | ev.CallOutput()
                 | ev.CallExtended()
                 | ev.ApprovalResolved()
             ):

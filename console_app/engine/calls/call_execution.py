@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from console_app.domain import Decision, Outcome, ToolCall, ToolMessage, ToolResult, ToolSpec
 from console_app.domain import events as ev
+from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.engine.calls.slots import Ticket
 
-CallNews = ev.CallProgress | ev.CallLog  # the only events that a newer one of their call makes up for
-_MOST_LINES = 50
+CallNews = ev.CallProgress | ev.CallLog | ev.CallOutput  # the only events that a newer one of their call makes up for
+MOST_SENT = 50
 _FLOOD = 500  # lines beyond a steady rate of them that are no news any more
 _STEADY = 50.0  # lines a second
 _LINE_LENGTH = 400
@@ -72,8 +73,9 @@ class CallExecution:
     result: ToolResult | None = None
     before: ToolResult | None = None  # of its last attempt that ran
     finished: asyncio.Event = field(default_factory=asyncio.Event)
-    sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=_MOST_LINES))
-    heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=_MOST_LINES))  # hashes of its newest lines
+    sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_SENT))
+    output: GatheredOutput | None = None  # of its run
+    heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_SENT))  # hashes of its newest lines
 
     @property
     def asks(self) -> str:

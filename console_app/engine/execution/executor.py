@@ -22,7 +22,8 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import MOST_LIMITS, ends_at
 from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
-from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.call_execution import MOST_SENT, CallExecution
+from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.engine.calls.slots import limits_of
 from console_app.engine.execution.approval import Approvals
 from console_app.engine.session import Session
@@ -126,6 +127,8 @@ class Executor:
         return True
 
     def _close(self, call: CallExecution) -> None:
+        if call.output is not None:
+            call.output.flush()
         call.ended_at = self._session.monotonic()
         if call.timer is not None:
             call.timer.cancel()
@@ -145,7 +148,15 @@ class Executor:
 
     def cancel(self, call: CallExecution) -> bool:
         """End a call for the user."""
-        return self.end(call, results.cancelled(list(call.sent), started=call.ran))
+        return self.end(call, results.cancelled(self.sent_by(call), started=call.ran))
+
+    def sent_by(self, call: CallExecution) -> list[str]:
+        """Return the newest lines that a call has sent, for a result that has to say what came so far."""
+        if call.output is not None:
+            call.output.flush()
+        view = self._session.transcript.calls.get(call.id)
+        written = [] if view is None or view.output is None else view.output.plain_lines(MOST_SENT)
+        return [*call.sent, *written]
 
     async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
         try:
@@ -215,7 +226,7 @@ class Executor:
             return
         ran = now - (now if call.started_at is None else call.started_at)
         most = MOST_LIMITS if end < call.news_at + limit else 0
-        self.end(call, results.timed_out(ran, limit, list(call.sent), most_limits=most))
+        self.end(call, results.timed_out(ran, limit, self.sent_by(call), most_limits=most))
 
     def _abandon(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
@@ -242,6 +253,7 @@ class _Reporter:
         self._clock = session.monotonic
         self._activity = activity
         self._call = call
+        call.output = GatheredOutput(self._told)
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         call = self._call
@@ -272,6 +284,19 @@ class _Reporter:
         call.keep(text)
         self._activity.report(
             ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure)
+        )
+
+    def output(self, stream: ev.OutputStream, text: str, *, dropped: int = 0) -> None:
+        if self._call.output is not None and self._call.result is None:
+            self._call.output.add(stream, text, dropped)
+
+    def _told(self, stream: ev.OutputStream, text: str, offset: int, dropped: int) -> None:
+        call, now = self._call, self._clock()
+        news = call.says_news(text, now)
+        if news:
+            call.news_at = now
+        self._activity.report(
+            ev.CallOutput(call_id=call.id, stream=stream, text=text, offset=offset, dropped=dropped, news=news)
         )
 
     @contextmanager

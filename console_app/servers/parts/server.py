@@ -79,8 +79,11 @@ class CallContext:
     _token: str | int | None
     _roots: Callable[[], Awaitable[Sequence[str] | None]]
 
-    def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none."""
+    def progress(
+        self, progress: float, total: float | None = None, message: str = "", output: Mapping[str, Any] | None = None
+    ) -> None:
+        """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none. `output` is
+        a piece of what the call writes: its `stream`, `text` and `offset` in bytes."""
         if self._token is None:
             return
         params: dict[str, Any] = {"progressToken": self._token, "progress": progress}
@@ -88,6 +91,8 @@ class CallContext:
             params["total"] = total
         if message:
             params["message"] = message
+        if output is not None:
+            params["_meta"] = {"fanout/output": output}
         self._send("notifications/progress", params)
 
     def log(self, level: str, text: str) -> None:

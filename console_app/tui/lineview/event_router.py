@@ -67,7 +67,7 @@ class EventRouter:
                 answer.append(event.text)
                 self._begun(event.at)
                 self._view.changed(answer)
-            case ev.CallProgress() | ev.CallLog() | ev.CallArguments():
+            case ev.CallProgress() | ev.CallLog() | ev.CallOutput() | ev.CallArguments():
                 self._call_changed(event.call_id)
             case ev.ReasoningDelta():
                 self.unpainted += len(event.text)
