@@ -17,6 +17,7 @@ from console_app.tui.lineview.calls.panel_edge import MOST_EDGED, EdgedRows, Pan
 from console_app.tui.lineview.calls.row import row, state_style
 from console_app.tui.lineview.lines import Line, Piece, Row, clean
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.joined import Joined
 
 OPENED = 12  # lines that an open panel takes about
@@ -119,7 +120,7 @@ class CallBlock(Panel):
 
     def look(self) -> tuple[object, ...]:
         group = self.group
-        return group.has_header, group.version, self.folded, self.detail.pictures
+        return group.has_header, group.version, self.folded, group.tail(self), self.detail.pictures
 
     def set_room(self, height: int) -> bool:
         return self.group.room_changed(height)
@@ -138,15 +139,16 @@ class CallBlock(Panel):
             return 0
         if self.open:
             return len(self.lines) or self.gap + OPENED
-        return self.gap + 1
+        return self.gap + 1 + len(self.group.tail(self))
 
     def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
         if self.folded:
             return []
         head = [self._head(width, palette, now)]
-        if not self.open:
-            return head
         edge = PanelEdge(width, palette, palette.primary if self.selected else state_style(self.call, palette))
+        if not self.open:
+            painters = ((line, AnsiPainter(palette.muted, palette)) for line in self.group.tail(self))
+            return [*head, *(edge.row(Row(painter.line(line))) for line, painter in painters)]
         self._inside = EdgedRows(edge, palette, self.detail.rows(edge.inner, palette), self._inside)
         return Joined([head, self._inside])
 

@@ -18,6 +18,8 @@ from console_app.tui.lineview.text.json_view import brief_arguments
 from console_app.tui.lineview.wording import COUNTED, counted, counted_as
 
 MAX_SERVER, MAX_TOOL = 24, 48
+MOST_TAIL = 6  # lines of its output below a running call
+AROUND = 2  # lines of a batch that are no rows: the counts, and what is folded
 NUMBERED = 9  # calls that a key reaches by their number
 
 
@@ -56,6 +58,8 @@ class CallGroup:
         self.ended = False  # no call of it will come or run any more, but one that you run again
         self.settled = False  # a later turn has begun
         self.newest = False  # no other batch came after it: keys reach its calls by their numbers
+        self.reported = False  # what it was for goes on without it: a long one folds to its report
+        self.outputs = 0  # changes with each piece of output of a call
         self.only: str = ""  # the word of the calls that are shown, all others folded; "": no such choice
         self.version = 0
         self.header: Block | None = None
@@ -63,6 +67,7 @@ class CallGroup:
         self.fold: Fold | None = None
         self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
         self._namesakes: tuple[int, frozenset[str]] = (-1, frozenset())  # tools that several servers have
+        self._tails: tuple[object, dict[str, tuple[str, ...]]] = (None, {})
         self._open = (-1, False)  # for a version, whether a call has not ended yet
 
     @property
@@ -95,7 +100,7 @@ class CallGroup:
     def room_changed(self, height: int) -> bool:
         """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
         seen, if they were."""
-        if self.settled or (self.ended and self.room not in (0, height)):
+        if self.room not in (0, height) and (self.settled or self.ended):
             return False
         self.room = height
         self.version += 1
@@ -111,6 +116,40 @@ class CallGroup:
     def changed(self) -> None:
         """A call was announced or changed its state: rows fold or unfold."""
         self.version += 1
+
+    def tail(self, panel: Panel) -> tuple[str, ...]:
+        """The newest lines of what a running call has written, as many as the view has room for."""
+        selected = next((one for one in self.panels if one.selected), None)
+        key = (self.version, self.outputs, self.room, selected, selected is not None and selected.open)
+        if self._tails[0] != key:
+            self._tails = (key, self._shared(selected))
+        return self._tails[1].get(panel.call.id, ())
+
+    def _shared(self, selected: Panel | None) -> dict[str, tuple[str, ...]]:
+        """Share the lines of the view that rows leave free among the calls that write, the selected one first."""
+        writing = [one for one in self.panels if not (one.folded or one.open) and one.call.output is not None
+                   and one.call.state is CallState.RUNNING]  # fmt: skip
+        if not writing:
+            return {}
+        rows = sum(len(one.lines) if one.open else not one.folded for one in self.panels)
+        spare = max(self.room - rows - AROUND, 0) if self.newest else 0
+        if selected in writing and self.room > 2 * MOST_TAIL:  # it comes first, and may push others out of the view
+            writing.remove(selected)
+            writing.insert(0, selected)
+            spare = max(spare, MOST_TAIL)
+        lines = {
+            one.call.id: one.call.output.lines(MOST_TAIL) for one in writing[:spare] if one.call.output is not None
+        }
+        share = dict.fromkeys(lines, 0)
+        if selected in writing and selected.call.id in lines:
+            share[selected.call.id] = min(len(lines[selected.call.id]), spare)
+            spare -= share[selected.call.id]
+        for depth in range(MOST_TAIL):
+            for call_id, found in lines.items():
+                if spare and share[call_id] == depth < len(found):
+                    share[call_id] += 1
+                    spare -= 1
+        return {call_id: tuple(found[-share[call_id] :]) for call_id, found in lines.items() if share[call_id]}
 
     def name_of(self, call: CallView) -> str:
         """The tool of a call; with its server where another server of the batch has a tool of that name."""
