@@ -164,7 +164,7 @@ async def writing(scene: Scene) -> str:
             output.add("stdout", text)
         pressed, length = time.perf_counter(), len(field.value)
         scene.app.post_message(events.Key("a", "a"))
-        while len(field.value) == length:
+        while len(field.value) == length:  # noqa: ASYNC110 (the field has no event for it)
             await asyncio.sleep(0.0005)
         answered.append(time.perf_counter() - pressed)
         await asyncio.sleep(max(begin + (tick + 1) / 20 - time.perf_counter(), 0))

@@ -55,6 +55,7 @@ NEWS: Mapping[type[ev.Event], News] = {
     ev.CallLog: News.NOTHING,
     ev.CallOutput: News.NOTHING,
     ev.CallExtended: News.NOTHING,
+    ev.CallDetached: News.MOVES,
     ev.CallRestarted: News.OVER,
     ev.QuestionAsked: News.WAITS,
     ev.CallAsked: News.WAITS,

@@ -196,6 +196,13 @@ class CallExtended(BaseEvent):
     call_id: str
 
 
+class CallDetached(BaseEvent):
+    """A running call went to the background: its answer waits for it no longer, and its result follows as a message."""
+
+    type: Literal["call.detached"] = "call.detached"
+    call_id: str
+
+
 class CallRestarted(BaseEvent):
     """The user runs a call again: what came of it before is superseded, and the last `call.finished` counts.
 
@@ -537,6 +544,7 @@ Event = (
     | CallLog
     | CallOutput
     | CallExtended
+    | CallDetached
     | CallRestarted
     | QuestionAsked
     | CallAsked

@@ -248,10 +248,12 @@ class Activity(ABC):
     def _put(self, event: ev.Event) -> None:
         if not self._outbox.closed:
             self._outbox.put(self._session.record(event, self.number, self._step_number))
+        elif getattr(event, "call_id", "") in self._session.background:
+            self._session.background.tell(event)
 
     def report(self, news: CallNews) -> None:
         """Tell what a running call says of itself: at once, or the newest once the reader has caught up."""
-        if self._outbox.flooded or self._held:
+        if not self._outbox.closed and (self._outbox.flooded or self._held):
             self._held.hold(news)
         else:
             self._put(news)
@@ -271,6 +273,10 @@ class Activity(ABC):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def release(self, task: asyncio.Task[None]) -> None:
+        """Let go of a task, which may go on after the end of this."""
+        self._tasks.discard(task)
 
     async def room(self) -> None:
         """Let others run, and wait for a reader who is far behind."""

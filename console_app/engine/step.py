@@ -143,7 +143,7 @@ class Step:
         """
         if not self._sealed or self._joined or self.ending is not None:
             return 0
-        waiting = [call for call in self.batch.calls if call.result is None and not is_completion(call)]
+        waiting = [call for call in self.batch.calls if not call.finished.is_set() and not is_completion(call)]
         for call in waiting:
             self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
@@ -203,7 +203,7 @@ class Step:
     def _end_calls(self) -> None:
         """Give every open call its result, as the turn is stopped."""
         for call in self.batch.calls:
-            if call.result is not None:
+            if call.result is not None or call.detached:
                 continue
             if self.ending is None or self.ending.outcome == "cancelled":
                 self.executor.cancel(call)
@@ -227,6 +227,8 @@ class Step:
             self._turn.join(message)
         for call in self.batch.calls:
             self._turn.join(call.as_message())
+            if call.result is not None:
+                self._session.background.told(call.id)
 
 
 def _set(ended: asyncio.Future[None]) -> None:

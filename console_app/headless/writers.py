@@ -172,7 +172,8 @@ class TextWriter:
                 ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.ThoughtDelta()
                 | ev.CallArguments() | ev.CallDropped() | ev.CallReady()
                 | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
-                | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked()
+                | ev.CallProgress() | ev.CallLog() | ev.CallExtended()
+                | ev.CallDetached() | ev.CallRestarted() | ev.QuestionAsked()
                 | ev.CallAsked() | ev.TodoChanged() | ev.BatchFinished() | ev.UsageReported() | ev.TurnFinished()
                 | ev.TurnUndone() | ev.AnswerKept()
             ):  # fmt: skip

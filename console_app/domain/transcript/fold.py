@@ -28,6 +28,7 @@ CallChange = (
     | ev.CallLog
     | ev.CallOutput
     | ev.CallExtended
+    | ev.CallDetached
     | ev.CallRestarted
     | ev.QuestionAsked
     | ev.CallAsked
@@ -338,6 +339,8 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             call.output.add(event.stream, event.text, event.offset)
         case ev.CallExtended():
             pass  # it is news, as all of these are but progress and lines that say nothing new
+        case ev.CallDetached():
+            call.detached = True
         case ev.CallRestarted():
             _restarted(call, event)
         case ev.QuestionAsked():
@@ -389,6 +392,7 @@ def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     call.outcome = call.error = call.output = None
     call.message, call.content, call.artifacts, call.duration_ms, call.question = "", "", (), 0, ""
     call.asked.clear()
+    call.detached = False
     _waited(call, event.at)
 
 

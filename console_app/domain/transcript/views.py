@@ -108,6 +108,7 @@ class CallView:
     progress: float | None = None
     total: float | None = None
     message: str = ""
+    detached: bool = False  # it went to the background
     output: OutputTail | None = None  # the newest, None before there is any
     log: list[LogLine] = field(default_factory=list[LogLine])  # the newest
     server_log: list[LogLine] = field(default_factory=list[LogLine])  # the newest, while it runs: maybe of another call

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from console_app.domain import Decision, Outcome, ToolCall, ToolMessage, ToolResult, ToolSpec
 from console_app.domain import events as ev
+from console_app.domain.transcript import ToModel
 from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.engine.calls.slots import Ticket
 
@@ -56,6 +57,7 @@ class CallExecution:
     closed: bool = False  # its arguments are complete, or known to be broken
     dispatched: bool = False
     released: bool = False  # waits for no other call any more
+    detached: bool = False  # it went to the background: no answer waits for it
     attempt: int = 1  # from 1; the user may run a call again
     runs_before: int = 0  # attempts that were started and then superseded
     resolution: Resolution | None = None
@@ -175,6 +177,10 @@ class CallExecution:
     def as_message(self) -> ToolMessage:
         """Return the call's result as it joins the history."""
         result = self.result
+        if result is None and self.detached:
+            return ToolMessage(
+                tool_call_id=self.id, content=ToModel.IN_BACKGROUND, name=self.name, outcome=Outcome.SUCCEEDED
+            )
         if result is None:
             raise RuntimeError(f"call {self.id} has no result yet")
         return ToolMessage(

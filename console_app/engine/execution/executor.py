@@ -82,6 +82,9 @@ class Executor:
         self._emit(ev.CallQueued(call_id=call.id, why=SAME_CALL))
         try:
             while (result := (first := leader()).result) is None:  # it may have been run again meanwhile
+                if first.detached:
+                    self.finish(call, results.shared(results.in_background()))
+                    return
                 await first.finished.wait()
         except asyncio.CancelledError:
             self._finish_late(call, results.interrupted())
@@ -124,6 +127,8 @@ class Executor:
                 duration_ms=round(call.duration * 1000),
             )
         )
+        if call.detached:
+            self._session.background.over(call)
         return True
 
     def _close(self, call: CallExecution) -> None:
@@ -149,6 +154,19 @@ class Executor:
     def cancel(self, call: CallExecution) -> bool:
         """End a call for the user."""
         return self.end(call, results.cancelled(self.sent_by(call), started=call.ran))
+
+    def detach(self, call: CallExecution) -> bool:
+        """Let a running call go on in the background: its answer waits for it no longer. False when it can't."""
+        if not call.ran or call.result is not None or call.detached or call.task is None:
+            return False
+        if call.spec is None or call.spec.builtin:
+            return False
+        call.detached = True
+        self._activity.release(call.task)
+        self._session.background.take(call, self, call.task)
+        self._emit(ev.CallDetached(call_id=call.id))
+        call.finished.set()
+        return True
 
     def sent_by(self, call: CallExecution) -> list[str]:
         """Return the newest lines that a call has sent, for a result that has to say what came so far."""
@@ -208,6 +226,8 @@ class Executor:
         limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
+        if (after := self._settings.background_after) is not None:
+            asyncio.get_running_loop().call_later(after, self.detach, call)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
         result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))

@@ -86,7 +86,8 @@ class EventRouter:
                 self._announced(event)
             case (
                 ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
-                | ev.CallExtended() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
+                | ev.CallExtended()
+                | ev.CallDetached() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
                 | ev.CallAnswered()
             ):  # fmt: skip
                 self._call_moved(event.call_id)
