@@ -128,6 +128,7 @@ SERVERS = (
 CALLS = (
     one_of("--policy", "HOW", ("parallel", "sequential", "single"), help="calls: parallel, sequential or single"),
     flag("--call-timeout", metavar="S", type=seconds, help="seconds without progress of a call; 0: any"),
+    flag("--background-after", metavar="S", type=seconds, help="seconds until a call goes to the background"),
     flag("--timeout", metavar="S", type=seconds, help="seconds the whole turn may take; 0: any"),
 )
 APPROVALS = (

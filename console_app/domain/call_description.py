@@ -39,6 +39,7 @@ class Act(StrEnum):
     CANCEL = "cancel"
     RETRY = "retry"
     EXTEND = "extend"
+    BACKGROUND = "background"
     SEND = "send"
     INSPECT = "inspect"
     COPY = "copy"
@@ -92,7 +93,7 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             return "" if any(one.path or one.uri for one in call.artifacts) else "This call has no file."
         case Act.APPROVE | Act.DENY:
             return "" if call.state is CallState.WAITING else "This call doesn't wait for approval."
-        case Act.EDIT | Act.CANCEL | Act.RETRY | Act.EXTEND | Act.SEND if call.origin == "provider":
+        case Act.EDIT | Act.CANCEL | Act.RETRY | Act.EXTEND | Act.BACKGROUND | Act.SEND if call.origin == "provider":
             return "The provider runs this call itself: it can't be cancelled, edited or run again here."
         case Act.SEND:
             return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
@@ -102,6 +103,14 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             if call.state is not CallState.RUNNING:
                 return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
             return "" if call.limit is not None else "This call has no time limit."
+        case Act.BACKGROUND:
+            if call.state is not CallState.RUNNING:
+                return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
+            if call.is_own:
+                return "This is Fanout's own call: its answer needs it."
+            return "This call runs in the background already." if call.detached else ""
+        case Act.EDIT | Act.RETRY if call.detached and call.state is CallState.RUNNING:
+            return "This call runs in the background: it can run again once it has ended."
         case Act.EDIT | Act.RETRY:
             return _of_another_run(call, act)
         case _:

@@ -114,20 +114,20 @@ class Background:
             await self._changed.wait()
         return [self._events.popleft() for _ in range(min(limit, len(self._events)))]
 
-    def cancel(self, call_id: str) -> bool:
+    def cancel(self, why: str = "") -> None:
+        """End all of them, for the user. Implements what a reader does where events can't be stored."""
+        for call_id in list(self._calls):
+            self.cancel_call(call_id)
+
+    def cancel_call(self, call_id: str) -> bool:
         """End one for the user; False when it isn't here."""
         call, executor = self._calls.get(call_id, (None, None))
         return call is not None and executor is not None and executor.cancel(call)
 
-    def extend(self, call_id: str) -> bool:
+    def extend_call(self, call_id: str) -> bool:
         """Give one its whole time again."""
         call, executor = self._calls.get(call_id, (None, None))
         return call is not None and executor is not None and executor.extend(call)
-
-    def stop(self) -> None:
-        """End all of them, for the user."""
-        for call_id in list(self._calls):
-            self.cancel(call_id)
 
 
 def _note(call: CallExecution) -> str:

@@ -271,7 +271,7 @@ class Engine:
             return None
         self._session.calls.clear()  # what they were allowed went with them
         for call in turn.calls:
-            self.background.cancel(call.id)
+            self.background.cancel_call(call.id)
         return self.record(ev.TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> ev.HistoryCompacted | None:

@@ -409,7 +409,7 @@ class Turn(Activity):
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
         self.provider_calls.end()
         if self._session.gate.headless:
-            self._session.background.stop()
+            self._session.background.cancel()
             self._join_late_results()
         self.outcome, self.error = ending.outcome, ending.error
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))

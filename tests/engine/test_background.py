@@ -101,8 +101,8 @@ def test_escape_leaves_it_running_and_it_can_be_stopped_by_itself() -> None:
         events = await play(engine, react=react)
         assert len(engine.background) == 1
         assert [event.outcome for event in only(events, ev.CallFinished)] == [Outcome.CANCELLED]
-        assert engine.background.cancel("call_1_1_0")
-        assert not engine.background.cancel("call_1_1_0")
+        assert engine.background.cancel_call("call_1_1_0")
+        assert not engine.background.cancel_call("call_1_1_0")
         late = await rest_of(engine)
         assert only(late, ev.CallFinished)[0].outcome is Outcome.CANCELLED
         check_history(engine)

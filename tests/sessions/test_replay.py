@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+from console_app.domain import AssistantMessage, ToolCall, ToolMessage
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
@@ -124,3 +125,23 @@ def test_of_output_too_fast_to_store_each_piece_has_the_newest() -> None:
     assert all(len(event.text) <= MOST_OUTPUT for event in kept)
     for before, event in itertools.pairwise(kept):
         assert event.offset == before.offset + len(before.text) + event.dropped
+
+
+def test_a_call_in_the_background_that_was_cut_is_told_to_the_model_of_a_resumed_session() -> None:
+    at = {"session_id": "s", "turn": 1, "step": 1, "at": 101.0}
+    still = ToolMessage(tool_call_id="a", content="it still runs", name="x")
+    more = [
+        ev.CallDetached(call_id="a"),
+        ev.CallOutput(call_id="a", stream="stdout", text="half of it\n", offset=0),
+        ev.MessageAdded.of(AssistantMessage(tool_calls=(ToolCall(id="a", name="x", arguments="{}"),))),
+        ev.MessageAdded.of(still),
+        ev.TurnFinished(outcome="completed"),
+    ]
+    events = [*running(), *(one.model_copy(update=at | {"seq": 6 + n}) for n, one in enumerate(more))]
+    closing = closing_events(events)
+    assert [type(event) for event in closing] == [ev.CallFinished, ev.MessageAdded]
+    transcript = Transcript.of([*events, *closing])
+    assert transcript.calls["a"].outcome is Outcome.INTERRUPTED
+    assert "half of it" in transcript.history[-1].content
+    assert transcript.history[-1].role == "user"
+    assert closing_events([*events, *closing]) == []
