@@ -290,6 +290,7 @@ COMMANDS: dict[str, CommandSpec] = {
                 *of.SERVERS,
                 *of.OUTPUT,
                 of.SHOWS_OUTPUT,
+                of.BACKGROUND_AFTER,
                 *of.GENERAL,
             ),
             ('git diff | fanout run "Review this"',),

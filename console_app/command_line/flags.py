@@ -128,7 +128,6 @@ SERVERS = (
 CALLS = (
     one_of("--policy", "HOW", ("parallel", "sequential", "single"), help="calls: parallel, sequential or single"),
     flag("--call-timeout", metavar="S", type=seconds, help="seconds without progress of a call; 0: any"),
-    flag("--background-after", metavar="S", type=seconds, help="seconds until a call goes to the background"),
     flag("--timeout", metavar="S", type=seconds, help="seconds the whole turn may take; 0: any"),
 )
 APPROVALS = (
@@ -200,6 +199,9 @@ OUTPUT = (
         default="text",
         help="text, json (at the end) or stream-json",
     ),
+)
+BACKGROUND_AFTER = flag(
+    "--background-after", metavar="S", type=seconds, help="seconds until a call goes to the background"
 )
 SHOWS_OUTPUT = switch("-v", "--verbose", dest="shows_output", help="what running calls write, too (standard error)")
 JSON = switch("--json", help="one JSON object")

@@ -23,7 +23,7 @@ FAULT = "Fanout failed"
 log = logging.getLogger(__name__)
 
 
-class Telling(Protocol):
+class Delivered(Protocol):
     """An activity, or the background: it gives its events in slices, and can be stopped."""
 
     async def next_slice(self, limit: int) -> Sequence[Event]: ...
@@ -47,7 +47,7 @@ class Delivery:
         await self._recorder.one(event)
         self._show(event)
 
-    async def all_of(self, activity: Telling) -> str:
+    async def all_of(self, activity: Delivered) -> str:
         """Deliver everything that happens in `activity`, which was entered; return how a turn ended, "failed" after a
         fault."""
         outcome = "failed"
