@@ -141,3 +141,19 @@ async def test_five_hundred_calls_are_never_five_hundred_rows_whatever_came_of_t
         assert "+ 494 failed" in "\n".join(screen_lines(app)) or re.search(
             r"\+ 49\d failed", "\n".join(screen_lines(app))
         )
+
+
+async def test_what_runs_on_in_the_background_takes_no_rows_from_the_next_answer_but_where_it_is_selected() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.story.turn()
+        call_id = app.story.call(0, started=0.0)
+        write(app, call_id, "".join(f"out {n}\n" for n in range(9)))
+        app.story.send(ev.CallDetached, 1.0, call_id=call_id)
+        app.story.send(ev.StepStarted, 2.0)
+        app.story.say("Going on.", 2.0)
+        await painted(pilot)
+        assert lines(app, "out ") == []
+        assert app.view.enter_call(1)
+        await painted(pilot)
+        assert len(lines(app, "out ")) == 6

@@ -132,7 +132,7 @@ class CallGroup:
         if not writing:
             return {}
         rows = sum(len(one.lines) if one.open else not one.folded for one in self.panels)
-        spare = max(self.room - rows - AROUND, 0) if self.newest else 0
+        spare = max(self.room - rows - AROUND, 0) if self.newest and not self.reported else 0
         if selected in writing and self.room > 2 * MOST_TAIL:  # it comes first, and may push others out of the view
             writing.remove(selected)
             writing.insert(0, selected)
