@@ -191,6 +191,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
                 composed.message,
                 output=output,
                 output_format=arguments.output_format,
+                shows_output=getattr(arguments, "shows_output", False),  # fanout -p has no such option
                 interrupts=interrupts,
                 library=library,
             )

@@ -25,6 +25,8 @@ from console_app.domain.tools import Artifact, CallOrigin, Frozen, Outcome, Tool
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
+OutputStream = Literal["stdout", "stderr", "text"]  # text: of both, or of a tool that has no streams
+
 
 class BaseEvent(Frozen):
     """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC)."""
@@ -177,10 +179,31 @@ class CallLog(BaseEvent):
     sure: bool = True  # False: it may be of another call of its server, which didn't say
 
 
+class CallOutput(BaseEvent):
+    """A piece of the output of a running call, at most 20 a second. `offset` counts the bytes of all its output before
+    `text`, kept or not; the newest `dropped` of them came too fast to keep."""
+
+    shown_only: ClassVar[bool] = True
+    type: Literal["call.output"] = "call.output"
+    call_id: str
+    stream: OutputStream
+    text: str
+    offset: int
+    dropped: int = 0
+    news: bool = True  # it puts the call's deadline off
+
+
 class CallExtended(BaseEvent):
     """The user gave a running call its whole time again, as news of it would."""
 
     type: Literal["call.extended"] = "call.extended"
+    call_id: str
+
+
+class CallDetached(BaseEvent):
+    """A running call went to the background: its answer waits for it no longer, and its result follows as a message."""
+
+    type: Literal["call.detached"] = "call.detached"
     call_id: str
 
 
@@ -523,7 +546,9 @@ Event = (
     | CallStarted
     | CallProgress
     | CallLog
+    | CallOutput
     | CallExtended
+    | CallDetached
     | CallRestarted
     | QuestionAsked
     | CallAsked

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from console_app.domain.chunks import Chunk, UsageChunk
-from console_app.domain.events import Event, Level
+from console_app.domain.events import Event, Level, OutputStream
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.settings import Effort, Sampling, ToolChoice
 from console_app.domain.tools import ToolResult, ToolSpec
@@ -235,6 +235,10 @@ class CallReporter(Protocol):
     def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         """One line of the tool's or server's log. `sure` is False where it may be another call's: shown, but no news
         that puts off the deadline. `dropped` lines came right before it, too fast to be told one by one."""
+        ...
+
+    def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None:
+        """A piece of what the call writes, as it comes: told gathered. `dropped` bytes right before it are lost."""
         ...
 
     def held(self) -> AbstractContextManager[None]:

@@ -123,6 +123,7 @@ class EngineSettings:
     max_parallel: int = 128  # calls of the whole app at once
     call_timeout: float | None = 300.0  # without news of a running call; ToolSpec.timeout wins
     turn_timeout: float | None = None
+    background_after: float | None = None  # seconds that an answer waits for a call before it goes to the background
     approval_timeout: float | None = None  # then a waiting call is denied, visibly
     strategy: StrategyName = "agentic"
     builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs

@@ -12,6 +12,7 @@ from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
+from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
 from console_app.engine.compaction import Compacting
@@ -70,6 +71,13 @@ class Engine:
             slots=slots or Slots(),
             workplace=workplace,
         )
+        self.background.record = self.record
+        self.background.activity = lambda: self.activity
+
+    @property
+    def background(self) -> Background:
+        """Return the calls that no answer waits for, and what is told of them between two activities."""
+        return self._session.background
 
     @property
     def session_id(self) -> str:
@@ -234,6 +242,7 @@ class Engine:
     def _left(self, activity: object) -> None:
         if self.activity is activity:
             self.activity = None
+            self.background.join()
 
     def _must_be_idle(self) -> None:
         if self.activity is not None and self.activity.running:
@@ -289,6 +298,8 @@ class Engine:
         if turn is None:
             return None
         self._session.calls.clear()  # what they were allowed went with them
+        for call in turn.calls:
+            self.background.cancel_call(call.id)
         return self.record(ev.TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> ev.HistoryCompacted | None:

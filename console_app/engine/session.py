@@ -12,6 +12,7 @@ from console_app.domain import Event, Message, UserMessage, ports
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings, ToolOffer
 from console_app.domain.transcript import Transcript
+from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.given import GivenToModel
@@ -67,6 +68,7 @@ class Session:
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
+    background: Background = field(default_factory=Background)
     wire: WireHistory = field(default_factory=WireHistory)
     search: ToolSearch = field(default_factory=ToolSearch)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent

@@ -166,9 +166,9 @@ class Step:
         """
         if not self._sealed or self._joined or self.ending is not None:
             return 0
-        waiting = [call for call in self.batch.calls if call.result is None and not is_completion(call)]
+        waiting = [call for call in self.batch.calls if not call.finished.is_set() and not is_completion(call)]
         for call in waiting:
-            self.executor.end(call, results.not_waited_for(list(call.sent), started=call.ran))
+            self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
 
     def _request(self) -> ports.ModelRequest:
@@ -229,14 +229,14 @@ class Step:
     def _end_calls(self) -> None:
         """Give every open call its result, as the turn is stopped."""
         for call in self.batch.all_calls:
-            if call.result is not None:
+            if call.result is not None or call.detached:
                 continue
             if self.ending is None or self.ending.outcome == "cancelled":
                 self.executor.cancel(call)
             elif call.started_at is not None:
                 ran = self._session.monotonic() - call.started_at
                 limit = self._settings.turn_timeout or ran
-                self.executor.end(call, results.timed_out(ran, limit, list(call.sent), whole_turn=True))
+                self.executor.end(call, results.timed_out(ran, limit, self.executor.sent_by(call), whole_turn=True))
             else:
                 self.executor.end(call, results.interrupted())
 
@@ -255,6 +255,8 @@ class Step:
             self._turn.join(message)
         for call in self.batch.calls:
             self._turn.join(call.as_message())
+            if call.result is not None:
+                self._session.background.told(call.id)
 
 
 def _set(ended: asyncio.Future[None]) -> None:

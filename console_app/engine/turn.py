@@ -175,6 +175,11 @@ class Turn(Activity):
         call = self._find(call_id)
         return call is not None and self._step is not None and self._step.executor.cancel(call)
 
+    def detach_call(self, call_id: str) -> bool:
+        """Let a running call go on in the background; False when it can't."""
+        call = self._find(call_id)
+        return call is not None and self._step is not None and self._step.executor.detach(call)
+
     def extend_call(self, call_id: str) -> bool:
         """Give a running call its whole time again, as news of it would; False when it doesn't run."""
         call = self._find(call_id)
@@ -351,11 +356,17 @@ class Turn(Activity):
         for message in waiting:
             self.join(message)
             self._repetition.forget_answers()
+        self._join_late_results()
         if self._session.todo_edited:
             self._session.todo_edited = False
             self.add_message(f"{TODO_EDITED}\n{as_checklist(self._session.transcript.todo)}")
         if note := note_for(self._session.gate.mode, self._session.transcript):
             self.add_message(note)
+
+    def _join_late_results(self) -> None:
+        for note in self._session.background.notes():
+            self.add_message(note)
+            self._repetition.forget_answers()
 
     def add_message(self, text: str) -> None:
         self.join(UserMessage(content=text, origin="fanout"))
@@ -389,6 +400,10 @@ class Turn(Activity):
             return blocked
         ending = await Loop(self, self._strategy()).run()
         for again in range(MOST_STOPS):
+            while (
+                self._session.gate.headless and ending.outcome == "completed" and await self._session.background.news()
+            ):
+                ending = await Loop(self, self._strategy()).run()  # nobody would read what comes after the end
             if ending.outcome != "completed" or self._session.workplace is None:
                 break
             heard = await self._hooked("Stop", stop_hook_active=again > 0)
@@ -440,6 +455,9 @@ class Turn(Activity):
         if ending.outcome in ("cancelled", "failed") and not self._blocked:
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
         self.provider_calls.end()
+        if self._session.gate.headless:
+            self._session.background.cancel()
+            self._join_late_results()
         self.outcome, self.error = ending.outcome, ending.error
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
         self._session.other_model = False
@@ -501,4 +519,6 @@ class ManualTurn(Turn):
         if (blocked := await self._hooked_start()) is not None:
             return blocked
         answered = await self.step()
+        while self._session.gate.headless and await self._session.background.news():
+            self._join_late_results()
         return Ending("failed", answered.error) if answered.error else Ending("completed")

@@ -17,7 +17,7 @@ _HARMLESS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": Fals
 
 
 async def long_task(arguments: Arguments, context: CallContext) -> str:
-    """Work for `duration_seconds`, reporting step n of m every `interval_seconds`."""
+    """Work for `duration_seconds`, reporting step n of m and writing a line every `interval_seconds`."""
     task = arguments["task"]
     duration = _seconds(arguments, "duration_seconds", 5.0)
     interval = max(_seconds(arguments, "interval_seconds", 0.5), 0.01)
@@ -25,10 +25,13 @@ async def long_task(arguments: Arguments, context: CallContext) -> str:
     loop = asyncio.get_running_loop()
     started = loop.time()
     context.progress(0, steps, f"{task}: started")
+    written = 0
     for step in range(1, steps + 1):
         # Against the clock, so that many short sleeps don't add up to a longer task.
         await asyncio.sleep(started + min(step * interval, duration) - loop.time())
-        context.progress(step, steps, f"{task}: step {step} of {steps}")
+        line = f"{task}: step {step} of {steps}"
+        context.progress(step, steps, line, {"stream": "stdout", "text": f"{line}\n", "offset": written})
+        written += len(line.encode()) + 1
     return f"{task}: done in {duration:g} s, {steps} steps."
 
 

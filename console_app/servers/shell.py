@@ -253,8 +253,8 @@ class Shell:
         )
 
 
-def _tell(context: CallContext, size: int, meta: Mapping[str, Any]) -> None:
-    context.progress(size, None, "", meta or None)
+def _tell(context: CallContext, size: int, output: Mapping[str, Any]) -> None:
+    context.progress(size, None, "", output or None)
 
 
 def _end(running: RunningCommand) -> str:

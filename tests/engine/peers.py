@@ -106,7 +106,7 @@ def spec(name: str = "do", server: str = "demo", *, read_only: bool = True, **mo
 @dataclass
 class Tools:
     """Every tool does what its argument `do` says: succeed, fail, raise, error, exit, wait, hang, stubborn, chatty,
-    late, self_cancel. `n` names the call for the test."""
+    write, late, self_cancel. `n` names the call for the test."""
 
     specs: list[ToolSpec] = field(default_factory=lambda: [spec()])
     ran: list[Invocation] = field(default_factory=list[Invocation])
@@ -161,6 +161,11 @@ class Tools:
                 for part in range(1, 4):
                     reporter.progress(part, 3, f"part {part}")
                     await asyncio.sleep(0.5)
+            case "write":
+                for part in range(int(invocation.arguments.get("lines", 5))):
+                    reporter.output("stdout", f"line {part}\n")
+                    await asyncio.sleep(0.001)
+                await self.event(name).wait()
             case "stubborn":
                 await self._ignore_cancel(name, reporter)
             case _:

@@ -195,6 +195,7 @@ class Settings(Sampling, frozen=True):
     max_result_chars: Positive = DEFAULTS.max_result_chars
     call_timeout: Limit = DEFAULTS.call_timeout
     timeout: Limit = DEFAULTS.turn_timeout
+    background_after: Limit = DEFAULTS.background_after
     approval_timeout: Limit = DEFAULTS.approval_timeout
     question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None

@@ -57,6 +57,7 @@ MEANINGS: Mapping[str, str] = {
     "max_price": "US dollars that a turn may cost; 0 is no limit",
     "max_turn_tokens": "tokens that a turn may use",
     "max_result_chars": "most characters of a result that the model reads",
+    "background_after": "seconds until a call that still runs goes to the background",
     "call_timeout": "seconds without progress before a call times out; 0 is no limit",
     "timeout": "seconds that a whole turn may take; 0 is no limit",
     "approval_timeout": "seconds until a waiting call is denied; 0 is no limit",

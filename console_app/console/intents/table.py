@@ -111,6 +111,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent("cancel", "end a call; the others go on", argument="CALL", act=Calls.cancel),
         Intent("edit", "run a call with other arguments", argument="CALL"),
         Intent("extend", "give a running call its whole time again", argument="CALL", act=Calls.extend),
+        Intent("background", "let a running call go on; the turn goes on too", argument="CALL", act=Calls.background),
         Intent("inspect", "everything known of a call, what was sent and got too", calls.inspect, "CALL"),
         Intent("files", "the files of a call's result, and opens one", argument="CALL"),
     )

@@ -20,6 +20,7 @@ class ToModel(StrEnum):
     DENIED = "The user denied this call."
     NOT_ALLOWED = "This call was not run:"
     NOT_WAITED_FOR = "The user did not wait for this call."
+    IN_BACKGROUND = "This call still runs, in the background: its result follows in a later message. Go on without it."
     CANCELLED = "The user cancelled this call."
     NOT_STARTED = "It had not started."
     # Remarks: a result opens with them, before its own text.

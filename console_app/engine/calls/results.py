@@ -110,6 +110,11 @@ def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
     return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
+def in_background() -> ToolResult:
+    """Return the result of a call for which another of the same answer stands that went to the background."""
+    return _plain(Outcome.SUCCEEDED, ToModel.IN_BACKGROUND)
+
+
 def one_completion() -> ToolResult:
     """Return the result of a second call that would complete the same answer."""
     return _plain(Outcome.SKIPPED, "not executed: another call of this answer completes it already.")

@@ -93,13 +93,10 @@ class CallContext:
     _roots: Callable[[], Awaitable[Sequence[str] | None]]
 
     def progress(
-        self,
-        progress: float,
-        total: float | None = None,
-        message: str = "",
-        meta: Mapping[str, Any] | None = None,
+        self, progress: float, total: float | None = None, message: str = "", output: Mapping[str, Any] | None = None
     ) -> None:
-        """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none."""
+        """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none. `output` is
+        a piece of what the call writes: its `stream`, `text` and `offset` in bytes."""
         if self._token is None:
             return
         params: dict[str, Any] = {"progressToken": self._token, "progress": progress}
@@ -107,8 +104,8 @@ class CallContext:
             params["total"] = total
         if message:
             params["message"] = message
-        if meta is not None:
-            params["_meta"] = dict(meta)
+        if output is not None:
+            params["_meta"] = {"fanout/output": output}
         self._send("notifications/progress", params)
 
     def log(self, level: str, text: str) -> None:

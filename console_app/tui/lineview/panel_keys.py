@@ -22,6 +22,7 @@ KEYS: list[BindingType] = [
     ),
     Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
     Binding("plus", "call('extend')", "more time", id="panel.extend"),
+    Binding("b", "call('background')", "to the background", id="panel.background"),
     Binding("s", "call('send')", "send partial results", id="panel.send"),
     Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
     Binding("t", "filter", "filter", tooltip="filter by state: one, the next, then all", id="panel.filter"),

@@ -16,6 +16,7 @@ from console_app.domain import CallState, Event, Level, event_news, plural
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.status import read_status
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
@@ -132,6 +133,7 @@ class ConsoleUi(Ui):
         screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
         screen.prompt.name_keys(QUEUES if conversation.busy else SENDS, self._step())
         screen.query_one(ActivityLine).look(self.view.now)
+        screen.query_one(BackgroundLine).look(self.view.now)
         self.view.wake()
         self._name_window()
         screen.refresh_bindings()

@@ -17,6 +17,7 @@ from console_app.console import Around, Console
 from console_app.tui.commands.registry import CommandLine
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.draft_keeping import DraftKeeping
@@ -42,6 +43,7 @@ class PromptArea(Vertical):
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
+        yield BackgroundLine(lambda: self._ui.transcript)
         yield QueueStrip()
         yield ActivityLine(self._program.activity.at)
         yield PromptBox(
@@ -177,6 +179,13 @@ class PromptArea(Vertical):
     async def _find(self) -> None:
         await self.screen.run_action("command('find')")
 
+    @on(BackgroundLine.Chosen)
+    def _chosen(self, event: BackgroundLine.Chosen) -> None:
+        if event.end:
+            self._program.calls.cancel(event.call.id)
+        else:
+            self.screen.query_one(ConversationView).go_to_call(event.call)
+
     @on(Prompt.QuitRequested)
-    def _quit_requested(self) -> None:
-        self._ui.app.exit(0)
+    async def _quit_requested(self) -> None:
+        await self.screen.run_action("quit")

@@ -15,8 +15,9 @@ from console_app.console.intents import Commands
 from console_app.domain import ApprovalMode, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
-from console_app.tui.lineview import ConversationView
+from console_app.tui.lineview import CallBlock, ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
@@ -69,7 +70,12 @@ class ChatScreen(MainScreen):
         later = partial(services.timing.later, self)
         self.modes = ModeSwitch(console.permissions, ui, services.timing, later, self._show_mode)
         self._leaving = Leaving(
-            self, ui, lambda: self.prompt_area.stop(), partial(self.action_command, "rewind"), services.timing.now
+            self,
+            ui,
+            lambda: self.prompt_area.stop(),
+            partial(self.action_command, "rewind"),
+            services.timing.now,
+            lambda: len(services.engine.background),
         )
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
@@ -109,7 +115,8 @@ class ChatScreen(MainScreen):
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
         self.prompt.offering = True
-        self.view.on_beat(self.query_one(ActivityLine).look)
+        doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
+        self.view.on_beat(lambda now: any([doing.look(now), beside.look(now)]))
         self.ui.changed()
         self.set_focus(self.prompt)
         self.call_after_refresh(self._begin)
@@ -257,7 +264,19 @@ class ChatScreen(MainScreen):
     def action_quit_if_empty(self) -> None:
         """Ctrl+D out of the prompt: quits like in it, unless something is written there."""
         if not self.prompt.text:
-            self.app.exit(0)
+            self.action_quit()
+
+    def action_quit(self) -> None:
+        """Quit, unless something runs that would end with it: that is asked for twice."""
+        self._leaving.quit()
+
+    def action_background(self) -> None:
+        """Ctrl+B: the call that has the focus goes on in the background, else the newest that runs."""
+        at = self.view.cursor
+        if isinstance(at, CallBlock) and self.view.has_focus:
+            self.console.calls.background(at.call.id)
+        else:
+            self.console.calls.newest_to_background()
 
     def action_go(self, place: Place, number: int) -> None:
         """Go to a panel, a turn or a page, from wherever the focus is."""

@@ -41,7 +41,13 @@ class Prompt(TextArea):
         Binding("up", "older_or_up", "line up, or an older prompt", id="prompt.older", show=False),
         Binding("down", "newer_or_down", "line down, or a newer prompt", id="prompt.newer", show=False),
         Binding("tab", "complete_or_leave", "complete, or leave the prompt", id="prompt.leave", show=False),
-        Binding("ctrl+b", "cursor_left", "left", id="prompt.left", show=False),
+        Binding(
+            "ctrl+b",
+            "left_or_background",
+            "left; with nothing written, a call to the background",
+            id="prompt.left",
+            show=False,
+        ),
         Binding("ctrl+f", "right_or_find", "right / find if empty", id="prompt.right", show=False),
         Binding("alt+b", "cursor_word_left", "word left", id="prompt.word_left", show=False),
         Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
@@ -301,6 +307,13 @@ class Prompt(TextArea):
             self.action_cursor_right()
         else:
             self.post_message(self.FindRequested())
+
+    async def action_left_or_background(self) -> None:
+        """Ctrl+B: a character to the left; with nothing written, the newest running call goes to the background."""
+        if self.text:
+            self.action_cursor_left()
+        else:
+            await self.screen.run_action("background")
 
     def action_delete_or_quit(self) -> None:
         """Ctrl+D."""

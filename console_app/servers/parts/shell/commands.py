@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 
 Stream = Literal["stdout", "stderr"]
 Tell = Callable[[int, Mapping[str, Any]], None]
-OUTPUT_KEY: Final = "fanout/output"
 TICK: Final = 0.05  # seconds between two pieces of live output
 MOST_LIVE: Final = 16_384  # bytes of a stream in one of them; of more the newest are told
 MOST_READ: Final = 1 << 20  # bytes of a stream that are read in a tick: a flood waits in its pipe
@@ -29,12 +28,12 @@ _BINARY: Final = 0.3  # of the bytes, beyond which it is no text
 
 @dataclass(slots=True)
 class _Source:
-    """One stream. `waiting` are its newest bytes that were not told yet; they begin at `offset`."""
+    """One stream. `waiting` are its newest bytes that were not told yet; `skipped` came before them and won't be."""
 
     name: Stream
     descriptor: int
     waiting: bytearray = field(default_factory=bytearray)
-    offset: int = 0
+    skipped: int = 0
     budget: int = MOST_READ
     reading: bool = True
 
@@ -56,6 +55,7 @@ class RunningCommand:
         self._ended: float | None = None
         self._head, self._tail, self._kept = bytearray(), bytearray(), 0
         self._odd = 0
+        self._passed = 0  # bytes of all streams that were told, or won't be
         self._gone, self._told = asyncio.Event(), b""
         self._file = file.open("wb", buffering=0)
         self.tell: Tell | None = None
@@ -174,7 +174,7 @@ class RunningCommand:
         if len(source.waiting) > MOST_LIVE:
             over = len(source.waiting) - MOST_LIVE
             del source.waiting[:over]
-            source.offset += over
+            source.skipped += over
 
     def _close(self, source: _Source) -> None:
         if source.descriptor >= 0:
@@ -203,11 +203,14 @@ class RunningCommand:
         for source in self._sources:
             last = source.descriptor < 0
             size = len(source.waiting) if last else _whole(source.waiting)
-            if size and self.tell is not None:
+            if not size:
+                continue
+            offset = self._passed + source.skipped
+            if self.tell is not None:
                 text = source.waiting[:size].decode("utf-8", "replace")
-                self.tell(self.size, {OUTPUT_KEY: {"stream": source.name, "text": text, "offset": source.offset}})
+                self.tell(self.size, {"stream": source.name, "text": text, "offset": offset})
                 told = True
-            source.offset += size
+            self._passed, source.skipped = offset + size, 0
             del source.waiting[:size]
         return told
 
