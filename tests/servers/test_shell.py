@@ -46,9 +46,11 @@ def heard(shell: StdioClient, stream: str) -> str:
     text, end = "", 0
     for notice in shell.notified:
         piece = (notice["params"].get("_meta") or {}).get("fanout/output")
-        if piece and piece["stream"] == stream:
+        if not piece:
+            continue
+        if piece["stream"] == stream:
             text += ("" if piece["offset"] == end else "…") + piece["text"]
-            end = piece["offset"] + len(piece["text"].encode())
+        end = piece["offset"] + len(piece["text"].encode())  # of all streams
     return text
 
 
