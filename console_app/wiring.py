@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
 
-BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
+    "calculator": ("*",),
+    "demo": ("long_task", "status_updates", "fail", "big", "check"),
+}
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
 
@@ -318,8 +321,10 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
     gate.bindings.own_servers = servers.own
     for server in servers.servers:
-        if server.name in BUNDLED_SERVERS and (servers.bundled or server.name in servers.shipped):
-            rule = Rule("allow", f"{server.name}.*", BUNDLED)
+        if not (servers.bundled or server.name in servers.shipped):
+            continue
+        for tool in BUNDLED_TOOLS.get(server.name, ()):
+            rule = Rule("allow", f"{server.name}.{tool}", BUNDLED)
             key = RuleKey(BUNDLED, rule.text, server.name)
             gate.rules.append(rule)
             gate.bindings.bound[key] = (server.identity(Path.cwd() / server.folder),)

@@ -396,7 +396,7 @@ async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written
 @pytest.mark.parametrize(
     ("keys", "done"),
     [
-        ([*"/new", "enter"], "Try one"),
+        ([*"/new", "enter"], "many tool calls at once"),
         ([*"/clear", "enter"], "Cleared."),
         ([*"/compact", "enter"], "There is nothing to compact"),
         ([*"/compact undo", "enter"], "There is no compaction"),

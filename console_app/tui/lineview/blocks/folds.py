@@ -100,7 +100,8 @@ class FoldBlock(Fold):
         group = self.group
         if group.only:
             return True
-        return not group.ended and 0 < group.room < len(group.calls) + 2
+        rows = sum(call.state is not CallState.WAITING for call in group.calls)  # others stand on the board
+        return not group.ended and 0 < group.room < rows + AROUND
 
     def _chosen(self) -> frozenset[str]:
         """Choose as many calls as the view has room for: those that run, then those that wait for you, failed, or still
