@@ -208,7 +208,7 @@ async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:
         await see(pilot, "3 need you")
         await pilot.press("tab")
         await until(pilot, lambda: chat(console).boards.approvals.has_focus)
-        await see(pilot, "allow once")
+        await see(pilot, "run it")
         assert chat(console).boards.approvals.region.height <= 9
         assert seen(console).split("need you")[1].count("n=0") == 1, "said once"
 
@@ -230,9 +230,7 @@ async def test_what_an_edit_changes_is_seen_where_it_is_decided_beside_the_count
         await pilot.press("tab")
         await until(pilot, lambda: chat(console).boards.approvals.has_focus)
         await until(pilot, lambda: all(one in seen(console) for one in ("- 10 ", "+ 10 ", "line 10!")), "the change")
-        await until(
-            pilot, lambda: count == 1 or f"{count} calls · {count} need approval" in seen(console), "the counts"
-        )
+        await until(pilot, lambda: count == 1 or f"{count} calls · {count} need you" in seen(console), "the counts")
         assert "Ask, or / for commands" in seen(console)
         if size != (60, 15):
             await until(pilot, lambda: "line 12" in seen(console) and "to scroll" not in seen(console), "all of it")

@@ -126,7 +126,7 @@ async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> 
     model = WrittenModel(calls(("lab_echo", "{}")), [going, *say("Done.")])
     async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(60, 30)) as pilot:
         await pilot.press("h", "enter")
-        await see(pilot, "step 2/25 · enter queue")
+        await see(pilot, "step 2/25")
         going.set()
         await see(pilot, "enter send")
 
