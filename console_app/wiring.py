@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
 
-BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
+    "calculator": ("*",),
+    "demo": ("long_task", "status_updates", "fail", "big", "check"),
+}
 WITH_A_MODEL = ("calculator", "files", "shell", "web")  # bundled servers that are on with a model that is one
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
@@ -336,14 +339,16 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
     gate.bindings.own_servers, gate.bindings.foreign, gate.shell = servers.own, servers.plugins, None
     for server in servers.servers:
-        shipped = servers.bundled or server.name in servers.shipped
-        if shipped and server.name == "shell":
-            gate.shell = server.identity(Path.cwd() / server.folder)
+        if not (servers.bundled or server.name in servers.shipped):
+            continue
+        identity = server.identity(Path.cwd() / server.folder)
+        if server.name == "shell":
+            gate.shell = identity
             gate.rules.append(Rule("ask", "shell.run", BUNDLED, {"outside": "true"}))
-        if shipped and server.name in BUNDLED_SERVERS:
-            rule = Rule("allow", f"{server.name}.*", BUNDLED)
+        for tool in BUNDLED_TOOLS.get(server.name, ()):
+            rule = Rule("allow", f"{server.name}.{tool}", BUNDLED)
             gate.rules.append(rule)
-            gate.bindings.know(BUNDLED, rule.text, server.name, (server.identity(Path.cwd() / server.folder),))
+            gate.bindings.know(BUNDLED, rule.text, server.name, (identity,))
 
 
 def build_engine(

@@ -73,7 +73,7 @@ async def on_screen(
     console = app(folder, model or written(calls), tool, gate=gate)  # type: ignore[arg-type]
     async with console.run_test(size=(160, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         await pilot.press("tab")
         await until(pilot, lambda: chat(console).boards.approvals.has_focus)
         await pass_by(pilot)

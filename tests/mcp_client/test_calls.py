@@ -31,9 +31,9 @@ async def test_progress_arrives_in_order_and_before_the_result(start_hub: StartH
     bench = await start_hub(DEMO)
     reports = Reports()
     result = await bench.call("long_task", reports, task="dig", duration_seconds=0.2, interval_seconds=0.05)
-    assert result.content == "dig: done in 0.2 s, 4 steps."
+    assert result.content == "done in 0.2 s, 4 steps."
     assert [(progress, total) for progress, total, _ in reports.progressed] == [(n, 4) for n in range(5)]
-    assert reports.progressed[-1][2] == "dig: step 4 of 4"
+    assert reports.progressed[-1][2] == "step 4 of 4"
 
 
 async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> None:

@@ -94,7 +94,7 @@ def connect(terminal: Terminal, url: str) -> None:
 def twelve_calls(terminal: Terminal) -> None:
     terminal.type("please mend it\r")
     terminal.expect("12 calls.*3 need approval")
-    terminal.expect("Approve 1 of 3")
+    terminal.expect("3 need you")
     terminal.expect(r"\+ 2 +│ +return 2")  # the diff against the file as it is
     terminal.write(b"\x1b6")  # Alt+6
     terminal.expect("6▌ . long_task")
@@ -112,11 +112,11 @@ def twelve_calls(terminal: Terminal) -> None:
     assert terminal.wait_until(lambda text: "Edit the arguments" not in text or terminal.press("ctrl+s"))
     terminal.expect("8▌ ✗ fail")
     terminal.press("escape")
-    terminal.decide("y", "y allow once")
-    terminal.expect("Approve 1 of 2")
+    terminal.decide("y", "y run it")
+    terminal.expect("2 need you")
     terminal.expect(r"\+ 2 +│ +color")
-    terminal.decide("y", "y allow once")
-    terminal.expect("Approve 1 of 1")
+    terminal.decide("y", "y run it")
+    terminal.expect("1 needs you")
     terminal.decide("n", "n deny")
     terminal.expect("Anything else?")
     terminal.expect("✓ done ·")

@@ -247,7 +247,7 @@ AFTER_A_TURN = (
 async def walk(pilot: Pilot[Any]) -> AsyncIterator[str]:
     """Through all rooms; gives the name of the one that is on screen."""
     screen = chat(pilot.app)
-    await see(pilot, "Try one")
+    await see(pilot, "many tool calls at once")
     yield "opening page"
     sessions = typed("sessions", "/sessions", "0 calls · lab/gpt-4o", filled=True)
     for room in (sessions, *DIALOGS[:-4]):
@@ -300,7 +300,7 @@ async def boards(pilot: Pilot[Any]) -> AsyncIterator[str]:
     screen.services.engine.gate.mode = ApprovalMode.ASK
     board = screen.boards.approvals
     screen.prompt_area.send("more")
-    await see(pilot, "Approve 1 of 3")
+    await see(pilot, "3 need you")
     await focused(pilot, board)
     yield "approvals"
     await pilot.press("A")

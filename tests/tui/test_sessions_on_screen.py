@@ -291,7 +291,7 @@ async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: P
             await pilot.press(key)
             await see(pilot, "R retry all cut off")
         await pilot.press("R")
-        await see(pilot, "Approve 1 of 2")
+        await see(pilot, "2 need you")
         assert not ran
         board = chat(again).boards.approvals
         board.focus()

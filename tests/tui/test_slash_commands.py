@@ -219,7 +219,7 @@ async def test_new_forgets_and_clear_does_not(tmp_path: Path) -> None:
         await see(pilot, "Two.")
         assert len(model.requests[1].messages) == 3
         await pilot.press(*"/new", "enter")
-        await see(pilot, "Try one")
+        await see(pilot, "many tool calls at once")
         await pilot.press(*"c", "enter")
         await see(pilot, "Three.")
         assert [m.content for m in model.requests[2].messages] == ["c"]

@@ -25,6 +25,7 @@ from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.hints import hints_of
 from console_app.tui.main_screen.keys_that_go import KeysThatGo, Place
 from console_app.tui.main_screen.over.copying import copy_part, name_of
 from console_app.tui.main_screen.over.leaving import Leaving
@@ -92,7 +93,7 @@ class ChatScreen(MainScreen):
         yield FindBar(view)
         yield BoardArea(self.ui, self.console, self.dialogs)
         yield PromptArea(self.ui, self.console, self.command_line, self.offers)
-        yield KeyHints()
+        yield KeyHints(lambda: hints_of(self.ui, self.console), self.services.timing.now)
         yield TooSmall()
 
     def on_mount(self) -> None:
@@ -114,9 +115,9 @@ class ChatScreen(MainScreen):
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
-        self.prompt.offering = True
         doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
         self.view.on_beat(lambda now: any([doing.look(now), beside.look(now)]))
+        self.view.use_time(partial(services.timing.later, self.view), services.timing.now)
         self.ui.changed()
         self.set_focus(self.prompt)
         self.call_after_refresh(self._begin)
@@ -173,6 +174,28 @@ class ChatScreen(MainScreen):
         """n, N."""
         self.find_bar.action_step(delta)
 
+    @on(ConversationView.Typed)
+    def _typed(self, event: ConversationView.Typed) -> None:
+        """Words that were typed on a panel go to the prompt."""
+        self.set_focus(self.prompt)
+        self.prompt.write(event.text)
+
+    @on(ConversationView.MenuRequested)
+    def _menu(self) -> None:
+        self.ui.open(self._pick_act)
+
+    async def _pick_act(self) -> None:
+        from console_app.tui.main_screen.over.call_menu import CallMenu
+
+        block, view = self.view.cursor, self.view
+        if isinstance(block, CallBlock):
+            acts = [one.binding for one in self.active_bindings.values() if one.node is view and one.enabled]
+            acts = list(
+                {one.action: one for one in reversed(acts) if one.show and one.action not in ("menu", "leave")}.values()
+            )[::-1]
+            if (action := await self.ui.push(CallMenu(block.group.name_of(block.call), acts))) is not None:
+                await view.run_action(action)
+
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
         self.ui.refuse(event.why + ("" if self.ui.shown.boards.wanted is None else " tab goes to what needs you."))
@@ -204,10 +227,6 @@ class ChatScreen(MainScreen):
             self.action_cycle_mode()
         else:
             self.action_command(event.part)
-
-    @on(Welcome.Picked)
-    def _picked(self, event: Welcome.Picked) -> None:
-        self.prompt_area.send(event.text)
 
     # -- keys
 

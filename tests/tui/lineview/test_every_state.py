@@ -58,11 +58,7 @@ OUTCOME_WORDS = {
     Outcome.INVALID: "invalid",
     Outcome.INTERRUPTED: "interrupted",
 }
-DECISION_KEYS = (
-    "y allow once", "a allow for session", "A always allow", "n deny", "f deny, say why", "e edit", "Y allow all",
-    "R allow reads",
-    "N deny all", "j/k row", "esc decide later",
-)  # fmt: skip
+DECISION_KEYS = ("y run it", "a and demo.do for this session", "n no", "f no, and say why", "e change it")
 OLD_WORDS = (
     "waits for you", "no rule allows it", "no news yet", "says it only reads", "enter chooses", "esc leaves",
     "takes back", "steers", "brings you here", "saved against", "space for more", "fits the tool", "send what there is",

@@ -402,8 +402,10 @@ async def test_keys_and_clicks_fold_and_show_raw() -> None:
         await until(pilot, lambda: any('"a"' in line for line in screen_lines(app)))
         await pilot.press("left")
         await until(pilot, lambda: any("{ 2 keys }" in line for line in screen_lines(app)))
+        await app.timing.pass_by()
         await pilot.press("v")
         await until(pilot, lambda: any("as it came" in line for line in screen_lines(app)))
+        await app.timing.pass_by()
         await pilot.press("v")
         await until(pilot, lambda: not any("as it came" in line for line in screen_lines(app)))
 

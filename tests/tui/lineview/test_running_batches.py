@@ -83,7 +83,7 @@ async def test_a_panel_says_how_many_lines_came_too_fast_to_keep(width: int, wor
         await painted(pilot)
         assert re.search(rf"the newest line +{words}", seen(app)), seen(app)
         app.view.focus()
-        await pilot.press("end", "enter")
+        await pilot.press("end", "space")
         await painted(pilot)
         text = seen(app)
         assert re.search(r"the first line\W+… 1,234 more lines that came too fast to keep\W+2.0 s  the newest", text), (
@@ -131,6 +131,7 @@ async def test_a_state_that_nothing_is_in_any_more_says_so_and_how_all_are_seen(
         ids = many(app, 3, running=3)
         await painted(pilot)
         app.view.focus()
+        await app.timing.pass_by()
         await pilot.press("end", "t")
         await painted(pilot)
         assert "only running · all calls are shown" in seen(app)
@@ -230,7 +231,7 @@ async def test_the_selected_row_stays_in_its_line_when_the_batch_ends() -> None:
             app.story.send(ev.CallQueued, 0.0, call_id=call_id, why="16 calls are running, the most at once")
         await painted(pilot)
         app.view.go_to_call(call_of(app, ids[33]))
-        await pilot.press("up", "up")  # the end is no longer followed
+        app.view.action_line(-2)  # the end is no longer followed
         await painted(pilot)
         y = next(y for y, line in enumerate(screen_lines(app)) if "i=33" in line)
         for call_id in ids:
@@ -256,6 +257,7 @@ async def test_rows_are_filtered_by_state_and_failed_calls_are_a_key_away(size: 
         await pilot.press("exclamation_mark", "exclamation_mark", "exclamation_mark")
         assert app.view.cursor is not None
         assert app.view.cursor.copy_text == "broken 1"
+        await app.timing.pass_by()
         await pilot.press("t")  # running
         await painted(pilot)
         assert "only running" in seen(app)

@@ -38,11 +38,11 @@ async def test_a_call_that_wants_an_approval_takes_no_form_from_under_your_hands
         await s.press("enter", "end", *"XY")
         gate.set()
         await see(s.pilot, "needs approval")
-        assert "Approve 1 of 1" not in seen(s.console)
+        assert "1 needs you" not in seen(s.console)
         field = chat(s.console).boards.human.query(Input).first()
         assert field.has_focus
         await s.press("ctrl+s")
-        await see(s.pilot, "Approve 1 of 1")
+        await see(s.pilot, "1 needs you")
         await until(s.pilot, lambda: chat(s.console).boards.approvals.has_focus, "the next board has the focus")
         await approve(s)
         assert (await s.ended())[0]["content"] == {"name": "AdaXY", "size": "m"}
@@ -57,7 +57,7 @@ async def test_what_was_filled_in_is_still_there_after_an_approval(tmp_path: Pat
         await s.press("enter", "end", *"XY", "escape", "escape")
         await until(s.pilot, lambda: chat(s.console).prompt.has_focus)
         gate.set()
-        await see(s.pilot, "Approve 1 of 1")
+        await see(s.pilot, "1 needs you")
         assert "asking · form asks you" not in seen(s.console)
         await approve(s)
         await see(s.pilot, "asking · form asks you")

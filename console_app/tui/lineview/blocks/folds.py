@@ -100,9 +100,10 @@ class FoldBlock(Fold):
         group = self.group
         if group.only:
             return True
+        rows = sum(call.state is not CallState.WAITING for call in group.calls)  # others stand on the board
         if group.reported:
-            return 0 < max(group.room // 3 - 1, FEWEST) < len(group.calls)
-        return 0 < group.room < len(group.calls) + AROUND
+            return 0 < max(group.room // 3 - 1, FEWEST) < rows
+        return 0 < group.room < rows + AROUND
 
     def _chosen(self) -> frozenset[str]:
         """Choose as many calls as the view has room for, by their rank.

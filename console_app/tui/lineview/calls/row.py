@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from console_app.domain import CallState, amounts
+from console_app.domain import CallState, Outcome, amounts
 from console_app.domain.transcript import CallView, verdicts
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import CallGroup, badges
@@ -70,9 +70,9 @@ def _sentence(
     for part in (*([one] for one in said), newest):
         told += [*([dot] if told else []), *part] if part else []
     wanted = pieces_width(told) + len(dot[0]) if told else 0
-    brief = "" if opened else group.brief(call, left - 2 - min(wanted, third))
-    if brief:
-        pieces += [("  ", palette.base), (brief, palette.muted)]
+    room_of_brief = left - 2 - min(wanted, third)
+    if not opened and (brief := group.brief(call, room_of_brief)):
+        pieces += [("  ", palette.base), *crop([(brief, palette.muted)], room_of_brief)]
     rest = room - pieces_width([*pieces, *time])
     if told and rest > len(dot[0]):
         pieces += [dot, *crop(told, rest - len(dot[0]))]
@@ -112,6 +112,5 @@ def took(call: CallView, now: float) -> str:
         return ""
     if call.state is not CallState.FINISHED:
         return amounts.seconds(now - call.started_at)
-    return amounts.measured(
-        call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at
-    )
+    ran = amounts.measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)
+    return f"at least {ran}" if call.outcome is Outcome.INTERRUPTED else ran  # nobody saw its end
