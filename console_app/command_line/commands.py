@@ -348,7 +348,7 @@ COMMANDS: dict[str, CommandSpec] = {
         _MCP,
         CommandSpec(
             "trust",
-            "use what the project brings (servers, hooks, skills …), shown first",
+            "use what the project brings (servers, hooks, skills and more), shown first",
             Words("NAME|FILE", completes="file", help="of what waits; without one, all of it"),
             (of.YES, *of.GENERAL),
             ("fanout trust AGENTS.md", "fanout trust 'skill deploy' --yes"),

@@ -137,7 +137,7 @@ class EngineSettings:
     limits: Mapping[str, int] = field(default_factory=dict[str, int])  # server, or pattern of server.tool -> at once
     # Whether requests define all tools that are on; auto: while they take a tenth of the window at most.
     tools: ToolOffer = "auto"
-    programs: ProgramOffer = "auto"  # whether the model may write programs that call tools; only: it calls none else
+    programs: ProgramOffer = "off"  # whether the model may write programs that call tools; only: it calls none else
     max_result_chars: int = 100_000  # of a result, as the model reads it; what is cut says so
     max_price: float | None = None  # US dollars that a turn may cost
     max_turn_tokens: int | None = None  # input and output of all its requests

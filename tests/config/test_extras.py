@@ -53,6 +53,7 @@ def test_the_extras_and_what_is_there_of_them() -> None:
         "agent-client-protocol": "acp",
         "cryptography": "dask",
         "distributed": "dask",
+        "pydantic-monty": "programs",
         "starlette": "web",
         "uvicorn": "web",
         "websockets": "web",

@@ -195,6 +195,7 @@ LOOSER = [
     "finish_todos = true",
     'tools = "search"',
     'programs = "only"',
+    "background_after = 5",
     'builtin_tools = ["finished"]',
     "[extra_body]\nx = 1",
     "temperature = 2",

@@ -35,7 +35,7 @@ def engine_for(
         gate=ApprovalGate(mode),
         programs=Runner(),
     )
-    engine.settings = replace(engine.settings, **settings)
+    engine.settings = replace(engine.settings, programs="auto", **settings)
     return engine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ async def on_screen(
         await pass_by(pilot)
 
         async def rules() -> bool:
-            return "a allow for session" in seen(console)
+            return re.search(r" a +and lab\S* for this session", seen(console)) is not None
 
         async def answered(which: Answered) -> None:
             await decide(pilot, {"once": "y", "form": "a", "deny": "n"}[which])
