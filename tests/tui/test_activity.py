@@ -145,7 +145,7 @@ async def test_it_says_what_calls_cost_and_their_batch_counts_them(tmp_path: Pat
         await says(pilot, "working   1.6k tokens")
         clock.now += 12
         await see(pilot, "5 calls · 3 running · 2 queued · 3 calls are running, the most at once")
-        assert seen(console).count("12 s") == 3, "of each call that runs"
+        await until(pilot, lambda: seen(console).count("12.0 s") == 3, "12.0 s of each call that runs")
         assert seen(console).count("3 running") == 1
         clock.now += 20
         await says(pilot, "working · taking longer than expected")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.console import files
+from console_app.console.intents.reports import report_once_read
 from console_app.domain import UsageError, one_line
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ async def diff(console: Console, _rest: str) -> None:
     services, turns = console.services, console.ui.transcript.turns
     calls = [call for turn in turns for call in turn.calls]
     changed = files.histories(calls, services.working_folder)
-    text = await asyncio.to_thread(files.diff_report, changed, services.replaced_files, services.working_folder)
-    await console.ui.report("Diff", lambda: text)
+    kept, folder = services.replaced_files, services.working_folder
+    await report_once_read(console, "Diff", lambda: asyncio.to_thread(files.diff_report, changed, kept, folder))
 
 
 async def rewind(console: Console, rest: str) -> None:

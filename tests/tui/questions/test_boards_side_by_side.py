@@ -37,7 +37,7 @@ async def test_a_call_that_wants_an_approval_takes_no_form_from_under_your_hands
         await s.come_to_the_board()
         await s.press("enter", "end", *"XY")
         gate.set()
-        await see(s.pilot, "needs approval")
+        await see(s.pilot, "2 calls · 2 need you")
         assert "1 needs you" not in seen(s.console)
         field = chat(s.console).boards.human.query(Input).first()
         assert field.has_focus

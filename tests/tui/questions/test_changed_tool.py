@@ -54,7 +54,7 @@ async def test_a_tool_that_becomes_another_on_the_board_is_shown_anew_and_only_t
             await until(s.pilot, lambda: bool(s.hub.tools()[0].changed))
             await s.answer(calls(("odd_work", "{}")))
             await see(s.pilot, '"description": "V2"')
-            assert "runs /" in seen(s.console)
+            assert "not the tool you trusted" in seen(s.console)
             board = chat(s.console).boards.approvals
             board.focus()
             await until(s.pilot, lambda: board.has_focus)
@@ -130,7 +130,7 @@ async def test_a_rule_for_another_program_of_that_name_asks_and_shows_both(
         assert "! allow odd.* is for another server than it runs" in shown
         assert re.search(r"rule is for +│ uvx mine", shown)
         assert re.search(r"it runs +│ /", shown)
-        assert "faulty_server.pyenvironment" in re.sub(r"[\s┃↳]", "", shown)
+        assert "faulty_server.pyenvironment" in re.sub(r"[\s│┃↳]", "", shown)
         board = chat(s.console).boards.approvals
         board.focus()
         await until(s.pilot, lambda: board.has_focus)

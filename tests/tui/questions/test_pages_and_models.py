@@ -103,7 +103,7 @@ async def test_a_long_request_scrolls_and_its_end_can_be_read(tmp_path: Path) ->
     async with stage(tmp_path, (80, 24)) as s:
         await s.answer(calls(("asking_ask_model", json.dumps({"messages": messages, "systemPrompt": "s" * 5000}))))
         await s.come_to_the_board()
-        await see(s.pilot, "y run it")
+        await see(s.pilot, "y allow once")
         board = chat(s.console).boards.human
         await s.pilot.press("space", "j", "k", "pageup")
         await see(s.pilot, "space to scroll")
