@@ -290,8 +290,10 @@ async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: P
         assert "cut off here" not in seen(again)  # the answer itself had come whole
         for key in ("alt+1", "alt+3"):  # one that was done, and one that was cut off
             await pilot.press(key)
-            await see(pilot, "R retry all cut off")
-        await pilot.press("R")
+            cursor = chat(again).view.cursor
+            assert isinstance(cursor, CallBlock)
+            assert cursor.allows("retry_all")
+        await decide(pilot, "R")
         await see(pilot, "2 need you")
         assert not ran
         board = chat(again).boards.approvals
