@@ -452,7 +452,7 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
             assert isinstance(block, CallBlock)
             assert block.selected
             assert block.call is list(screen.ui.shown.transcript.calls.values())[3]
-            await pilot.press("r")
+            await decide(pilot, "r")
             await until(pilot, lambda: screen.boards.approvals.is_waiting)
             screen.console.conversation.stop()
             await until(pilot, lambda: not screen.console.conversation.busy)
