@@ -191,7 +191,7 @@ DIALOGS = (
     Room("commands completed", ("slash",), "/help", CLEAR),
     Room("files completed", (*"see @",), "notes.md", CLEAR),
     Room("attached", (*'see @notes.md @"a name.txt" @src/one.py:2-4 ',), "~", CLEAR, ready=costed),
-    Room("help", ("f1",), "stop the turn"),
+    Room("help", ("f1",), "stop, or go back"),
     Room("help, filtered", ("f1", *"rewind"), "go back to a message"),
     Room("palette", ("ctrl+p",), "Search for commands"),
     Room("prompts before", ("ctrl+r",), "what is 355/113?"),
@@ -345,6 +345,6 @@ async def planned(pilot: Pilot[Any]) -> AsyncIterator[str]:
 async def focused(pilot: Pilot[Any], board: Any) -> None:
     board.focus()
     await until(pilot, lambda: board.has_focus_within)
-    await see(pilot, "waiting for you")  # the call's own state may come after its question
+    await see(pilot, "paused")  # the call's own state may come after its question
     await pass_by(pilot)
     await at_rest(pilot)
