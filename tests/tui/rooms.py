@@ -141,6 +141,7 @@ class Room:
         """From the conversation."""
         await self.begin(pilot)
         await pilot.press(*self.keys)
+        await pass_by(pilot)  # a letter on a call may be the first of a word
         await see(pilot, self.shows)
         await until(pilot, lambda: self.ready(pilot), self.name)
         await at_rest(pilot)
@@ -159,6 +160,7 @@ class Room:
     async def leave(self, pilot: Pilot[Any]) -> None:
         """Back to the conversation, with an empty prompt that has the keys."""
         await pilot.press(*self.back)
+        await pass_by(pilot)
         prompt = chat(pilot.app).prompt
         await until(pilot, lambda: not prompt.text and prompt.has_focus and len(pilot.app.screen_stack) == 1, self.name)
         await at_rest(pilot)
