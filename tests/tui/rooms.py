@@ -141,6 +141,7 @@ class Room:
         """From the conversation."""
         await self.begin(pilot)
         await pilot.press(*self.keys)
+        await pass_by(pilot)  # a letter on a call may be the first of a word
         await see(pilot, self.shows)
         await until(pilot, lambda: self.ready(pilot), self.name)
         await at_rest(pilot)
@@ -159,6 +160,7 @@ class Room:
     async def leave(self, pilot: Pilot[Any]) -> None:
         """Back to the conversation, with an empty prompt that has the keys."""
         await pilot.press(*self.back)
+        await pass_by(pilot)
         prompt = chat(pilot.app).prompt
         await until(pilot, lambda: not prompt.text and prompt.has_focus and len(pilot.app.screen_stack) == 1, self.name)
         await at_rest(pilot)
@@ -191,7 +193,7 @@ DIALOGS = (
     Room("commands completed", ("slash",), "/help", CLEAR),
     Room("files completed", (*"see @",), "notes.md", CLEAR),
     Room("attached", (*'see @notes.md @"a name.txt" @src/one.py:2-4 ',), "~", CLEAR, ready=costed),
-    Room("help", ("f1",), "stop the turn"),
+    Room("help", ("f1",), "stop, or go back"),
     Room("help, filtered", ("f1", *"rewind"), "go back to a message"),
     Room("palette", ("ctrl+p",), "Search for commands"),
     Room("prompts before", ("ctrl+r",), "what is 355/113?"),
@@ -345,6 +347,6 @@ async def planned(pilot: Pilot[Any]) -> AsyncIterator[str]:
 async def focused(pilot: Pilot[Any], board: Any) -> None:
     board.focus()
     await until(pilot, lambda: board.has_focus_within)
-    await see(pilot, "waiting for you")  # the call's own state may come after its question
+    await see(pilot, "paused")  # the call's own state may come after its question
     await pass_by(pilot)
     await at_rest(pilot)

@@ -185,7 +185,7 @@ async def test_question_mark_helps_on_an_empty_prompt_and_is_written_otherwise(t
         await pilot.press("a", "question_mark")
         assert chat(pilot.app).prompt.text == "a?"
         await pilot.press("ctrl+u", "question_mark")
-        await see(pilot, "Everywhere")
+        await see(pilot, "this card")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
         assert chat(pilot.app).prompt.text == ""
@@ -225,7 +225,7 @@ async def test_keys_follow_the_configuration(tmp_path: Path) -> None:
         await pilot.press("ctrl+t")
         await until(pilot, lambda: chat(console).prompt.text == "")
         await pilot.press("f2")
-        await see(pilot, "Everywhere")
+        await see(pilot, "this card")
         await see(pilot, "ctrl+t")
 
 

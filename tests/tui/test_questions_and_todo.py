@@ -54,7 +54,7 @@ async def reach(pilot: Pilot[Any]) -> None:
 async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
         await see(pilot, "2 [@click=app.quit]x")
-        await see(pilot, "asks you")
+        await see(pilot, "A question")
         await reach(pilot)
         await decide(pilot, "2")
         await see(pilot, "Good.")

@@ -146,8 +146,11 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") 
         parts.append(Content.styled("always asks", "$warning"))
     if call.origin == "text" and not call.form:
         parts.append(Content.styled(f"read from text ({call.dialect})".replace(" ()", ""), "$muted"))
-    if parts:
-        lines.append(Content.styled(" · ", "$muted").join(parts))
+    for part in parts:
+        if lines and lines[-1].cell_length + 3 + part.cell_length <= sizes.width:
+            lines[-1] += Content.styled(" · ", "$muted") + part
+        else:
+            lines.append(part)
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"

@@ -15,11 +15,12 @@ IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))
 def hints_of(ui: ConsoleUi, console: Console) -> Sequence[tuple[str, str]]:
     """The hints, each by the id of its binding or by the character that the prompt has a use for."""
     board, view, conversation = ui.shown.boards.wanted, ui.view, console.conversation
-    review = [] if board is None else [("prompt.leave", f"to {board.to_do}")]
+    decides = board is not None and board.can_focus  # in a replay nobody does
+    review = [("prompt.leave", f"to {board.to_do}")] if board is not None and decides else []
     if board is not None and board.has_focus_within:
         return board.hints
     if view.has_focus:
-        return [*([] if board is None else [("chat.next", f"to {board.to_do}")]), *view.hints][:5]
+        return [*(("chat.next", does) for _, does in review), *view.hints][:5]
     calls = [("prompt.older", "calls")] if ui.talking and view.has_calls and not conversation.waiting else []
     if conversation.paused:
         return [("prompt.send", "send what waits"), ("prompt.older", "edit it"), *IDLE]

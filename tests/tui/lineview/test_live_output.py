@@ -82,7 +82,7 @@ async def test_hostile_output_shows_as_marks_or_not_at_all(hostile: str) -> None
             assert "red end" in text
             assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text), opened
             app.view.focus()
-            await pilot.press("end", "enter")
+            await pilot.press("end", "space")
             await painted(pilot)
 
 
@@ -93,7 +93,7 @@ async def test_opened_it_shows_all_that_is_kept_and_colours() -> None:
         call_id = app.story.call(0, started=0.0)
         write(app, call_id, "".join(f"out {n}\n" for n in range(500)))
         app.view.focus()
-        await pilot.press("end", "enter", "end")
+        await pilot.press("end", "space", "end")
         await painted(pilot)
         assert lines(app, "out ")[-1] == "out 499"
         assert app.view.virtual_size.height > 500

@@ -52,7 +52,8 @@ class CallBlock(Panel):
 
     @property
     def beside(self) -> Sequence[Block]:
-        return () if self.group.fold is None else (self.group.fold,)
+        fold = () if self.group.fold is None else (self.group.fold,)
+        return *fold, *(one for one in self.group.writing if one is not self)
 
     def allows(self, action: str) -> bool:
         """Tell whether a key of the panel would do something now."""

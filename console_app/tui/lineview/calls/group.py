@@ -117,6 +117,11 @@ class CallGroup:
         """A call was announced or changed its state: rows fold or unfold."""
         self.version += 1
 
+    @property
+    def writing(self) -> list[Panel]:
+        """The panels of calls that run and have written something: they share the lines that are free."""
+        return [one for one in self.panels if one.call.output is not None and one.call.state is CallState.RUNNING]
+
     def tail(self, panel: Panel) -> tuple[str, ...]:
         """The newest lines of what a running call has written, as many as the view has room for."""
         selected = next((one for one in self.panels if one.selected), None)
@@ -127,8 +132,7 @@ class CallGroup:
 
     def _shared(self, selected: Panel | None) -> dict[str, tuple[str, ...]]:
         """Share the lines of the view that rows leave free among the calls that write, the selected one first."""
-        writing = [one for one in self.panels if not (one.folded or one.open) and one.call.output is not None
-                   and one.call.state is CallState.RUNNING]  # fmt: skip
+        writing = [one for one in self.writing if not (one.folded or one.open)]
         if not writing:
             return {}
         rows = sum(len(one.lines) if one.open else not one.folded for one in self.panels)

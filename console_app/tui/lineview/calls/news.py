@@ -125,6 +125,8 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
     elif not brief and not files and succeeded:
         brief = [("no output", palette.muted)]
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
+    if rest and files and pieces_width(tail) > room // 2:
+        tail = [("  ", palette.base), *files]  # that there are files says more than how long the result is
     taken = pieces_width(tail)
     if taken > room // 2:
         return crop([*brief, *tail], room)

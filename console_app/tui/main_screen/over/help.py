@@ -23,6 +23,7 @@ from console_app.tui.widgets.dialog import Dialog
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
 BESIDE = 96  # cells from which on there are two columns
 APART = 3  # cells between them
+AROUND = 6  # lines of the dialog and of the screen that are none of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +97,11 @@ class HelpScreen(Dialog[None]):
     @on(Input.Changed)
     def _show(self) -> None:
         width, wanted = self.query_one(VerticalScroll).scrollable_content_region.width, self.query_one(Input).value
-        self.set_class(bool(wanted), "-tall")
-        self.query_one(VerticalScroll).styles.height = "1fr" if wanted else "auto"
         if width:
             lines = help_lines(self._sections, wanted, width) if wanted else _section(self._card, width)[1:]
+            tall = bool(wanted) or len(lines) + AROUND > self.size.height  # what has no room is scrolled to
+            self.set_class(tall, "-tall")
+            self.query_one(VerticalScroll).styles.height = "1fr" if tall else "auto"
             self.query_one(Static).update(Content("\n").join(lines))
 
     def action_scroll(self, lines: int) -> None:
