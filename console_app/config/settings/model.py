@@ -16,8 +16,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.secrets import secret_sources
 from console_app.domain import ApprovalMode, CallPolicy, ConfigError
+from console_app.domain import settings as engine
 from console_app.domain.rules import RuleText, parse_rule
-from console_app.domain.settings import DEFAULTS, Api, Dispatch, Sampling, StrategyName, ToolChoice
+from console_app.domain.settings import Api, Sampling, ToolChoice
 
 OFFLINE = "offline"
 OFFLINE_MODEL = "rehearsal"
@@ -174,29 +175,29 @@ class Settings(Sampling, frozen=True):
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     dialect: str | None = None  # the same
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
-    dispatch: Dispatch = DEFAULTS.dispatch
-    strategy: StrategyName = DEFAULTS.strategy
+    dispatch: engine.Dispatch = engine.DEFAULTS.dispatch
+    strategy: engine.StrategyName = engine.DEFAULTS.strategy
     # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, asking for
     # a server that is off, and in the console questions to you.
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
-    tool_choice: ToolChoice | None = DEFAULTS.tool_choice
-    dedupe: bool = DEFAULTS.dedupe
-    finish_todos: bool = DEFAULTS.finish_todos
-    never_parallel: Names = DEFAULTS.never_parallel
-    limits: dict[str, Positive] = Field(default_factory=lambda: dict(DEFAULTS.limits))
+    tool_choice: ToolChoice | None = engine.DEFAULTS.tool_choice
+    dedupe: bool = engine.DEFAULTS.dedupe
+    finish_todos: bool = engine.DEFAULTS.finish_todos
+    never_parallel: Names = engine.DEFAULTS.never_parallel
+    limits: dict[str, Positive] = Field(default_factory=lambda: dict(engine.DEFAULTS.limits))
     approval_mode: ApprovalMode = ApprovalMode.ASK
-    max_steps: Positive = DEFAULTS.max_steps
-    max_calls: Positive = DEFAULTS.max_calls
-    max_parallel: Positive = DEFAULTS.max_parallel
-    max_price: Limit = DEFAULTS.max_price
-    max_turn_tokens: Positive | None = DEFAULTS.max_turn_tokens
-    programs: Literal["auto", "off", "only"] = DEFAULTS.programs
-    tools: Literal["auto", "all", "search"] = DEFAULTS.tools
-    max_result_chars: Positive = DEFAULTS.max_result_chars
-    call_timeout: Limit = DEFAULTS.call_timeout
-    timeout: Limit = DEFAULTS.turn_timeout
-    background_after: Limit = DEFAULTS.background_after
-    approval_timeout: Limit = DEFAULTS.approval_timeout
+    max_steps: Positive = engine.DEFAULTS.max_steps
+    max_calls: Positive = engine.DEFAULTS.max_calls
+    max_parallel: Positive = engine.DEFAULTS.max_parallel
+    max_price: Limit = engine.DEFAULTS.max_price
+    max_turn_tokens: Positive | None = engine.DEFAULTS.max_turn_tokens
+    programs: Literal["auto", "off", "only"] = engine.DEFAULTS.programs
+    tools: Literal["auto", "all", "search"] = engine.DEFAULTS.tools
+    max_result_chars: Positive = engine.DEFAULTS.max_result_chars
+    call_timeout: Limit = engine.DEFAULTS.call_timeout
+    timeout: Limit = engine.DEFAULTS.turn_timeout
+    background_after: Limit = engine.DEFAULTS.background_after
+    approval_timeout: Limit = engine.DEFAULTS.approval_timeout
     question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None
     hooks: dict[str, Any] = Field(default_factory=dict)  # programs that are asked around calls, as others write them
