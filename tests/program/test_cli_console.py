@@ -28,7 +28,7 @@ def console(fanout: Fanout) -> Open:
 
 def test_a_prompt_on_the_command_line_is_answered_as_the_console_opens(console: Open) -> None:
     with console("Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi") as terminal:
-        terminal.expect(r"3 calls · 3 done")
+        terminal.expect(r"3 calls · 3 ok")
         terminal.expect(r"23\.1406926\d*[^╮]*23\.1406926")
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0
