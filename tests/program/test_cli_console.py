@@ -49,11 +49,10 @@ def test_the_same_console_runs_on_an_endpoint(console: Open) -> None:
 
 def test_without_servers_the_opening_page_offers_what_works_without_tools(console: Open) -> None:
     with console("--no-mcp", "-m", "offline/rehearsal") as terminal:
-        terminal.expect("1  What can you do here without any tools")
-        assert "Calculate these" not in terminal.text()
-        terminal.press("1")
-        terminal.expect("│ What can you do here")
+        terminal.expect(r"Enter sends an example\.")
+        assert "twelve" not in terminal.text()
         terminal.press("enter")
+        terminal.expect("▌ What can you do here without any tools")
         terminal.expect("No tool that I know how to use is on")
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0
