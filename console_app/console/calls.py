@@ -41,7 +41,7 @@ class Calls:
         if not self._may(call_id, call_description.Act.BACKGROUND):
             return
         if turn is not None and turn.detach_call(call_id):
-            self._ui.toast("It goes on in the background. The model reads its result when it is there.")
+            self._ui.toast("The call goes on in the background. The model reads its result when it is there.")
         else:
             self._ui.toast("No answer waits for this call: it runs by itself already.")
 

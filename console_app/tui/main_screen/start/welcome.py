@@ -31,9 +31,9 @@ class Example:
 ABOUT = "Fanout runs many tool calls at once."
 DEMO = Example("Show me what you can do", "shows twelve of them")
 WITH_ANY = Example(
-    "Use several of the tools that are on at once, and tell me what they can do for me", "writes an example"
+    "Use several of the tools that are on at once, and tell me what they can do for me", "sends an example"
 )
-WITHOUT_TOOLS = Example("What can you do here without any tools?", "writes an example")
+WITHOUT_TOOLS = Example("What can you do here without any tools?", "sends an example")
 SHOWS = frozenset({"calculator", "demo"})
 
 
